@@ -1,0 +1,28 @@
+"""Conversion factors: the one place where seconds meet nanoseconds and bytes meet bits.
+
+Inside the engine and the algorithms time is integer nanoseconds (`_ns`); outside it is seconds (`_s`).
+Rates are bit/s (`_bps`), sizes bytes (`_bytes`); only the command line speaks Mbit/s.
+"""
+
+from __future__ import annotations
+
+NS_PER_S = 1_000_000_000
+NS_PER_MS = 1_000_000
+NS_PER_US = 1_000
+BITS_PER_BYTE = 8
+BPS_PER_MBPS = 1_000_000
+
+
+def ns_from_s(seconds: float) -> int:
+    """Seconds to the nearest integer nanosecond."""
+    return round(seconds * NS_PER_S)
+
+
+def s_from_ns(time_ns: int) -> float:
+    """Nanoseconds to seconds."""
+    return time_ns / NS_PER_S
+
+
+def transmission_ns(size_bytes: int, rate_bps: float) -> int:
+    """Time to put `size_bytes` on a link of `rate_bps`, in ns, payload only (no preamble, no propagation)."""
+    return round(size_bytes * BITS_PER_BYTE * NS_PER_S / rate_bps)

@@ -1,0 +1,1 @@
+"""The papers' pacing algorithms: `core` is pure, shells translate between it and a simulator or a kernel."""

@@ -1,0 +1,68 @@
+"""What one TCP or UDP packet is to an algorithm.
+
+Shells build a `Segment` from bytes (Linux) or from an engine record (simulator); algorithms never see either.
+A NamedTuple, not a dataclass: the simulator builds one per packet and hook, and a tuple costs a third.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
+"""TCP flag bits as on the wire (RFC 9293, RFC 3168)."""
+
+TCP, UDP = 6, 17
+"""IP protocol numbers."""
+
+SEQUENCE_SPACE = 1 << 32
+
+
+class FlowKey(NamedTuple):
+    """One direction of a connection. Addresses are opaque integers (node number or IPv4 address)."""
+
+    src: int
+    dst: int
+    sport: int
+    dport: int
+
+    def reversed(self) -> FlowKey:
+        """The key of the opposite direction."""
+        return FlowKey(self.dst, self.src, self.dport, self.sport)
+
+
+class Segment(NamedTuple):
+    """One packet. `handle` names it to the shell that owns its bytes; everything else is header content."""
+
+    handle: int
+    flow: FlowKey
+    protocol: int
+    """`TCP` or `UDP`."""
+    flags: int
+    """TCP flag bits, 0 for UDP."""
+    seq: int
+    """First sequence number, 0 .. 2**32-1 (wraps)."""
+    ack: int
+    """Acknowledgement number; meaningless without the ACK flag."""
+    payload_bytes: int
+    packet_bytes: int
+    """Size of the IP packet: headers and payload."""
+    window_bytes: int
+    """Advertised window, window scaling already applied."""
+    rtt_wired_ns: int | None
+    """TCP-GAP's RTT_wired option, if the packet carries it."""
+
+    @property
+    def end_seq(self) -> int:
+        """Sequence number after the last octet; SYN and FIN count as one each (RFC 9293 Sec. 3.4)."""
+        phantom = bool(self.flags & SYN) + bool(self.flags & FIN)
+        return (self.seq + self.payload_bytes + phantom) % SEQUENCE_SPACE
+
+    @property
+    def is_pure_ack(self) -> bool:
+        """An acknowledgement that carries no data, SYN, FIN or RST."""
+        return self.protocol == TCP and self.payload_bytes == 0 and not self.flags & (SYN | FIN | RST)
+
+
+def seq_diff(a: int, b: int) -> int:
+    """`a - b` in sequence space, in -2**31 .. 2**31-1 (RFC 1982): positive when `a` is later."""
+    return (a - b + (1 << 31)) % SEQUENCE_SPACE - (1 << 31)

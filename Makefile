@@ -1,0 +1,82 @@
+# PaceLab's two commands are `make lab` and `make test`; `make` alone lists the rest.
+# Everything is built inside this folder: .venv, medium/target, runs. Nothing needs root.
+
+VENV := $(CURDIR)/.venv
+PY := $(VENV)/bin/python
+RUST := $(shell find medium -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
+CARGO := cargo
+MANIFEST := --manifest-path medium/Cargo.toml
+
+# A fresh rustup is found before the next login; cargo and pip build the extension for the same Python.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
+export PYO3_PYTHON := $(PY)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+# The comparison that `make lab` runs; each run gets a folder of its own.
+LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
+LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
+
+.PHONY: help lab test build wheel bench format lint test-rust test-python lock clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 14
+
+lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
+	$(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)
+
+test: lint test-rust test-python  ## all checks that need neither root nor a package manager
+
+build: $(VENV)/.built  ## the local environment, with the extension built in release mode
+
+wheel: $(VENV)/.installed  ## a wheel under dist/ that needs no compiler
+	rm -rf build
+	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
+
+bench: build  ## speed against ns-2 and ns-3, those of them that are installed
+	$(PY) bench/bench.py
+
+format: $(VENV)/.installed  ## lay out Python and Rust code
+	$(VENV)/bin/ruff check --fix-only -q .
+	$(VENV)/bin/ruff format -q .
+	$(CARGO) fmt $(MANIFEST) --all
+
+lint: build  ## ruff, mypy, rustfmt, clippy
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
+	else echo "skipped rustfmt: rustup component add rustfmt"; fi
+	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
+	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
+	else echo "skipped clippy: rustup component add clippy"; fi
+
+# The binding is left to pytest: linked as an extension, it cannot run outside Python.
+test-rust:  ## the engine's and the network's own tests
+	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
+
+test-python: build  ## pytest
+	$(PY) -m pytest
+
+lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
+	mkdir -p build
+	python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	    > build/requires.in
+	$(UV_COMPILE) pyproject.toml -o requirements.txt
+	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
+UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
+    --generate-hashes --no-annotate --custom-compile-command "make lock"
+
+clean:  ## remove all that was built; runs/ stays
+	rm -rf .venv build dist *.egg-info pacelab/_medium.* medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+# requirements-dev.txt holds all of requirements.txt, the tools, and what builds the extension.
+$(VENV)/.installed: requirements-dev.txt .ci/prerequisites
+	@python=$$(sh .ci/prerequisites) && set -x && $$python -m venv .venv
+	$(PY) -m pip install -q --require-hashes -r requirements-dev.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST)
+	$(PY) -m pip install -q --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,27 @@
+"""Errors say whose fault it is. Each message is one line: what was attempted: what happened; what to do."""
+
+from __future__ import annotations
+
+
+class PaceLabError(Exception):
+    """Base of all errors that PaceLab raises on purpose. `exit_code` is the command line's."""
+
+    exit_code = 4
+
+
+class ConfigError(PaceLabError):
+    """You: a value that is not allowed. The message names it and what is allowed."""
+
+    exit_code = 2
+
+
+class HostError(PaceLabError):
+    """The machine: something is missing or full. The message says what, and the command that mends it."""
+
+    exit_code = 3
+
+
+class ProtocolError(PaceLabError):
+    """The peer: it sent what its protocol does not allow."""
+
+    exit_code = 3

@@ -1,0 +1,56 @@
+"""The papers' chain: nodes in a line, 200 m apart, each decoding its neighbours only.
+
+    n0 --- n1 --- n2 --- ... --- nh === host        === 10 Mbit/s, 40 ms
+
+With its wired part the last wireless node is the gateway. Nodes up to two places apart sense each other (550 m), so
+of a packet's hops every fourth can be busy at once: the reason for TCP-GAP's four-hop delay.
+Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms).
+"""
+
+from __future__ import annotations
+
+from pacelab.topologies.domain import ON_OFF, Real, Whole
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.model import Flow, Node, Topology, WiredLink
+
+DECODE_M, SENSE_M = 250.0, 550.0
+WIRED_RATE_BPS, WIRED_DELAY_S = 10_000_000, 0.04
+
+
+def build(*, direction: str, hops: int, spacing: float, wired: bool) -> Topology:
+    """Chain of `hops` wireless hops, `spacing` metres each.
+
+    The upward flow runs from the first node to the far end (the wired host, or the last node without one), the
+    downward flow the other way; "mixed" has both.
+    """
+    nodes = [Node(name=f"n{i}", wireless=True, position_m=(i * spacing, 0.0)) for i in range(hops + 1)]
+    wires: tuple[WiredLink, ...] = ()
+    if wired:
+        nodes.append(Node(name="host", wireless=False, position_m=((hops + 1) * spacing, 0.0)))
+        wires = (WiredLink(a=hops, b=hops + 1, rate_bps=WIRED_RATE_BPS, delay_s=WIRED_DELAY_S),)
+    last = len(nodes) - 1
+    up, down = Flow(src=0, dst=last), Flow(src=last, dst=0)
+    return Topology(
+        name="chain",
+        description=f"chain of {hops} wireless hops of {spacing:g} m" + (" and a wired host" if wired else ""),
+        nodes=tuple(nodes),
+        flows={"up": (up,), "down": (down,), "mixed": (up, down)}[direction],
+        decode_m=DECODE_M,
+        sense_m=SENSE_M,
+        wired=wires,
+    )
+
+
+KIND = Kind(
+    name="chain",
+    summary="a line of nodes, with a gateway and a wired host behind the last one (decode 250 m, sense 550 m)",
+    build=build,
+    options=(
+        TopologyOption(name="hops", domain=Whole(1, 200), default=7, help="wireless hops"),
+        TopologyOption(name="spacing", domain=Real(1, 10_000), default=200.0, help="metres between neighbours"),
+        TopologyOption(
+            name="wired", domain=ON_OFF, default=True, help="a gateway and a wired host (10 Mbit/s, 40 ms) at the end"
+        ),
+    ),
+    directions=("up", "down", "mixed"),
+)

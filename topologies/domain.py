@@ -1,0 +1,133 @@
+"""What a value may be: each domain parses text, checks a value, and says in words what is allowed.
+
+Topologies use domains for their options, pacelab for all of the command line, so that both name a bad value and the
+allowed ones in the same way. `parse` and `check` raise `ValueError`, whose text is "VALUE: allowed is ...".
+"""
+
+# ruff: noqa: D102 - the protocol documents the methods of all domains
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Domain(Protocol):
+    """A set of allowed values with a textual form."""
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+
+    def parse(self, text: str) -> Any:
+        """Value for its text on the command line."""
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError when `value` is not allowed."""
+
+    def show(self, value: Any) -> str:
+        """Text of a value, as `parse` would take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number from `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+    @property
+    def allowed(self) -> str:
+        return f"a whole number from {self.low} to {self.high}"
+
+    def parse(self, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise _refusal(text, self.allowed) from None
+        self.check(value)
+        return value
+
+    def check(self, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.low <= value <= self.high:
+            raise _refusal(value, self.allowed)
+
+    def show(self, value: Any) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A finite number from `low` (excluded when `above`) to `high`. Text times `scale` is the value."""
+
+    low: float
+    high: float
+    above: bool = False
+    scale: int = 1
+    whole: bool = False
+    """Round the scaled value to an integer (bit/s)."""
+
+    @property
+    def allowed(self) -> str:
+        low, high = self.show(self.low), self.show(self.high)
+        return f"a number above {low}, up to {high}" if self.above else f"a number from {low} to {high}"
+
+    def parse(self, text: str) -> float:
+        try:
+            number = float(text) * self.scale
+        except ValueError:
+            raise _refusal(text, self.allowed) from None
+        self._check_number(number, text)
+        return round(number) if self.whole else number
+
+    def check(self, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise _refusal(value, self.allowed)
+        self._check_number(value, self.show(value))
+
+    def show(self, value: Any) -> str:
+        return f"{value / self.scale:.15g}"
+
+    def _check_number(self, number: float, text: str) -> None:
+        enough = number > self.low if self.above else number >= self.low
+        if not (math.isfinite(number) and enough and number <= self.high):
+            raise _refusal(text, self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few named values."""
+
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, *names: str) -> Choice:
+        """Names that stand for themselves."""
+        return cls({name: name for name in names})
+
+    @property
+    def allowed(self) -> str:
+        return "one of " + ", ".join(self.values) if len(self.values) > 1 else f"only {next(iter(self.values))}"
+
+    def parse(self, text: str) -> Any:
+        if text not in self.values:
+            raise _refusal(text, self.allowed)
+        return self.values[text]
+
+    def check(self, value: Any) -> None:
+        if not any(value == known and type(value) is type(known) for known in self.values.values()):
+            raise _refusal(value, self.allowed)
+
+    def show(self, value: Any) -> str:
+        return next(name for name, known in self.values.items() if known == value)
+
+
+ON_OFF = Choice({"on": True, "off": False})
+"""A switch."""
+
+
+def _refusal(value: object, allowed: str) -> ValueError:
+    shown = repr(value) if isinstance(value, str) else str(value)
+    return ValueError(f"{shown}: allowed is {allowed}")

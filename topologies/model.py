@@ -1,0 +1,179 @@
+"""The data model of a network.
+
+Invariants, checked on construction
+1. Numbers are finite; distances, rates and queues are positive, delays not negative.
+2. No two wireless nodes share a position.
+3. Every flow has two different ends, and a path of decodable links and wires connects them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+from itertools import pairwise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A host or router. A wired host (`wireless=False`) has a position for drawings only."""
+
+    name: str
+    wireless: bool
+    position_m: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WiredLink:
+    """A full-duplex wire between the nodes numbered `a` and `b`, with a drop-tail queue at each end."""
+
+    a: int
+    b: int
+    rate_bps: int
+    delay_s: float
+    queue_pkts: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """Where one flow starts and ends (node numbers); what it carries is the experiment's business."""
+
+    src: int
+    dst: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """A network and the places of its flows. Nodes are numbered by their place in `nodes`.
+
+    Two wireless nodes decode each other up to `decode_m` metres apart and sense each other up to `sense_m`.
+    """
+
+    name: str
+    description: str
+    nodes: tuple[Node, ...]
+    flows: tuple[Flow, ...]
+    decode_m: float
+    sense_m: float
+    wired: tuple[WiredLink, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_ranges(self)
+        _check_nodes(self)
+        _check_wires(self)
+        for flow in self.flows:
+            _check_flow(self, flow)
+
+    @property
+    def gateways(self) -> tuple[int, ...]:
+        """Nodes that have a radio and a wire."""
+        wired = {end for link in self.wired for end in (link.a, link.b)}
+        return tuple(i for i, node in enumerate(self.nodes) if node.wireless and i in wired)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What a scheme may ask of a topology: "gateway", "multi-hop", "single-hop" (wireless hops of the flows)."""
+        hops = [self.wireless_hops(flow) for flow in self.flows]
+        found = ["gateway"] if self.gateways else []
+        if any(count > 1 for count in hops):
+            found.append("multi-hop")
+        if all(count == 1 for count in hops):
+            found.append("single-hop")
+        return tuple(found)
+
+    def decodes(self, a: int, b: int) -> bool:
+        """Whether the nodes numbered `a` and `b` have radios and decode each other."""
+        return self.nodes[a].wireless and self.nodes[b].wireless and self.distance_m(a, b) <= self.decode_m
+
+    def distance_m(self, a: int, b: int) -> float:
+        """Distance of two nodes in metres."""
+        return math.dist(self.nodes[a].position_m, self.nodes[b].position_m)
+
+    def path(self, flow: Flow) -> tuple[int, ...]:
+        """Node numbers of a path with the fewest hops, ties to the lower node number; empty when there is none."""
+        before = {flow.src: flow.src}
+        frontier = deque([flow.src])
+        while frontier and flow.dst not in before:
+            here = frontier.popleft()
+            for there in self.neighbours(here):
+                if there not in before:
+                    before[there] = here
+                    frontier.append(there)
+        if flow.dst not in before:
+            return ()
+        path = [flow.dst]
+        while path[-1] != flow.src:
+            path.append(before[path[-1]])
+        return tuple(reversed(path))
+
+    def neighbours(self, node: int) -> list[int]:
+        """Nodes one decodable link or one wire away, in the order of their numbers."""
+        by_wire = {link.b if link.a == node else link.a for link in self.wired if node in (link.a, link.b)}
+        return [i for i in range(len(self.nodes)) if i != node and (i in by_wire or self.decodes(node, i))]
+
+    def wireless_hops(self, flow: Flow) -> int:
+        """Wireless hops on the flow's path: the papers' h."""
+        path = self.path(flow)
+        return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
+
+
+def _check_ranges(topology: Topology) -> None:
+    for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
+    if topology.sense_m < topology.decode_m:
+        raise ValueError(
+            f"topology {topology.name!r}: sense range {topology.sense_m} m: "
+            f"allowed is at least the decode range, {topology.decode_m} m"
+        )
+
+
+def _check_nodes(topology: Topology) -> None:
+    names: set[str] = set()
+    places: dict[tuple[float, float], str] = {}
+    for node in topology.nodes:
+        if node.name in names:
+            raise ValueError(f"topology {topology.name!r}: node name {node.name!r} is used twice: names must differ")
+        names.add(node.name)
+        if not all(math.isfinite(metres) for metres in node.position_m):
+            raise ValueError(
+                f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: allowed are finite numbers"
+            )
+        if node.wireless and node.position_m in places:
+            raise ValueError(
+                f"topology {topology.name!r}: nodes {places[node.position_m]!r} and {node.name!r} "
+                f"are both at {node.position_m} m: wireless nodes must be apart"
+            )
+        if node.wireless:
+            places[node.position_m] = node.name
+
+
+def _check_wires(topology: Topology) -> None:
+    known = range(len(topology.nodes))
+    for link in topology.wired:
+        if link.a not in known or link.b not in known or link.a == link.b:
+            raise ValueError(
+                f"topology {topology.name!r}: wire {link.a}-{link.b}: "
+                f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+            )
+        delay_ok = math.isfinite(link.delay_s) and link.delay_s >= 0
+        if not (link.rate_bps > 0 and delay_ok and link.queue_pkts > 0):
+            raise ValueError(
+                f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
+                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0"
+            )
+
+
+def _check_flow(topology: Topology, flow: Flow) -> None:
+    known = range(len(topology.nodes))
+    if flow.src not in known or flow.dst not in known or flow.src == flow.dst:
+        raise ValueError(
+            f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
+            f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
+        )
+    if not topology.path(flow):
+        src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
+        raise ValueError(
+            f"topology {topology.name!r}: flow {src}->{dst}: no path connects its ends; "
+            f"allowed are hops of at most {topology.decode_m} m and wires"
+        )

@@ -42,7 +42,7 @@ format: $(VENV)/.installed  ## lay out Python and Rust code
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: build  ## ruff, mypy, rustfmt, clippy
+lint: $(VENV)/.installed  ## ruff, mypy, rustfmt, clippy
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -78,5 +78,6 @@ $(VENV)/.installed: requirements-dev.txt .ci/prerequisites
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST)
+	@sh .ci/prerequisites >/dev/null
 	$(PY) -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $@

@@ -1,0 +1,39 @@
+"""The door to the Rust engine: JSON in, JSON out, its errors turned into ours."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pacelab.errors import ConfigError, HostError
+from pacelab.schemes import Attachment
+
+MEND = "run `make lab` in the source tree, or install a wheel: pip install pacelab"
+
+Progress = Callable[[float], None]
+"""Told the fraction done, 0..1; may raise to stop the run."""
+
+
+def run_air(air: dict[str, Any], attachments: Sequence[Attachment], on_progress: Progress) -> dict[str, Any]:
+    """Run one air configuration with its hooks; returns the engine's result, version 1.
+
+    Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
+    """
+    medium = load_engine()
+    hooks = [(attachment.node, attachment.hook) for attachment in attachments]
+    try:
+        text: str = medium.run(json.dumps(air, allow_nan=False), hooks, on_progress)
+    except ValueError as error:
+        raise ConfigError(f"the air engine refused the configuration: {error}") from error
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def load_engine() -> Any:
+    """The extension module `pacelab._medium`."""
+    try:
+        return importlib.import_module("pacelab._medium")
+    except ImportError as error:
+        raise HostError(f"loading the air engine: {error}; {MEND}") from None

@@ -1,0 +1,130 @@
+"""Result folders appear whole: written beside their place under a hidden name, then renamed.
+
+A destination must be new or empty. Without one, results go to the next free `runs/NAME-N`.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from pacelab.errors import ConfigError, HostError
+
+RUNS = Path("runs")
+_HOST_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
+"""What a rename onto an existing folder fails with (EACCES on Windows)."""
+
+
+def check_destination(out: Path | None) -> None:
+    """Fail before a long run rather than after it: ConfigError when `out` is taken or not writable."""
+    if out is not None:
+        _refuse_taken(out)
+    parent, made = _make_parents(out or RUNS / "any")
+    try:
+        os.rmdir(_staging(parent, out))
+    finally:
+        _remove_empty(made)
+
+
+def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> Path:
+    """Write `files` (name -> content) into `out`, or into a fresh `runs/NAME-N`; returns the folder.
+
+    Raises ConfigError when the place is taken or not writable, HostError when the disk is full; nothing is left then.
+    """
+    if out is not None:
+        _refuse_taken(out)
+    parent, made = _make_parents(out or RUNS / name)
+    try:
+        staging = _staging(parent, out)
+        try:
+            for file_name, content in files.items():
+                _write(staging / file_name, content)
+            staging.chmod(0o755)
+            return _move(staging, out, name)
+        except OSError as error:
+            raise _explain(error, out or RUNS) from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())  # a disk may report that it is full only now
+
+
+def _move(staging: Path, out: Path | None, name: str) -> Path:
+    if out is not None:
+        if out.is_dir() and not out.is_symlink():
+            out.rmdir()  # empty, or this fails; Windows renames onto nothing that exists
+        return staging.rename(out.resolve() if out.is_symlink() else out)
+    number = 1 + max((_number(path.name, name) for path in RUNS.iterdir()), default=0)
+    while True:
+        place = RUNS / f"{name}-{number}"
+        try:
+            if not place.exists():
+                return staging.rename(place)
+        except OSError as error:
+            if error.errno not in _TAKEN or not place.exists():
+                raise
+        number += 1  # another process was faster
+
+
+def _number(folder: str, name: str) -> int:
+    head, _, tail = folder.rpartition("-")
+    return int(tail) if head == name and tail.isdecimal() else 0
+
+
+def _refuse_taken(out: Path) -> None:
+    try:
+        if out.is_dir():
+            if any(out.iterdir()):
+                raise ConfigError(f"--out {str(out)!r}: the folder is not empty: allowed is a new or an empty folder")
+        elif out.exists() or out.is_symlink():
+            raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new or an empty folder")
+    except OSError as error:
+        raise _explain(error, out) from None
+
+
+def _make_parents(out: Path) -> tuple[Path, list[Path]]:
+    """Make the folder above `out`; returns it and what was made, outermost first."""
+    missing = [path for path in (out.parent, *out.parent.parents) if not path.exists()][::-1]
+    made: list[Path] = []
+    try:
+        for path in missing:
+            path.mkdir(exist_ok=True)
+            made.append(path)
+    except OSError as error:
+        _remove_empty(made)
+        raise _explain(error, out) from None
+    return out.parent, made
+
+
+def _staging(parent: Path, out: Path | None) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix=".pacelab-", dir=parent))
+    except OSError as error:
+        raise _explain(error, out or RUNS) from None
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in reversed(folders):
+        try:
+            folder.rmdir()
+        except OSError:
+            return  # another process uses it by now
+
+
+def _explain(error: OSError, out: Path) -> ConfigError | HostError:
+    if error.errno in _HOST_FAULTS:
+        return HostError(f"writing results to {str(out)!r}: {error.strerror}: make room or name another --out")
+    return ConfigError(f"--out {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")

@@ -1,0 +1,148 @@
+"""Runs experiments: one here, or many over worker processes.
+
+A run depends on nothing but its experiment, so results are the same bytes with any number of workers. Workers are
+spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, and stop at its word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pacelab import __version__
+from pacelab.airconfig import compile_air
+from pacelab.engine import Progress, run_air
+from pacelab.errors import HostError
+from pacelab.experiment import Experiment
+from pacelab.results import RunResult, assemble
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+
+class Stopped(Exception):
+    """The parent process wants this worker to stop."""
+
+
+def run(experiment: Experiment, *, on_progress: Progress | None = None) -> RunResult:
+    """Run one experiment in this process. `on_progress` hears the fraction done and may raise to stop it.
+
+    Raises ConfigError or HostError; KeyboardInterrupt passes through.
+    """
+    topology = experiment.build_topology()
+    attachments = experiment.find_scheme().attach(topology)
+    started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
+    air = run_air(compile_air(experiment, topology), attachments, on_progress or _ignore)
+    wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
+    return RunResult(
+        run=assemble(experiment, topology, attachments, air),
+        host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=air["end_s"]),
+        series=air["series"],
+    )
+
+
+def run_many(
+    experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int], None] | None = None
+) -> list[RunResult]:
+    """Run all experiments over `jobs` processes (default: one per usable core); results in the same order.
+
+    `on_done` hears how many runs are complete. On any error the remaining runs are cancelled.
+    """
+    jobs = min(jobs or usable_cores(), len(experiments))
+    on_done = on_done or _ignore
+    if jobs <= 1:
+        results = []
+        for experiment in experiments:
+            results.append(run(experiment))
+            on_done(len(results))
+        return results
+    return _run_parallel(experiments, jobs, on_done)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> dict[str, Any]:
+    """host.json: versions, machine and times. `started` is seconds since the epoch."""
+    return {
+        "pacelab": __version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "cores": usable_cores(),
+        "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "wall_s": wall_s,
+        "cpu_s": cpu_s,
+        "sim_s": sim_s,
+        "sim_s_per_cpu_s": sim_s / cpu_s if cpu_s > 0 else None,
+    }
+
+
+def _run_parallel(experiments: Sequence[Experiment], jobs: int, on_done: Callable[[int], None]) -> list[RunResult]:
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        context = multiprocessing.get_context("spawn")
+        stop = context.Event()
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
+        with _interrupts_blocked():  # all workers start here and inherit it
+            futures = [pool.submit(_run_in_worker, experiment) for experiment in experiments]
+    except OSError as error:
+        raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
+    try:
+        for done, future in enumerate(as_completed(futures), start=1):
+            future.result()
+            on_done(done)
+        return [future.result() for future in futures]
+    except BrokenProcessPool:
+        raise HostError("running in worker processes: one died, out of memory perhaps; try --jobs 1") from None
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Hold Ctrl-C back, for this thread and for processes started meanwhile (a no-op on Windows)."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_stop: Event | None = None
+"""In a worker: set when the parent wants it to stop."""
+
+
+def _start_worker(stop: Event) -> None:
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run_in_worker(experiment: Experiment) -> RunResult:
+    return run(experiment, on_progress=_obey)
+
+
+def _obey(_fraction: float) -> None:
+    if _stop is not None and _stop.is_set():
+        raise Stopped
+
+
+def _ignore(_: float) -> None:
+    """Take no note of progress."""

@@ -21,7 +21,7 @@ LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routin
 .PHONY: help lab test build wheel bench format lint test-rust test-python lock clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*##/\1\t/p' Makefile | expand -t 14
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
 
 lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
 	$(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)

@@ -1,0 +1,110 @@
+"""The side-by-side comparisons with ns-2 and ns-3, each with its target.
+
+Start-up is not compared: of the other simulators' whole process the cost of a 1-s run of itself is taken away, measured
+again in each turn; ours reports the CPU of the run itself (host.cpu_s), and its whole process stands beside it.
+"""
+
+from collections.abc import Callable, Iterator
+
+import air
+import layout
+import ns2
+import ns3
+import ours
+from ratio import Cost, Ratio, measure
+
+CHAIN = ("chain", "--hops", "7", "--rate", "2", "--seed", "1", "--seconds", "300")
+CHAIN_S, NS3_S, RANDOM_S = 300, 60, 60
+
+
+def aodv_chain(pairs: int) -> Ratio:
+    """7 hops, 2 Mbit/s, W = 3, 300 s, AODV in both."""
+    return measure(
+        name="7 hops, 2 Mbit/s, W=3, AODV",
+        other="ns-2",
+        target=5,
+        ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--window", "3", "--routing", "aodv"),
+        theirs=_ns2_chain,
+        pairs=pairs,
+    )
+
+
+def static_chain(pairs: int) -> Ratio:
+    """7 hops, 2 Mbit/s, W = 3, fixed routes; ns-3 for 60 s only."""
+    ns3.build()
+    return measure(
+        name="7 hops, 2 Mbit/s, W=3, static routes",
+        other="ns-3",
+        target=60,
+        ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--window", "3", "--routing", "static"),
+        theirs=_ns3_chain,
+        pairs=pairs,
+    )
+
+
+def gap_chain(pairs: int) -> Ratio:
+    """TCP-GAP in Python at the gateway (7 wireless hops, then the wire) against ns-2's plain NewReno over 7 hops."""
+    return measure(
+        name="7 hops, 2 Mbit/s, AODV, ours with TCP-GAP's Python, ns-2 plain NewReno W=3",
+        other="ns-2",
+        target=1,
+        ours=lambda: _ours(CHAIN_S, *CHAIN, "--routing", "aodv", "--scheme", "tcp-gap"),
+        theirs=_ns2_chain,
+        pairs=pairs,
+    )
+
+
+def random_layout(pairs: int) -> Ratio:
+    """120 nodes in 2500 x 1000 m, 8 flows, 11 Mbit/s, AODV in both, on the same positions."""
+    drawn = layout.load()
+    config = air.config(drawn, seconds=RANDOM_S, rate_bps=11_000_000, routing="aodv")
+    return measure(
+        name="120 nodes, 8 flows, 11 Mbit/s, AODV",
+        other="ns-2",
+        target=3,
+        ours=lambda: _cost(ours.engine(config), RANDOM_S),
+        theirs=lambda: _ns2(lambda seconds: ns2.layout(drawn, seed=1, seconds=seconds), RANDOM_S),
+        pairs=pairs,
+    )
+
+
+def all_duels() -> Iterator[tuple[str, Callable[[int], Ratio], str | None]]:
+    """Each comparison's name, itself, and why it cannot be made here (or None)."""
+    for duel, other in ((aodv_chain, ns2), (static_chain, ns3), (gap_chain, ns2), (random_layout, ns2)):
+        yield duel.__name__, duel, other.missing()
+
+
+def _ours(seconds: float, *options: str) -> Cost:
+    return _cost(ours.command(*options), seconds)
+
+
+def _cost(run: ours.Run, seconds: float) -> Cost:
+    return Cost(cpu_s=run.cpu_s, whole_cpu_s=run.whole_cpu_s, delivered_pkts=run.delivered_pkts, simulated_s=seconds)
+
+
+def _ns2_chain() -> Cost:
+    return _ns2(_ns2_chain_run, CHAIN_S)
+
+
+def _ns2_chain_run(seconds: float) -> ns2.TcpRun:
+    return ns2.chain(hops=7, window_pkts=3, rate_mbps=2, seed=1, seconds=seconds)
+
+
+def _ns2(run: Callable[[float], ns2.TcpRun], seconds: float) -> Cost:
+    long, short = run(seconds), run(1)
+    return Cost(
+        cpu_s=long.cpu_s - short.cpu_s,
+        whole_cpu_s=long.cpu_s,
+        delivered_pkts=sum(long.delivered_pkts),
+        simulated_s=seconds,
+    )
+
+
+def _ns3_chain() -> Cost:
+    long, short = (ns3.chain(hops=7, window_pkts=3, seconds=seconds) for seconds in (NS3_S, 1))
+    return Cost(
+        cpu_s=long.cpu_s - short.cpu_s,
+        whole_cpu_s=long.cpu_s,
+        delivered_pkts=long.delivered_pkts,
+        simulated_s=NS3_S,
+    )

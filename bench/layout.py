@@ -1,0 +1,80 @@
+"""Random layouts of wireless nodes with TCP flows, drawn from a seed and kept as JSON."""
+
+import json
+import math
+import random
+from collections import deque
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+DECODE_M = 250.0
+RANDOM_120 = Path(__file__).parent.parent / "tests" / "data" / "random120.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """A backlogged TCP flow; `hops` is the length of the shortest path."""
+
+    src: int
+    dst: int
+    start_s: float
+    hops: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Positions in m and the flows between them."""
+
+    positions_m: tuple[tuple[float, float], ...]
+    flows: tuple[Flow, ...]
+
+
+def draw(*, nodes: int, width_m: float, height_m: float, flows: int, hops: tuple[int, int], seed: int) -> Layout:
+    """Draw uniform positions until every node reaches every other.
+
+    Flows run between distinct nodes whose shortest path has hops[0] to hops[1] hops (longer ones starve beside shorter
+    ones and measure nothing); one starts each 0.1 s.
+    """
+    dice = random.Random(seed)
+    while True:
+        positions = tuple(
+            (round(dice.uniform(0, width_m), 1), round(dice.uniform(0, height_m), 1)) for _ in range(nodes)
+        )
+        if len(set(positions)) == nodes and len(_hops_from(0, positions)) == nodes:
+            break
+    drawn: list[Flow] = []
+    taken: set[int] = set()
+    while len(drawn) < flows:
+        src, dst = dice.sample(range(nodes), 2)
+        length = _hops_from(src, positions)[dst]
+        if hops[0] <= length <= hops[1] and not taken & {src, dst}:
+            drawn.append(Flow(src=src, dst=dst, start_s=round(0.1 * len(drawn), 1), hops=length))
+            taken |= {src, dst}
+    return Layout(positions_m=positions, flows=tuple(drawn))
+
+
+def load(path: Path = RANDOM_120) -> Layout:
+    """Read what `as_json` wrote."""
+    document = json.loads(path.read_text())
+    return Layout(
+        positions_m=tuple((x, y) for x, y in document["positions_m"]),
+        flows=tuple(Flow(**flow) for flow in document["flows"]),
+    )
+
+
+def as_json(layout: Layout) -> dict[str, object]:
+    """A plain document of the layout."""
+    return {"positions_m": layout.positions_m, "flows": [asdict(flow) for flow in layout.flows]}
+
+
+def _hops_from(start: int, positions: tuple[tuple[float, float], ...]) -> dict[int, int]:
+    """Hops from `start` to every node it reaches over links of at most DECODE_M."""
+    hops = {start: 0}
+    queue = deque([start])
+    while queue:
+        node = queue.popleft()
+        for other, position in enumerate(positions):
+            if other not in hops and math.dist(positions[node], position) <= DECODE_M:
+                hops[other] = hops[node] + 1
+                queue.append(other)
+    return hops

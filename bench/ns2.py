@@ -1,0 +1,73 @@
+"""Debian's ns-2, run through the scripts in bench/ns2/."""
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import child
+from layout import Layout
+
+SCRIPTS = Path(__file__).parent / "ns2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TcpRun:
+    """Segments acknowledged per flow, and the CPU seconds of the whole process."""
+
+    delivered_pkts: tuple[int, ...]
+    cpu_s: float
+
+
+def missing() -> str | None:
+    """Why ns-2 cannot be run here, or None."""
+    return None if shutil.which("ns") else "ns-2 is not installed (apt install ns2)"
+
+
+def chain(
+    *,
+    hops: int,
+    window_pkts: int,
+    rate_mbps: float = 2,
+    seed: int = 1,
+    seconds: float = 200,
+    routing: str = "aodv",
+    spacing_m: float = 200,
+) -> TcpRun:
+    """One NewReno flow over a chain, RTS on."""
+    options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
+    done = _ns("chain.tcl", options | {"routing": routing, "spacing": spacing_m})
+    return TcpRun(delivered_pkts=(int(_after("delivered", done.stdout)[0]),), cpu_s=done.cpu_s)
+
+
+def udp(
+    *, x_m: Sequence[float], flows: Sequence[tuple[int, int]], rate_mbps: float, rts: bool, sense_m: float, seed: int
+) -> list[float]:
+    """Saturated UDP between neighbours: kbit/s of payload of each flow."""
+    ends = " ".join(f"{source} {destination}" for source, destination in flows)
+    options = {"x": " ".join(f"{x:g}" for x in x_m), "flows": ends, "sense": sense_m, "rate": rate_mbps}
+    done = _ns("udp.tcl", options | {"rts": "on" if rts else "off", "seed": seed})
+    return [float(word) for word in _after("kbps", done.stdout)]
+
+
+def layout(of: Layout, *, seed: int, seconds: float, rate_mbps: float = 11, window_pkts: int = 32) -> TcpRun:
+    """NewReno flows over any layout, AODV, RTS on; counted from second 0."""
+    lines = [f"node {x:.3f} {y:.3f}" for x, y in of.positions_m]
+    lines += [f"flow {flow.src} {flow.dst} {flow.start_s}" for flow in of.flows]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(lines) + "\n")
+        file.flush()
+        options = {"file": file.name, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
+        done = _ns("layout.tcl", options)
+    return TcpRun(delivered_pkts=tuple(int(word) for word in _after("delivered", done.stdout)), cpu_s=done.cpu_s)
+
+
+def _ns(script: str, options: dict[str, object]) -> child.Child:
+    words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
+    return child.run(["ns", SCRIPTS / script, *words])
+
+
+def _after(word: str, stdout: str) -> list[str]:
+    """The rest of the line that starts with `word`: ns-2 prints remarks of its own around it."""
+    return next(line.split()[1:] for line in stdout.splitlines() if line.startswith(word + " "))

@@ -1,0 +1,48 @@
+"""PaceLab's own runs: through the command line, or the engine alone for layouts that no topology describes."""
+
+import json
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import child
+
+COMMAND = Path(sys.executable).parent / "pacelab"
+ENGINE_CHILD = Path(__file__).parent / "engine_child.py"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """CPU seconds of the simulation and of the whole process, what it delivered, engine events, peak memory."""
+
+    cpu_s: float
+    whole_cpu_s: float
+    delivered_pkts: int
+    events: int | None
+    peak_mb: float
+
+
+def missing() -> str | None:
+    """Why PaceLab cannot be run here, or None."""
+    return None if COMMAND.exists() else f"{COMMAND} is not there (run `make lab` first)"
+
+
+def command(*options: str) -> Run:
+    """`pacelab run OPTIONS --json` in a folder that is thrown away."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = child.run([COMMAND, "run", *options, "--json", "--out", f"{folder}/run"])
+    document = json.loads(done.stdout)
+    return Run(
+        cpu_s=document["host"]["cpu_s"],
+        whole_cpu_s=done.cpu_s,
+        delivered_pkts=sum(flow["delivered_pkts"] for flow in document["run"]["flows"]),
+        events=None,
+        peak_mb=done.peak_mb,
+    )
+
+
+def engine(config: str) -> Run:
+    """One air configuration, no hooks, in a process of its own."""
+    done = child.run([sys.executable, ENGINE_CHILD], stdin=config)
+    return Run(whole_cpu_s=done.cpu_s, peak_mb=done.peak_mb, **json.loads(done.stdout))

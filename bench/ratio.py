@@ -1,0 +1,78 @@
+"""Two programs measured in turn, A B A B ..., and the median of their cost ratio."""
+
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """CPU seconds of the simulation proper, of the whole process, delivered packets, simulated seconds."""
+
+    cpu_s: float
+    whole_cpu_s: float
+    delivered_pkts: int
+    simulated_s: float
+
+    @property
+    def per_packet_us(self) -> float:
+        """CPU microseconds of the simulation per delivered packet."""
+        return 1e6 * self.cpu_s / self.delivered_pkts
+
+    @property
+    def speed(self) -> float:
+        """Simulated seconds per CPU second."""
+        return self.simulated_s / self.cpu_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """How many times cheaper per delivered packet ours is than theirs, pair by pair."""
+
+    name: str
+    other: str
+    target: float
+    ours: tuple[Cost, ...]
+    theirs: tuple[Cost, ...]
+
+    @property
+    def ratios(self) -> list[float]:
+        """One ratio per pair, in the order measured."""
+        return [b.per_packet_us / a.per_packet_us for a, b in zip(self.ours, self.theirs, strict=True)]
+
+    @property
+    def median(self) -> float:
+        """The figure compared with the target."""
+        return statistics.median(self.ratios)
+
+    @property
+    def met(self) -> bool:
+        """Whether the target is reached."""
+        return self.median >= self.target
+
+    def lines(self) -> list[str]:
+        """The ratio, and each side's medians."""
+        head = f"{self.name}: {self.median:.1f}x {self.other} (n = {len(self.ratios)} pairs,"
+        head += f" {min(self.ratios):.1f} to {max(self.ratios):.1f}), target {self.target:g}x:"
+        return [f"{head} {'met' if self.met else 'MISSED'}", _side("ours", self.ours), _side(self.other, self.theirs)]
+
+
+def measure(
+    *, name: str, other: str, target: float, ours: Callable[[], Cost], theirs: Callable[[], Cost], pairs: int
+) -> Ratio:
+    """Run both in turn `pairs` times."""
+    costs = [(ours(), theirs()) for _ in range(pairs)]
+    a, b = zip(*costs, strict=True)
+    return Ratio(name=name, other=other, target=target, ours=a, theirs=b)
+
+
+def _side(name: str, costs: tuple[Cost, ...]) -> str:
+    def median(attribute: str) -> float:
+        return statistics.median(getattr(cost, attribute) for cost in costs)
+
+    return (
+        f"    {name:5} {median('per_packet_us'):9.2f} us per delivered packet,"
+        f" {median('delivered_pkts'):7.0f} packets in {median('simulated_s'):g} s;"
+        f" CPU {median('cpu_s'):.3f} s simulating ({median('speed'):.0f} simulated s per CPU s),"
+        f" {median('whole_cpu_s'):.3f} s whole process"
+    )

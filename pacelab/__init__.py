@@ -11,7 +11,25 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PUBLIC: dict[str, str] = {}
+_PUBLIC: dict[str, str] = {
+    "Comparison": "pacelab.comparison",
+    "ConfigError": "pacelab.errors",
+    "Experiment": "pacelab.experiment",
+    "HostError": "pacelab.errors",
+    "PaceLabError": "pacelab.errors",
+    "ProtocolError": "pacelab.errors",
+    "RunResult": "pacelab.results",
+    "Topology": "pacelab.topologies.model",
+    "compare": "pacelab.comparison",
+    "jain": "pacelab.metrics",
+    "load_result": "pacelab.results",
+    "load_topology": "pacelab.topologies.registry",
+    "plot_goodput": "pacelab.plots",
+    "plot_series": "pacelab.plots",
+    "plot_topology": "pacelab.topologies.plot",
+    "run": "pacelab.runner",
+    "run_many": "pacelab.runner",
+}
 """Public name -> module that defines it."""
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

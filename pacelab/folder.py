@@ -23,6 +23,7 @@ _TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
 def check_destination(out: Path | None) -> None:
     """Fail before a long run rather than after it: ConfigError when `out` is taken or not writable."""
     if out is not None:
+        out = out.resolve()
         _refuse_taken(out)
     parent, made = _make_parents(out or RUNS / "any")
     try:
@@ -37,6 +38,7 @@ def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> 
     Raises ConfigError when the place is taken or not writable, HostError when the disk is full; nothing is left then.
     """
     if out is not None:
+        out = out.resolve()
         _refuse_taken(out)
     parent, made = _make_parents(out or RUNS / name)
     try:
@@ -64,9 +66,9 @@ def _write(path: Path, content: bytes) -> None:
 
 def _move(staging: Path, out: Path | None, name: str) -> Path:
     if out is not None:
-        if out.is_dir() and not out.is_symlink():
+        if out.is_dir():
             out.rmdir()  # empty, or this fails; Windows renames onto nothing that exists
-        return staging.rename(out.resolve() if out.is_symlink() else out)
+        return staging.rename(out)
     number = 1 + max((_number(path.name, name) for path in RUNS.iterdir()), default=0)
     while True:
         place = RUNS / f"{name}-{number}"
@@ -89,7 +91,7 @@ def _refuse_taken(out: Path) -> None:
         if out.is_dir():
             if any(out.iterdir()):
                 raise ConfigError(f"--out {str(out)!r}: the folder is not empty: allowed is a new or an empty folder")
-        elif out.exists() or out.is_symlink():
+        elif out.exists():
             raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new or an empty folder")
     except OSError as error:
         raise _explain(error, out) from None
@@ -128,3 +130,23 @@ def _explain(error: OSError, out: Path) -> ConfigError | HostError:
     if error.errno in _HOST_FAULTS:
         return HostError(f"writing results to {str(out)!r}: {error.strerror}: make room or name another --out")
     return ConfigError(f"--out {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write one file whole, replacing what was there; errors as `write_folder`'s."""
+    path = path.resolve()
+    if path.is_dir():
+        raise ConfigError(f"--out {str(path)!r}: it is a folder: allowed is a file name")
+    parent, made = _make_parents(path)
+    try:
+        staging = _staging(parent, path)
+        try:
+            _write(staging / path.name, content)
+            (staging / path.name).replace(path)
+        except OSError as error:
+            raise _explain(error, path) from None
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except BaseException:
+        _remove_empty(made)
+        raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 LEVEL = 0.95
 
@@ -43,7 +44,7 @@ def batch_rates_bps(batch_end_s: Sequence[float], *, batch_pkts: int, payload_by
     `batch_end_s` holds when each batch was complete, in seconds. Source: [tcp-gap] Sec. 5.1 (batch means).
     """
     bits = 8 * batch_pkts * payload_bytes
-    return [bits / (end - start) for start, end in zip(batch_end_s, batch_end_s[1:], strict=False)]
+    return [bits / (end - start) for start, end in pairwise(batch_end_s)]
 
 
 def _t_quantile(freedom: int) -> float:

@@ -1,0 +1,238 @@
+"""The command line: thin over the public functions.
+
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted. Errors are one line
+on stderr. `--json` puts one document on stdout and everything else on stderr. Rates are Mbit/s here, bit/s elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pacelab import __version__
+from pacelab.cli_options import with_experiment_options, with_topology_options
+from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.errors import HostError, PaceLabError
+from pacelab.folder import check_destination, write_file
+from pacelab.settings import build_experiment, parse_one, place, split_axes
+from pacelab.topologies.domain import Whole
+
+OK, BUG, INTERRUPTED = 0, 4, 130
+
+app = typer.Typer(
+    help="TCP over multihop 802.11, and what pacing does for it.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+)
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""Typer's base of all complaints about a command line; typer itself does not export it."""
+
+TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
+Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        code: int | None = app(list(sys.argv[1:] if argv is None else argv), prog_name="pacelab", standalone_mode=False)
+        sys.stdout.flush()
+        return code or OK
+    except PaceLabError as error:
+        return _fail(str(error), error.exit_code)
+    except UsageError as error:
+        return _fail(_usage_line(error), 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted: nothing was written", INTERRUPTED)
+    except OSError as error:
+        _drop_stdout()
+        if error.errno == errno.EPIPE:
+            return OK  # the reader, say `head`, has had enough
+        return _fail(f"writing the output: {error.strerror or error}", HostError.exit_code)
+    except Exception as error:
+        traceback.print_exc()
+        return _fail(f"this is a bug ({type(error).__name__}: {error}): please report it with the lines above", BUG)
+
+
+@app.callback(invoke_without_command=True)
+def common(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+    """TCP over multihop 802.11, and what pacing does for it."""
+    if version:
+        print(f"pacelab {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+@with_experiment_options
+def run(
+    topology: TopologyName,
+    *,
+    scheme: Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **values: Any,
+) -> None:
+    """Run one experiment and write its result folder."""
+    from pacelab.runner import run as run_experiment
+
+    experiment = build_experiment(topology, values, scheme=scheme)
+    check_destination(out)
+    with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
+        result = _uninterrupted(run_experiment, experiment, on_progress=on_progress)
+    folder = result.write(out)
+    if json:
+        print_json({"run": result.run, "host": result.host})
+    elif not quiet:
+        from pacelab.tables import run_table
+
+        print_table(run_table(result))
+    if not quiet:
+        _report(result.notes, f"results in {folder}")
+    _fail_on_broken_hooks([result.run])
+
+
+@app.command()
+@with_experiment_options
+def compare(
+    topology: TopologyName,
+    *,
+    schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes to compare")] = "newreno,tcp-gap",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
+    ] = False,
+    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **values: Any,
+) -> None:
+    """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
+    from pacelab.comparison import compare as compare_schemes
+
+    single, axes = split_axes(values)
+    names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
+    check_destination(out)
+    with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
+        comparison = _uninterrupted(
+            compare_schemes,
+            base,
+            schemes=names,
+            axes=axes,
+            seeds=count,
+            full=full,
+            jobs=workers,
+            on_done=lambda done, total: on_progress(done / total),
+        )
+        folder = comparison.write(out)
+    if json:
+        print_json({"compare": comparison.compare, "host": comparison.host})
+    elif not quiet:
+        from pacelab.tables import comparison_table
+
+        print_table(comparison_table(comparison))
+    if not quiet:
+        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
+        _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
+    _fail_on_broken_hooks([comparison.compare])
+
+
+@app.command()
+def schemes(*, json: Json = False) -> None:
+    """List the schemes, where they act and what they need."""
+    from pacelab import listings
+
+    print_json(listings.schemes_document()) if json else print_table(listings.schemes_table())
+
+
+@app.command()
+@with_topology_options
+def topologies(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="show this one")] = None,
+    *,
+    plot: Annotated[bool, typer.Option("--plot", help="draw it into figures/NAME.svg or --out")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    json: Json = False,
+    **values: Any,
+) -> None:
+    """List the topologies with their options, or show one."""
+    from pacelab import listings
+
+    if name is None:
+        print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
+        return
+    topology = build_experiment(name, values).build_topology()
+    if plot:
+        place_ = out or Path("figures") / f"{name}.svg"
+        write_file(place_, listings.draw_topology(topology, place_))
+        log(f"drawn into {place_}")
+    if json:
+        print_json(listings.topology_document(topology))
+    else:
+        print(listings.describe(topology))
+
+
+@app.command()
+def doctor(*, json: Json = False) -> None:
+    """Show what this host can do, and how to get what is missing."""
+    from pacelab import listings
+    from pacelab.doctor import examine
+
+    features = examine()
+    print_json(listings.doctor_document(features)) if json else print_table(listings.doctor_table(features))
+    if any(feature.required and not feature.present for feature in features):
+        raise typer.Exit(HostError.exit_code)
+
+
+def _uninterrupted(work: Any, *args: Any, **settings: Any) -> Any:
+    """Call `work`; Ctrl-C becomes typer.Abort, since Typer would print lines of its own."""
+    try:
+        return work(*args, **settings)
+    except KeyboardInterrupt:
+        raise typer.Abort from None
+
+
+def _report(notes: Sequence[str], result: str) -> None:
+    for note in notes:
+        log(f"note: {note}")
+    log(result)
+
+
+def _fail_on_broken_hooks(documents: Sequence[dict[str, Any]]) -> None:
+    """A scheme of ours that raises is a bug, even though the run went on without it."""
+    if any(" failed: " in note for document in documents for note in document["notes"]):
+        raise typer.Exit(BUG)
+
+
+def _fail(line: str, code: int) -> int:
+    log(" ".join(line.split()))
+    return code
+
+
+def _usage_line(error: Exception) -> str:
+    format_message = getattr(error, "format_message", None)
+    text = format_message() if format_message else str(error)
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context else "pacelab"
+    return f"{text.rstrip('.')}; `{where} --help` lists what is allowed"
+
+
+def _drop_stdout() -> None:
+    """Point stdout nowhere, so that Python's own flush at exit does not fail a second time."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

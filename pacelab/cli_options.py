@@ -1,0 +1,68 @@
+"""Turns the options table into Typer parameters, so that every command that takes an experiment takes them alike."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from pacelab.experiment import Experiment
+from pacelab.options import OPTIONS, Option
+from pacelab.settings import topology_options
+from pacelab.topologies.domain import ON_OFF
+from pacelab.topologies.registry import KINDS
+
+Command = Callable[..., None]
+
+
+def with_experiment_options(command: Command) -> Command:
+    """Give `command` the experiment's and the topologies' options in place of its `**values` (all text)."""
+    return _extend(command, [*_topology_parameters(), *_experiment_parameters()])
+
+
+def with_topology_options(command: Command) -> Command:
+    """Give `command` the topologies' options in place of its `**values`."""
+    return _extend(command, _topology_parameters())
+
+
+def _extend(command: Command, extra: list[inspect.Parameter]) -> Command:
+    signature = inspect.signature(command, eval_str=True)
+    own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    parameters = [*own, *extra]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+def _experiment_parameters() -> list[inspect.Parameter]:
+    defaults = {field.name: field.default for field in dataclasses.fields(Experiment)}
+    found = []
+    for option in OPTIONS:
+        default = defaults[option.field]
+        shown = "the topology's" if default is None else option.domain.show(default)
+        found.append(_parameter(option, shown, "Experiment"))
+    return found
+
+
+def _topology_parameters() -> list[inspect.Parameter]:
+    found = []
+    for name, option in topology_options().items():
+        kinds = {kind.name: o.default for kind in KINDS.values() for o in kind.options if o.name == name}
+        shown = ", ".join(f"{kind} {option.domain.show(default)}" for kind, default in kinds.items())
+        found.append(_parameter(option, shown, "Topology"))
+    return found
+
+
+def _parameter(option: Option, default: str, panel: str) -> inspect.Parameter:
+    switch = option.domain is ON_OFF and option.field in topology_options()
+    flag = f"{option.flag}/--no-{option.field}" if switch else option.flag
+    text = f"{option.help} (default: {default})" if switch else f"{option.help}: {option.domain.allowed} ({default})"
+    kind: Any = bool | None if switch else str | None
+    metavar = None if switch else "VALUE"
+    annotation = Annotated[
+        kind, typer.Option(flag, help=text, metavar=metavar, rich_help_panel=panel, show_default=False)
+    ]
+    return inspect.Parameter(option.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)

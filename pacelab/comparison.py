@@ -1,0 +1,192 @@
+"""Comparisons: schemes side by side at every point of a grid of options, over seeds, with 95 % intervals.
+
+By default each scheme runs once per seed for a fixed time, and the interval is over seeds. In full mode a run goes on
+until each flow has delivered 55,000 packets, and the interval is over batches of 5,000 with the first one discarded.
+Source: [tcp-gap] Sec. 5.1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+from pacelab.folder import write_folder
+from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate
+from pacelab.results import RunResult, dump
+from pacelab.runner import describe_host, run_many
+
+SCHEMA_VERSION = 1
+BASELINE = "newreno"
+FULL_PKTS, BATCH_PKTS = 55_000, 5_000
+FULL_LIMIT_S = 100_000.0
+"""Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
+FULL_SERIES_S = 10.0
+
+Point = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison gave: `compare` and `host` are the contents of compare.json and host.json."""
+
+    compare: dict[str, Any]
+    host: dict[str, Any]
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The options that vary, with their values; names as in `Experiment` or in the topology's options."""
+        axes: dict[str, list[Any]] = self.compare["axes"]
+        return axes
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per point and scheme."""
+        rows: list[dict[str, Any]] = self.compare["rows"]
+        return rows
+
+    def write(self, out: Path | None = None) -> Path:
+        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh folder."""
+        from pacelab.plots import render_comparison
+        from pacelab.tables import comparison_csv
+
+        files = {
+            "compare.json": dump(self.compare),
+            "host.json": dump(self.host),
+            "table.csv": comparison_csv(self).encode(),
+            **render_comparison(self),
+        }
+        return write_folder(out, files, name=f"compare-{self.compare['config']['topology']}")
+
+
+def compare(
+    base: Experiment,
+    *,
+    schemes: Sequence[str],
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    seeds: int | None = None,
+    full: bool = False,
+    jobs: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
+
+    `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
+    mode. `on_done` hears the runs done and their number. All combinations are checked before the first run.
+    """
+    seeds = seeds if seeds is not None else 1 if full else 5
+    if seeds < 1 or not schemes:
+        raise ConfigError(f"comparing {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
+    axes = {name: list(values) for name, values in (axes or {}).items()}
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    cells = [(point, scheme) for point in points for scheme in schemes]
+    experiments = [
+        _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
+    ]
+    started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
+    total = len(experiments)
+    results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+    rows = [
+        _row(point, scheme, results[place * seeds : (place + 1) * seeds]) for place, (point, scheme) in enumerate(cells)
+    ]
+    _add_gains(rows)
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "config": experiments[0].config(),
+        "axes": axes,
+        "schemes": list(schemes),
+        "seeds": [base.seed + offset for offset in range(seeds)],
+        "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
+        "rows": rows,
+        "notes": sorted({note for row in rows for note in row["notes"]}),
+    }
+    cpu_s = time.process_time() - cpu if total == 1 else sum(result.host["cpu_s"] for result in results)
+    host = describe_host(
+        started=started,
+        wall_s=time.perf_counter() - wall,
+        cpu_s=cpu_s,
+        sim_s=sum(result.run["totals"]["end_s"] for result in results),
+    )
+    return Comparison(compare=document, host=host)
+
+
+def _place(base: Experiment, point: Point, scheme: str, seed: int, full: bool) -> Experiment:
+    """The experiment at one point of the grid."""
+    fields = {name: value for name, value in point.items() if name in _FIELDS}
+    options = dict(base.topology_options) | {name: value for name, value in point.items() if name not in _FIELDS}
+    if full:
+        fields |= {
+            "stop_after_pkts": FULL_PKTS,
+            "batch_pkts": BATCH_PKTS,
+            "duration_s": FULL_LIMIT_S,
+            "series_interval_s": FULL_SERIES_S,
+        }
+    return dataclasses.replace(base, topology_options=options, scheme=scheme, seed=seed, **fields)
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Experiment))
+
+
+def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, Any]:
+    """Means over the runs of one cell of the grid."""
+    runs = [result.run for result in results]
+    rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
+    fairness = [run["totals"]["jain"] for run in runs if run["totals"]["jain"] is not None]
+    return {
+        "point": dict(point),
+        "scheme": scheme,
+        "goodput_bps": _as_json(estimate(_goodput_samples(runs))),
+        "gain": None,
+        "flows_goodput_bps": [_mean([run["flows"][i]["goodput_bps"] for run in runs]) for i in range(_flows(runs))],
+        "jain": _as_json(estimate(fairness)) if fairness else None,
+        "rtt_mean_s": _mean(rtts) if rtts else None,
+        "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
+        "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
+        "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
+        "hook_actions": _mean([run["hooks"]["actions"] for run in runs]),
+        "notes": sorted({note for run in runs for note in run["notes"]}),
+    }
+
+
+def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
+    """One sample per run, or in full mode one per batch: the sum over the flows of their rates in that batch."""
+    config = runs[0]["config"]
+    if config["batch_pkts"] is None:
+        return [run["totals"]["goodput_bps"] for run in runs]
+    samples = []
+    for run in runs:
+        batches = FULL_PKTS // BATCH_PKTS
+        ends = [flow["batch_end_s"][:batches] for flow in run["flows"]]
+        if any(len(flow_ends) < batches for flow_ends in ends):
+            samples.append(run["totals"]["goodput_bps"])  # starved: it never got as far, the whole run is one sample
+            continue
+        rates = [batch_rates_bps(end, batch_pkts=BATCH_PKTS, payload_bytes=config["payload_bytes"]) for end in ends]
+        samples += [sum(batch) for batch in zip(*rates, strict=True)]
+    return samples
+
+
+def _add_gains(rows: list[dict[str, Any]]) -> None:
+    """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero."""
+    bases = {str(row["point"]): row["goodput_bps"]["mean"] for row in rows if row["scheme"] == BASELINE}
+    for row in rows:
+        base = bases.get(str(row["point"]))
+        if base:
+            row["gain"] = row["goodput_bps"]["mean"] / base - 1
+
+
+def _as_json(value: Estimate) -> dict[str, Any]:
+    return {"mean": value.mean, "half_width": value.half_width, "samples": list(value.samples)}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return estimate(values).mean
+
+
+def _flows(runs: Sequence[dict[str, Any]]) -> int:
+    return len(runs[0]["flows"])

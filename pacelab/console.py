@@ -1,0 +1,45 @@
+"""What goes where: results to stdout, everything else to stderr; progress bars only on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+def log(text: str) -> None:
+    """One line on stderr."""
+    print(f"pacelab: {text}", file=sys.stderr)
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """The one document of `--json` on stdout."""
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, as wide as it needs where stdout is no terminal."""
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console.print(table)
+
+
+@contextlib.contextmanager
+def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]:
+    """A bar on stderr; yields what to tell the fraction done, 0..1. Nothing is shown when quiet or redirected."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _fraction: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

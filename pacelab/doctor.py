@@ -1,0 +1,71 @@
+"""What this host can do, and how to get what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+from dataclasses import dataclass
+
+from pacelab.engine import MEND, load_engine
+from pacelab.errors import HostError
+from pacelab.runner import usable_cores
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feature:
+    """One feature of this host. `mend` says how to get it, empty when it is there."""
+
+    name: str
+    present: bool
+    detail: str
+    mend: str = ""
+    required: bool = False
+    """Whether the main job, comparisons on the back end sim, needs it."""
+
+
+def examine() -> list[Feature]:
+    """All features, in a fixed order."""
+    return [
+        _python(),
+        _engine(),
+        _package("figures", "matplotlib", required=True),
+        _package("intervals", "scipy", required=True),
+        _package("tables", "rich", required=True),
+        _workers(),
+        Feature(name="back end tap", present=False, detail="not in this version", mend="none yet"),
+        Feature(name="back end hwsim", present=False, detail="not in this version", mend="none yet"),
+    ]
+
+
+def _python() -> Feature:
+    enough = sys.version_info >= (3, 11)
+    detail = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    return Feature(
+        name="python", present=enough, detail=detail, mend="" if enough else "install Python 3.11", required=True
+    )
+
+
+def _engine() -> Feature:
+    try:
+        module = load_engine()
+    except HostError as error:
+        return Feature(name="back end sim", present=False, detail=str(error).split(";")[0], mend=MEND, required=True)
+    return Feature(name="back end sim", present=True, detail=f"engine {module.__name__}", required=True)
+
+
+def _package(name: str, package: str, *, required: bool) -> Feature:
+    present = importlib.util.find_spec(package) is not None
+    mend = "" if present else f"pip install {package}"
+    return Feature(name=name, present=present, detail=package, mend=mend, required=required)
+
+
+def _workers() -> Feature:
+    try:
+        import multiprocessing
+
+        multiprocessing.get_context("spawn").Event()
+    except (ImportError, OSError) as error:
+        mend = "mount /dev/shm; until then use --jobs 1"
+        return Feature(name="worker processes", present=False, detail=str(error), mend=mend)
+    return Feature(name="worker processes", present=True, detail=f"{usable_cores()} cores")

@@ -1,0 +1,133 @@
+"""What `schemes`, `topologies` and `doctor` show, as tables and as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.doctor import Feature
+from pacelab.errors import ConfigError
+from pacelab.schemes import SCHEMES
+from pacelab.topologies.model import Topology
+from pacelab.topologies.plot import describe, plot_topology
+from pacelab.topologies.registry import KINDS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMATS = (".svg", ".png", ".pdf")
+
+__all__ = [
+    "describe",
+    "doctor_document",
+    "doctor_table",
+    "draw_topology",
+    "schemes_document",
+    "schemes_table",
+    "topologies_document",
+    "topologies_table",
+    "topology_document",
+]
+
+
+def schemes_document() -> dict[str, Any]:
+    """All schemes."""
+    return {
+        "schemes": [
+            {
+                "name": scheme.name,
+                "summary": scheme.summary,
+                "source": scheme.source,
+                "points": list(scheme.points),
+                "needs": list(scheme.needs),
+                "traffic": list(scheme.traffic),
+            }
+            for scheme in SCHEMES.values()
+        ]
+    }
+
+
+def schemes_table() -> Table:
+    """All schemes, a line each."""
+    rows = [
+        (s["name"], ", ".join(s["points"]) or "-", ", ".join(s["traffic"]), s["summary"], s["source"])
+        for s in schemes_document()["schemes"]
+    ]
+    return _table(("scheme", "acts at", "traffic", "what it is", "source"), rows)
+
+
+def topologies_document() -> dict[str, Any]:
+    """All kinds of topologies with their options."""
+    return {
+        "topologies": [
+            {
+                "name": kind.name,
+                "summary": kind.summary,
+                "directions": list(kind.directions),
+                "traffic": kind.traffic,
+                "options": [
+                    {"name": o.name, "default": o.default, "allowed": o.domain.allowed, "help": o.help}
+                    for o in kind.options
+                ],
+            }
+            for kind in KINDS.values()
+        ]
+    }
+
+
+def topologies_table() -> Table:
+    """All kinds of topologies, a line each."""
+    rows = []
+    for kind in KINDS.values():
+        options = "\n".join(f"--{o.name} {o.domain.show(o.default)}" for o in kind.options) or "-"
+        rows.append((kind.name, kind.summary, options, ", ".join(kind.directions), kind.traffic))
+    return _table(("topology", "what it is", "options", "directions", "default traffic"), rows)
+
+
+def topology_document(topology: Topology) -> dict[str, Any]:
+    """One topology in full."""
+    derived = {"gateways": list(topology.gateways), "features": list(topology.features)}
+    return {"topology": asdict(topology) | derived}
+
+
+def draw_topology(topology: Topology, path: Path) -> bytes:
+    """The figure of a topology, in the format that the file's name asks for."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    if path.suffix not in FORMATS:
+        raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends in one of {', '.join(FORMATS)}")
+    buffer = BytesIO()
+    with rc_context({"svg.hashsalt": "pacelab"}):
+        figure = Figure(figsize=(9, 4), layout="constrained")
+        plot_topology(topology, figure.subplots())
+        figure.savefig(
+            buffer, format=path.suffix[1:], metadata=None if path.suffix == ".png" else _NO_DATE[path.suffix]
+        )
+    return buffer.getvalue()
+
+
+_NO_DATE: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:
+    """Features of this host."""
+    return {"features": [asdict(feature) for feature in features]}
+
+
+def doctor_table(features: Sequence[Feature]) -> Table:
+    """Features of this host, a line each."""
+    rows = [(f.name, "yes" if f.present else "no", f.detail, f.mend or "-") for f in features]
+    return _table(("feature", "here", "detail", "how to get it"), rows)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    from rich.table import Table
+
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -1,0 +1,175 @@
+"""Figures: `plot_x(result, ax=None) -> Axes`. One fixed colour, marker and line style per scheme, in every figure.
+
+No meaning by colour alone (the marker and the line differ too); axes carry units; captions state n, seeds, interval.
+Figures of one result are the same bytes each time.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pacelab.results import RunResult
+from pacelab.tables import settings, show_name, show_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pacelab.comparison import Comparison
+
+KBPS = 1e-3
+
+
+class Style(NamedTuple):
+    """How a scheme looks."""
+
+    color: str
+    marker: str
+    linestyle: str
+
+
+STYLES: dict[str, Style] = {
+    "newreno": Style("#000000", "o", "--"),
+    "tcp-gap": Style("#0072b2", "s", "-"),
+    "tcp-gap-nogc": Style("#56b4e9", "^", "-."),
+    "tcp-ap": Style("#d55e00", "D", "-"),
+    "fixed-rate": Style("#cc79a7", "v", ":"),
+}
+"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
+OTHER = Style("#009e73", "x", ":")
+
+
+def style_of(scheme: str) -> Style:
+    """The fixed style of a scheme."""
+    return STYLES.get(scheme, OTHER)
+
+
+def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:
+    """A run's time series, one line per flow: `quantity` is "goodput_bps", "cwnd_pkts" or "rtt_s"."""
+    ax = ax or _new_axes()
+    scale, label = {
+        "goodput_bps": (KBPS, "goodput (kbit/s)"),
+        "cwnd_pkts": (1.0, "congestion window (packets)"),
+        "rtt_s": (1e3, "round-trip time (ms)"),
+    }[quantity]
+    config = result.run["config"]
+    style = style_of(config["scheme"])
+    lines = ("-", "--", ":", "-.")
+    for number, flow in enumerate(result.series["flows"]):
+        values = [float("nan") if value is None else value * scale for value in flow[quantity]]
+        color = style.color if number == 0 else f"C{number % 10}"
+        line = lines[number % len(lines)]
+        ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
+    ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {config['scheme']}")
+    ax.set_ylim(bottom=0)
+    if len(result.series["flows"]) > 1:
+        ax.legend(fontsize="small")
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")
+    return ax
+
+
+def plot_goodput(comparison: Comparison, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Mean goodput with its interval against the first numeric option that varies (hops where it does).
+
+    `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
+    """
+    ax = ax or _new_axes()
+    axis = x_axis(comparison)
+    fixed = {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
+    for place, scheme in enumerate(comparison.compare["schemes"]):
+        rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
+        x = [row["point"][axis] if axis else place for row in rows]
+        means = [row["goodput_bps"]["mean"] * KBPS for row in rows]
+        halves = [(row["goodput_bps"]["half_width"] or 0.0) * KBPS for row in rows]
+        look = style_of(scheme)._asdict()
+        ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+    ax.set(xlabel=_axis_label(axis), ylabel="goodput (kbit/s)")
+    if axis is None:
+        ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
+    elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
+        ax.set_xticks(comparison.axes[axis])
+    ax.set_ylim(bottom=0)
+    ax.set_title(", ".join(f"{show_name(name)} {show_value(name, value)}" for name, value in fixed.items()))
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+    return ax
+
+
+def x_axis(comparison: Comparison) -> str | None:
+    """The option along the x axis: hops if it varies, else the first numeric one, else none."""
+    numeric = [
+        name
+        for name, values in comparison.axes.items()
+        if len(values) > 1 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+    return "hops" if "hops" in numeric else numeric[0] if numeric else None
+
+
+def render_comparison(comparison: Comparison) -> dict[str, bytes]:
+    """goodput.png and goodput.svg: one panel for each combination of the other varying options."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    axis = x_axis(comparison)
+    others = {name: values for name, values in comparison.axes.items() if name != axis}
+    points = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    columns = len(list(others.values())[-1]) if others else 1
+    rows = -(-len(points) // columns)
+    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
+        figure = Figure(figsize=(1.5 + 4.5 * columns, 0.7 + 3.2 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
+        for panel, point in zip(panels.flat, points, strict=True):
+            plot_goodput(comparison, panel, point=point)
+        config = comparison.compare["config"]
+        figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}")
+        figure.supxlabel(caption(comparison), fontsize="small")
+        return {"goodput.png": _bytes(figure, "png"), "goodput.svg": _bytes(figure, "svg")}
+
+
+def caption(comparison: Comparison) -> str:
+    """How the intervals came about: n, seeds, level."""
+    document = comparison.compare
+    samples = sorted({len(row["goodput_bps"]["samples"]) for row in comparison.rows})
+    counts = "-".join(map(str, sorted({samples[0], samples[-1]})))
+    seeds = document["seeds"]
+    span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
+    length = "" if document["config"]["stop_after_pkts"] else f" of {document['config']['duration_s']:g} s"
+    interval = document["interval"]
+    text = f"n = {counts} {interval['over']}{length}, {span}"
+    return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
+
+
+def _bytes(figure: Figure, form: str) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {"Software": None})
+    return buffer.getvalue()
+
+
+def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
+    return all(point[name] == value for name, value in fixed.items())
+
+
+def _axis_label(name: str | None) -> str:
+    labels = {
+        None: "scheme",
+        "hops": "wireless hops",
+        "stations": "senders",
+        "spacing": "spacing (m)",
+        "rate_bps": "802.11 data rate (bit/s)",
+        "window_pkts": "window (packets)",
+        "payload_bytes": "payload (bytes)",
+        "min_rto_s": "least RTO (s)",
+    }
+    return labels.get(name, name or "")
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
+
+
+def _caption(ax: Axes, text: str) -> None:
+    ax.annotate(text, (0.0, -0.22), xycoords="axes fraction", fontsize="small", annotation_clip=False)

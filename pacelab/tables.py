@@ -1,0 +1,139 @@
+"""Tables of results, for terminals (rich) and as CSV."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pacelab.options import BY_FIELD
+from pacelab.units import BPS_PER_MBPS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pacelab.comparison import Comparison
+    from pacelab.results import RunResult
+
+BPS_PER_KBPS = 1_000
+COLUMNS = (
+    "goodput_bps",
+    "goodput_half_width_bps",
+    "gain",
+    "jain",
+    "rtt_mean_s",
+    "retransmitted_pkts",
+    "timeouts",
+    "dropped_pkts",
+    "hook_actions",
+)
+
+
+def show_value(name: str, value: Any) -> str:
+    """Text of an option's value as the command line takes it."""
+    if name in BY_FIELD:
+        return BY_FIELD[name].domain.show(value)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def show_name(name: str) -> str:
+    """An option's name as on the command line, without dashes."""
+    return BY_FIELD[name].flag.lstrip("-") if name in BY_FIELD else name
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """One line per point and scheme, all digits."""
+    lines = [",".join([*map(show_name, comparison.axes), "scheme", *COLUMNS])]
+    for row in comparison.rows:
+        values = {
+            **row,
+            "goodput_bps": row["goodput_bps"]["mean"],
+            "goodput_half_width_bps": row["goodput_bps"]["half_width"],
+            "jain": row["jain"]["mean"] if row["jain"] else None,
+        }
+        cells = [show_value(name, row["point"][name]) for name in comparison.axes]
+        cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in COLUMNS)]
+        lines.append(",".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The comparison for a terminal; means per run."""
+    from rich.table import Table
+
+    interval = comparison.compare["interval"]
+    table = Table(title=f"{_title(comparison)}; ± {interval['level']:.0%} over {interval['over']}")
+    several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
+    for name in map(show_name, comparison.axes):
+        table.add_column(name, justify="right")
+    table.add_column("scheme")
+    for heading in ("goodput kbit/s", "gain", *(["Jain"] if several else []), "RTT ms", "resent", "timeouts", "hooks"):
+        table.add_column(heading, justify="right")
+    before = None
+    for row in comparison.rows:
+        point = [show_value(name, row["point"][name]) for name in comparison.axes]
+        if before is not None and point != before:
+            table.add_section()
+        fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
+        table.add_row(
+            *(point if point != before else [""] * len(point)),
+            row["scheme"],
+            show_goodput(row["goodput_bps"]),
+            "" if row["gain"] is None else f"{row['gain']:+.1%}",
+            *fairness,
+            "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
+            f"{row['retransmitted_pkts']:.1f}",
+            f"{row['timeouts']:.1f}",
+            f"{row['hook_actions']:.0f}",
+        )
+        before = point
+    return table
+
+
+def show_goodput(goodput_bps: dict[str, Any]) -> str:
+    """Mean and half width in kbit/s."""
+    text = f"{goodput_bps['mean'] / BPS_PER_KBPS:.1f}"
+    half = goodput_bps["half_width"]
+    return text if half is None else f"{text} ±{half / BPS_PER_KBPS:5.1f}"
+
+
+def run_table(result: RunResult) -> Table:
+    """One run for a terminal: a line per flow."""
+    from rich.table import Table
+
+    config = result.run["config"]
+    table = Table(title=f"{result.run['topology']['description']}; {config['scheme']}, {settings(config)}")
+    for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
+        table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
+    names = [node["name"] for node in result.run["topology"]["nodes"]]
+    for flow in result.run["flows"]:
+        table.add_row(
+            f"{names[flow['src']]} -> {names[flow['dst']]}",
+            flow["kind"],
+            str(flow["hops"]),
+            f"{flow['goodput_bps'] / BPS_PER_KBPS:.1f}",
+            "-" if flow["rtt_mean_s"] is None else f"{flow['rtt_mean_s'] * 1e3:.0f}",
+            str(flow["retransmitted_pkts"]),
+            str(flow["timeouts"]),
+        )
+    if len(result.run["flows"]) > 1:
+        table.add_section()
+        table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "")
+    return table
+
+
+def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
+    """The settings that a reader of a table or figure must know, in a few words."""
+    words = {
+        "rate_bps": f"{config['rate_bps'] / BPS_PER_MBPS:g} Mbit/s",
+        "rts": f"RTS {'on' if config['rts'] else 'off'}",
+        "radio": f"radio {config['radio']}",
+        "routing": f"{config['routing']} routing",
+        "direction": config["direction"],
+    }
+    if config["traffic"] == "tcp":
+        words["window_pkts"] = f"window {config['window_pkts']}"
+    return ", ".join(text for name, text in words.items() if name not in without)
+
+
+def _title(comparison: Comparison) -> str:
+    config = comparison.compare["config"]
+    return f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"

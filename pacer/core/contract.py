@@ -52,8 +52,9 @@ class SegmentSeen(NamedTuple):
     point: Point
     segment: Segment
     path_rates_bps: tuple[int, ...]
-    """Link rates of the wireless hops between this node and the packet's wireless end, nearest first. Their number
-    is the paper's h. Empty while routing knows no path."""
+    """Link rates of the wireless hops between this node and the other end of the packet's wireless path (seen from a
+    gateway the wireless host, from a wireless host the gateway or its wireless peer), nearest first, whichever way the
+    packet goes. Their number is the paper's h. Empty while routing knows no path."""
 
 
 class TransmitResult(NamedTuple):

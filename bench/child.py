@@ -17,7 +17,7 @@ class ChildFailedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A finished child: standard output, user + system CPU seconds, peak memory of its largest process (1 MB = 10^6 B)."""
+    """A finished child: its output, user + system CPU seconds, peak memory of its largest process (MB = 10^6 B)."""
 
     stdout: str
     cpu_s: float

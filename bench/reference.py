@@ -25,8 +25,7 @@ UDP_HEADER = """\
 # before (ARP), no routing agent, 802.11b long preamble, control frames at 1 Mbit/s, RTS before every data frame or
 # never, retry limits 7/4, queue 50, two-ray ground, decode 250 m, capture 10 dB; 20 s after 6 s; seeds 1-3; kbit/s
 # of payload. x_m: positions on a line, node 0 first; flows: source>destination; sense_m: sense range; per flow:
-# mean and standard deviation over the seeds, and seed 1 alone. In hidden550* the flow 0>1 starves with RTS on, 2>3
-# does not.
+# mean and standard deviation over the seeds, and seed 1 alone.
 case,rate_mbps,rts,x_m,flows,sense_m,total_kbps,sd_kbps,per_flow_mean_kbps,per_flow_sd_kbps,per_flow_seed1_kbps
 """
 

@@ -94,9 +94,9 @@ def run(
     if json:
         print_json({"run": result.run, "host": result.host})
     elif not quiet:
-        from pacelab.tables import run_table
+        from pacelab.tables import run_table, run_title
 
-        print_table(run_table(result))
+        print_table(run_table(result), title=run_title(result))
     if not quiet:
         _report(result.notes, f"results in {folder}")
     _fail_on_broken_hooks([result.run])
@@ -144,9 +144,9 @@ def compare(
     if json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not quiet:
-        from pacelab.tables import comparison_table
+        from pacelab.tables import comparison_table, comparison_title
 
-        print_table(comparison_table(comparison))
+        print_table(comparison_table(comparison), title=comparison_title(comparison))
     if not quiet:
         figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")

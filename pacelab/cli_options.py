@@ -42,7 +42,8 @@ def _experiment_parameters() -> list[inspect.Parameter]:
     found = []
     for option in OPTIONS:
         default = defaults[option.field]
-        shown = "the topology's" if default is None else option.domain.show(default)
+        unset = {"traffic": "the topology's"}.get(option.field, "none")
+        shown = unset if default is None else option.domain.show(default)
         found.append(_parameter(option, shown, "Experiment"))
     return found
 

@@ -21,9 +21,9 @@ from pacelab.folder import write_folder
 from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
+from pacelab.tables import BASELINE, comparison_csv
 
 SCHEMA_VERSION = 1
-BASELINE = "newreno"
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
 """Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
@@ -54,7 +54,6 @@ class Comparison:
     def write(self, out: Path | None = None) -> Path:
         """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh folder."""
         from pacelab.plots import render_comparison
-        from pacelab.tables import comparison_csv
 
         files = {
             "compare.json": dump(self.compare),
@@ -89,7 +88,7 @@ def compare(
     experiments = [
         _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
     ]
-    started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
+    started, wall = time.time(), time.perf_counter()
     total = len(experiments)
     results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
     rows = [
@@ -98,7 +97,7 @@ def compare(
     _add_gains(rows)
     document = {
         "schema_version": SCHEMA_VERSION,
-        "config": experiments[0].config(),
+        "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
         "axes": axes,
         "schemes": list(schemes),
         "seeds": [base.seed + offset for offset in range(seeds)],
@@ -106,7 +105,7 @@ def compare(
         "rows": rows,
         "notes": sorted({note for row in rows for note in row["notes"]}),
     }
-    cpu_s = time.process_time() - cpu if total == 1 else sum(result.host["cpu_s"] for result in results)
+    cpu_s = sum(result.host["cpu_s"] for result in results)
     host = describe_host(
         started=started,
         wall_s=time.perf_counter() - wall,

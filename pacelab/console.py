@@ -22,11 +22,13 @@ def print_json(document: dict[str, Any]) -> None:
     print(json.dumps(document, indent=2, allow_nan=False))
 
 
-def print_table(table: Table) -> None:
-    """A table on stdout, as wide as it needs where stdout is no terminal."""
+def print_table(table: Table, *, title: str = "") -> None:
+    """A table on stdout below its title, as wide as it needs where stdout is no terminal."""
     from rich.console import Console
 
     console = Console() if sys.stdout.isatty() else Console(width=200)
+    if title:
+        console.print(title, highlight=False, markup=False)
     console.print(table)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.options import OPTIONS
-from pacelab.schemes import Scheme, find_scheme
+from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind, load_topology
@@ -39,6 +39,8 @@ class Experiment:
     min_rto_s: float = 0.2
     payload_bytes: int = 1460
     cbr_rate_bps: int = 500_000
+    pace_rate_bps: int | None = None
+    """Needed by the scheme `fixed-rate` alone."""
     queue_pkts: int = 50
     routing: str = "static"
     radio: str = "ns2"
@@ -60,16 +62,23 @@ class Experiment:
         if self.traffic is None:
             object.__setattr__(self, "traffic", kind.traffic)
         for option in OPTIONS:
-            option.check(getattr(self, option.field))
+            value = getattr(self, option.field)
+            if value is not None or option.field != "pace_rate_bps":
+                option.check(value)
         if self.warmup_s >= self.duration_s:
             raise ConfigError(f"--warmup {self.warmup_s:g}: allowed is less than --seconds, {self.duration_s:g}")
-        self.find_scheme().check(self.build_topology(), traffic=self.traffic_kind)
+        self.find_scheme().check(self.build_topology(), traffic=self.traffic_kind, settings=self.hook_settings)
 
     @property
     def traffic_kind(self) -> str:
         """What the flows carry, the topology's default resolved."""
         assert self.traffic is not None  # __post_init__ filled it
         return self.traffic
+
+    @property
+    def hook_settings(self) -> HookSettings:
+        """What the scheme's hooks are told."""
+        return HookSettings(pace_rate_bps=self.pace_rate_bps)
 
     def build_topology(self) -> Topology:
         """The network of this experiment."""

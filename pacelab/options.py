@@ -42,7 +42,7 @@ class Option:
 
 
 _RATES = Choice({text: round(float(text) * BPS_PER_MBPS) for text in ("1", "2", "5.5", "11")})
-_CBR = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
+_LOAD = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
 
 OPTIONS: tuple[Option, ...] = tuple(
     Option(field=field, flag=flag, domain=domain, help=text)
@@ -57,7 +57,8 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("initial_window_pkts", "--iw", Whole(1, 100), "TCP's initial window, packets"),
         ("min_rto_s", "--min-rto", Real(0, 60, above=True), "TCP's least retransmission timeout, s"),
         ("payload_bytes", "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes"),
-        ("cbr_rate_bps", "--cbr-rate", _CBR, "offered load of a cbr flow, Mbit/s"),
+        ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s"),
+        ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail"),
         ("routing", "--routing", Choice.of("static", "aodv"), "routing among the wireless nodes"),
         ("radio", "--radio", Choice.of("ns2", "standard"), "radio preset"),

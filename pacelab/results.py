@@ -59,7 +59,7 @@ def assemble(
 ) -> dict[str, Any]:
     """run.json from an experiment and the engine's result."""
     flows = [flow | {"mos": None} for flow in air["flows"]]
-    hooks = _hooks(attachments, air["hooks"])
+    hooks = _hooks(attachments, air["hooks"], experiment.find_scheme().acting)
     return {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config(),
@@ -124,9 +124,10 @@ def _topology(topology: Topology) -> dict[str, Any]:
     }
 
 
-def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]]) -> dict[str, Any]:
+def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
     points = [{"point": attachment.point, **report} for attachment, report in zip(attachments, reports, strict=True)]
-    return {"actions": sum(sum(point["counters"].values()) for point in points), "points": points}
+    actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
+    return {"actions": actions, "points": points}
 
 
 def _notes(experiment: Experiment, topology: Topology, hooks: dict[str, Any]) -> list[str]:

@@ -35,7 +35,7 @@ def run(experiment: Experiment, *, on_progress: Progress | None = None) -> RunRe
     Raises ConfigError or HostError; KeyboardInterrupt passes through.
     """
     topology = experiment.build_topology()
-    attachments = experiment.find_scheme().attach(topology)
+    attachments = experiment.find_scheme().attach(topology, experiment.hook_settings)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
     air = run_air(compile_air(experiment, topology), attachments, on_progress or _ignore)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu

@@ -9,19 +9,28 @@ silently replaced: a hook point that a topology lacks but the scheme can do with
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pacelab.errors import ConfigError
+from pacelab.options import BY_FIELD
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
 
-HookFactory = Callable[[], "Hook"]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSettings:
+    """What an experiment tells the hooks of its scheme."""
+
+    pace_rate_bps: int | None = None
+    """Rate of the scheme `fixed-rate`, bit/s per flow."""
+
+
+HookFactory = Callable[[HookSettings], "Hook"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +55,21 @@ class Scheme:
     """Features that a topology must have (see `Topology.features`)."""
     traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr")
     """Kinds of traffic that it can act on."""
+    settings: tuple[str, ...] = ()
+    """Fields of `HookSettings` that it cannot do without."""
+    acting: frozenset[str] = frozenset()
+    """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 
     @property
     def points(self) -> tuple[str, ...]:
         """Hook points at which it acts."""
         return tuple(point for point in ("gateway", "sender") if getattr(self, point) is not None)
 
-    def check(self, topology: Topology, *, traffic: str) -> None:
+    def check(self, topology: Topology, *, traffic: str, settings: HookSettings) -> None:
         """Raise ConfigError with the reason when the scheme cannot act on this topology or traffic."""
+        for name in self.settings:
+            if getattr(settings, name) is None:
+                raise ConfigError(f"scheme {self.name!r} needs {BY_FIELD[name].flag}: {BY_FIELD[name].domain.allowed}")
         if traffic not in self.traffic:
             raise ConfigError(
                 f"scheme {self.name!r} with --traffic {traffic}: it acts on {', '.join(self.traffic)} traffic only"
@@ -78,12 +94,12 @@ class Scheme:
         sites = [("gateway", node) for node in gateways] if self.gateway else []
         return sites + ([("sender", node) for node in senders] if self.sender else [])
 
-    def attach(self, topology: Topology) -> list[Attachment]:
+    def attach(self, topology: Topology, settings: HookSettings) -> list[Attachment]:
         """Fresh hooks for one run."""
         made = []
         for point, node in self.sites(topology):
             factory: HookFactory = getattr(self, point)
-            made.append(Attachment(point=point, node=node, hook=factory()))
+            made.append(Attachment(point=point, node=node, hook=factory(settings)))
         return made
 
     def missing_points(self, topology: Topology) -> list[str]:
@@ -92,15 +108,42 @@ class Scheme:
         return [point for point in self.points if point not in present]
 
 
-def core_hook(module: str, name: str, **settings: object) -> HookFactory:
-    """Factory of a class in `pacelab.pacer.core`, imported when first used."""
+# Algorithms are imported when a run needs them: the baseline and `--help` never do.
 
-    def make() -> Hook:
-        hook: Hook = getattr(importlib.import_module(f"pacelab.pacer.core.{module}"), name)(**settings)
-        return hook
 
-    return make
+def _gap_gateway(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway
 
+    return TcpGapGateway()
+
+
+def _gap_gateway_without_control(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
+
+    return TcpGapGateway(TcpGapGatewayConfig(goodput_control=None))
+
+
+def _gap_sender(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.tcp_gap_sender import TcpGapSender
+
+    return TcpGapSender()
+
+
+def _ap_sender(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.tcp_ap_sender import TcpApSender
+
+    return TcpApSender()
+
+
+def _fixed_rate(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
+
+    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
+
+
+_PACING = frozenset({"delayed", "copies_absorbed"})
+_GAP = _PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorbed", "throttled"}
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(
     {
@@ -115,17 +158,37 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 name="tcp-gap",
                 summary="adaptive pacing at the gateway and at wireless senders, with Goodput Control",
                 source="[tcp-gap] Sec. 4",
-                gateway=core_hook("gap_gateway", "TcpGapGateway"),
-                sender=core_hook("gap_sender", "TcpGapSender"),
+                gateway=_gap_gateway,
+                sender=_gap_sender,
                 traffic=("tcp",),
+                acting=_GAP,
             ),
             Scheme(
                 name="tcp-gap-nogc",
                 summary="tcp-gap without Goodput Control",
                 source="[tcp-gap] Sec. 4.1-4.3",
-                gateway=core_hook("gap_gateway", "TcpGapGateway", goodput_control=False),
-                sender=core_hook("gap_sender", "TcpGapSender"),
+                gateway=_gap_gateway_without_control,
+                sender=_gap_sender,
                 traffic=("tcp",),
+                acting=_GAP,
+            ),
+            Scheme(
+                name="tcp-ap",
+                summary="adaptive pacing at wireless senders alone, by the four-hop delay",
+                source="[lee] Sec. 3.3",
+                sender=_ap_sender,
+                traffic=("tcp",),
+                acting=_PACING,
+            ),
+            Scheme(
+                name="fixed-rate",
+                summary="pacing at --pace-rate, at the gateway and at wireless senders",
+                source="[lee] Sec. 3.3",
+                gateway=_fixed_rate,
+                sender=_fixed_rate,
+                traffic=("tcp",),
+                settings=("pace_rate_bps",),
+                acting=_PACING,
             ),
         )
     }

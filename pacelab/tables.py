@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pacelab.comparison import Comparison
     from pacelab.results import RunResult
 
+BASELINE = "newreno"
 BPS_PER_KBPS = 1_000
 COLUMNS = (
     "goodput_bps",
@@ -59,8 +60,7 @@ def comparison_table(comparison: Comparison) -> Table:
     """The comparison for a terminal; means per run."""
     from rich.table import Table
 
-    interval = comparison.compare["interval"]
-    table = Table(title=f"{_title(comparison)}; ± {interval['level']:.0%} over {interval['over']}")
+    table = Table()
     several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
     for name in map(show_name, comparison.axes):
         table.add_column(name, justify="right")
@@ -70,14 +70,14 @@ def comparison_table(comparison: Comparison) -> Table:
     before = None
     for row in comparison.rows:
         point = [show_value(name, row["point"][name]) for name in comparison.axes]
-        if before is not None and point != before:
+        if before is not None and point != before and len(comparison.compare["schemes"]) > 1:
             table.add_section()
         fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
         table.add_row(
             *(point if point != before else [""] * len(point)),
             row["scheme"],
             show_goodput(row["goodput_bps"]),
-            "" if row["gain"] is None else f"{row['gain']:+.1%}",
+            "" if row["gain"] is None or row["scheme"] == BASELINE else f"{row['gain']:+.1%}",
             *fairness,
             "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
             f"{row['retransmitted_pkts']:.1f}",
@@ -99,8 +99,7 @@ def run_table(result: RunResult) -> Table:
     """One run for a terminal: a line per flow."""
     from rich.table import Table
 
-    config = result.run["config"]
-    table = Table(title=f"{result.run['topology']['description']}; {config['scheme']}, {settings(config)}")
+    table = Table()
     for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
     names = [node["name"] for node in result.run["topology"]["nodes"]]
@@ -134,6 +133,17 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     return ", ".join(text for name, text in words.items() if name not in without)
 
 
-def _title(comparison: Comparison) -> str:
-    config = comparison.compare["config"]
-    return f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"
+def comparison_title(comparison: Comparison) -> str:
+    """What was compared, and what the columns mean."""
+    document = comparison.compare
+    config, interval = document["config"], document["interval"]
+    about = f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"
+    means = f"means per run, {len(document['seeds'])} seed(s); ± {interval['level']:.0%} over {interval['over']}"
+    return f"{about}; {means}; gain over {BASELINE}"
+
+
+def run_title(result: RunResult) -> str:
+    """What was run."""
+    config = result.run["config"]
+    length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
+    return f"{result.run['topology']['description']}; {config['scheme']}, {settings(config)}, {length}"

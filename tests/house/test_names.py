@@ -21,7 +21,16 @@ BUILDS = re.compile(
 
 PUBLIC_HOSTS = {
     *("pypi.org", "files.pythonhosted.org", "www.python.org"),
-    *("github.com", "crates.io", "index.crates.io", "static.crates.io", "docs.rs", "rustup.rs", "sh.rustup.rs"),
+    *(
+        "github.com",
+        "crates.io",
+        "index.crates.io",
+        "static.crates.io",
+        "docs.rs",
+        "rustup.rs",
+        "sh.rustup.rs",
+        "static.rust-lang.org",
+    ),
     *("registry.npmjs.org", "deb.debian.org", "app.vagrantup.com", "vagrantcloud.com"),
 }
 

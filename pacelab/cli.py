@@ -46,14 +46,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     try:
         code: int | None = app(list(sys.argv[1:] if argv is None else argv), prog_name="pacelab", standalone_mode=False)
-        sys.stdout.flush()
-        return code or OK
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return _fail("interrupted", INTERRUPTED) if code == INTERRUPTED else code or OK
     except PaceLabError as error:
         return _fail(str(error), error.exit_code)
     except UsageError as error:
         return _fail(_usage_line(error), 2)
     except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted: nothing was written", INTERRUPTED)
+        return _fail("interrupted", INTERRUPTED)
     except OSError as error:
         _drop_stdout()
         if error.errno == errno.EPIPE:
@@ -89,7 +90,7 @@ def run(
     experiment = build_experiment(topology, values, scheme=scheme)
     check_destination(out)
     with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
-        result = _uninterrupted(run_experiment, experiment, on_progress=on_progress)
+        result = run_experiment(experiment, on_progress=on_progress)
     folder = result.write(out)
     if json:
         print_json({"run": result.run, "host": result.host})
@@ -99,7 +100,7 @@ def run(
         print_table(run_table(result), title=run_title(result))
     if not quiet:
         _report(result.notes, f"results in {folder}")
-    _fail_on_broken_hooks([result.run])
+    _exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 
 @app.command()
@@ -130,8 +131,7 @@ def compare(
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
     check_destination(out)
     with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
-        comparison = _uninterrupted(
-            compare_schemes,
+        comparison = compare_schemes(
             base,
             schemes=names,
             axes=axes,
@@ -150,7 +150,7 @@ def compare(
     if not quiet:
         figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
-    _fail_on_broken_hooks([comparison.compare])
+    _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
 
 
 @app.command()
@@ -200,23 +200,15 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
-def _uninterrupted(work: Any, *args: Any, **settings: Any) -> Any:
-    """Call `work`; Ctrl-C becomes typer.Abort, since Typer would print lines of its own."""
-    try:
-        return work(*args, **settings)
-    except KeyboardInterrupt:
-        raise typer.Abort from None
-
-
 def _report(notes: Sequence[str], result: str) -> None:
     for note in notes:
         log(f"note: {note}")
     log(result)
 
 
-def _fail_on_broken_hooks(documents: Sequence[dict[str, Any]]) -> None:
-    """A scheme of ours that raises is a bug, even though the run went on without it."""
-    if any(" failed: " in note for document in documents for note in document["notes"]):
+def _exit_on_failed_hooks(failed: int) -> None:
+    """A registered scheme that raises is a bug, even though the run went on without it."""
+    if failed:
         raise typer.Exit(BUG)
 
 

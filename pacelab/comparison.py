@@ -21,7 +21,7 @@ from pacelab.folder import write_folder
 from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
-from pacelab.tables import BASELINE, comparison_csv
+from pacelab.tables import BASELINE, comparison_csv, show_point
 
 SCHEMA_VERSION = 1
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
@@ -103,7 +103,7 @@ def compare(
         "seeds": [base.seed + offset for offset in range(seeds)],
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
-        "notes": sorted({note for row in rows for note in row["notes"]}),
+        "notes": _notes(rows),
     }
     cpu_s = sum(result.host["cpu_s"] for result in results)
     host = describe_host(
@@ -149,6 +149,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
         "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
         "hook_actions": _mean([run["hooks"]["actions"] for run in runs]),
+        "hooks_failed": sum(run["hooks"]["failed"] for run in runs),
         "notes": sorted({note for run in runs for note in run["notes"]}),
     }
 
@@ -172,11 +173,21 @@ def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
 
 def _add_gains(rows: list[dict[str, Any]]) -> None:
     """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero."""
-    bases = {str(row["point"]): row["goodput_bps"]["mean"] for row in rows if row["scheme"] == BASELINE}
+    bases = {show_point(row["point"]): row["goodput_bps"]["mean"] for row in rows if row["scheme"] == BASELINE}
     for row in rows:
-        base = bases.get(str(row["point"]))
+        base = bases.get(show_point(row["point"]))
         if base:
             row["gain"] = row["goodput_bps"]["mean"] / base - 1
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """Every note once, with the points that it is about unless it is about all of the scheme's."""
+    points: dict[str, list[str]] = {}
+    count = len({show_point(row["point"]) for row in rows})
+    for row in rows:
+        for note in row["notes"]:
+            points.setdefault(note, []).append(show_point(row["point"]))
+    return [note if len(where) == count else f"{note} ({'; '.join(where)})" for note, where in points.items()]
 
 
 def _as_json(value: Estimate) -> dict[str, Any]:

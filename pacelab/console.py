@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.table import Table
 
+REDIRECTED_WIDTH = 200
+"""Columns for tables in files and pipes: enough never to fold a cell."""
+
 
 def log(text: str) -> None:
     """One line on stderr."""
@@ -26,9 +29,9 @@ def print_table(table: Table, *, title: str = "") -> None:
     """A table on stdout below its title, as wide as it needs where stdout is no terminal."""
     from rich.console import Console
 
-    console = Console() if sys.stdout.isatty() else Console(width=200)
+    console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else REDIRECTED_WIDTH)
     if title:
-        console.print(title, highlight=False, markup=False)
+        console.print(title)
     console.print(table)
 
 

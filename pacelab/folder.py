@@ -15,7 +15,7 @@ from pathlib import Path
 from pacelab.errors import ConfigError, HostError
 
 RUNS = Path("runs")
-_HOST_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+_HOST_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
 """What a rename onto an existing folder fails with (EACCES on Windows)."""
 

@@ -11,7 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pacelab.results import RunResult
-from pacelab.tables import settings, show_name, show_value
+from pacelab.tables import settings, show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +91,7 @@ def plot_goodput(comparison: Comparison, ax: Axes | None = None, *, point: dict[
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
     ax.set_ylim(bottom=0)
-    ax.set_title(", ".join(f"{show_name(name)} {show_value(name, value)}" for name, value in fixed.items()))
+    ax.set_title(show_point(fixed))
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
     return ax

@@ -127,15 +127,16 @@ def _topology(topology: Topology) -> dict[str, Any]:
 def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
     points = [{"point": attachment.point, **report} for attachment, report in zip(attachments, reports, strict=True)]
     actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
-    return {"actions": actions, "points": points}
+    failed = sum(point["failed"] is not None for point in points)
+    return {"actions": actions, "failed": failed, "points": points}
 
 
 def _notes(experiment: Experiment, topology: Topology, hooks: dict[str, Any]) -> list[str]:
     scheme = experiment.find_scheme()
     notes = []
-    present = ", ".join(point for point in scheme.points if point not in scheme.missing_points(topology))
-    for point in scheme.missing_points(topology):
-        notes.append(f"scheme {scheme.name}: this topology has no {point} for it; it acts at: {present}")
+    if "gateway" in scheme.points and not topology.gateways:
+        present = sorted({point["point"] for point in hooks["points"]})
+        notes.append(f"scheme {scheme.name}: this topology has no gateway; it acts at: {', '.join(present)}")
     for point in hooks["points"]:
         if point["failed"] is not None:
             notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")

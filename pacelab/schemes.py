@@ -102,11 +102,6 @@ class Scheme:
             made.append(Attachment(point=point, node=node, hook=factory(settings)))
         return made
 
-    def missing_points(self, topology: Topology) -> list[str]:
-        """Hook points of the scheme that this topology does not have."""
-        present = {point for point, _ in self.sites(topology)}
-        return [point for point in self.points if point not in present]
-
 
 # Algorithms are imported when a run needs them: the baseline and `--help` never do.
 

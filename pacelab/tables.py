@@ -40,6 +40,11 @@ def show_name(name: str) -> str:
     return BY_FIELD[name].flag.lstrip("-") if name in BY_FIELD else name
 
 
+def show_point(point: dict[str, Any]) -> str:
+    """A point of a comparison in words."""
+    return ", ".join(f"{show_name(name)} {show_value(name, value)}" for name, value in point.items())
+
+
 def comparison_csv(comparison: Comparison) -> str:
     """One line per point and scheme, all digits."""
     lines = [",".join([*map(show_name, comparison.axes), "scheme", *COLUMNS])]

@@ -34,10 +34,11 @@ def chain(
     seconds: float = 200,
     routing: str = "aodv",
     spacing_m: float = 200,
+    trace: str = "",
 ) -> TcpRun:
-    """One NewReno flow over a chain, RTS on."""
+    """One NewReno flow over a chain, RTS on; `trace` names a file for the router trace."""
     options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
-    done = _ns("chain.tcl", options | {"routing": routing, "spacing": spacing_m})
+    done = _ns("chain.tcl", options | {"routing": routing, "spacing": spacing_m, "trace": trace})
     return TcpRun(delivered_pkts=(int(_after("delivered", done.stdout)[0]),), cpu_s=done.cpu_s)
 
 

@@ -68,7 +68,7 @@ def _curves(repeats: int) -> bool:
         points = curve.measure(series, repeats)
         print("\n".join(curve.lines(series, points, repeats)) + "\n", flush=True)
         curves.append((series, points))
-    print(f"figure: {curve.draw(curves)}")
+    print(f"figure: {curve.draw(curves, repeats)}")
     return all(curve.exponent(points) <= series.limit for series, points in curves)
 
 

@@ -5,8 +5,8 @@
 Invariants
 1. First in, first out. A control segment (no payload: a FIN) queued behind data leaves right after it, unpaced.
 2. With punctual timeouts two releases are at least T apart, T being the pace in force at the second.
-3. Plans, not releases, are T apart: a late timeout costs no throughput. What was lost is caught up at no more than
-   twice the pace (releases at least T/2 apart), so that a host that slept does not burst.
+3. Plans, not releases, are T apart: a late timeout costs no throughput. Up to `MAX_BEHIND` releases are caught up, at
+   no more than twice the pace (at least T/2 apart), so that a host that slept does not burst.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections import deque
 
 from pacelab.pacer.core.segment import Segment, seq_diff
+
+MAX_BEHIND = 4
+"""Releases that may be caught up: enough for a timer's jitter; the time of a longer stall is lost, as airtime is."""
 
 _NEVER_NS = -(1 << 62)
 """Before any clock: the first segment of a flow waits for nothing."""
@@ -96,6 +99,7 @@ class FlowPacer:
         return segments
 
     def _charge(self, now_ns: int) -> None:
+        plan_ns = max(self._plan_ns + self._interval_ns, self._since_ns, now_ns - MAX_BEHIND * self._interval_ns)
         # A release ahead of its plan (the queue ran over) restarts the spacing from now.
-        self._plan_ns = min(self.due_ns(), now_ns)
+        self._plan_ns = min(plan_ns, now_ns)
         self._release_ns = now_ns

@@ -48,7 +48,7 @@ class GoodputControlConfig:
     ageing: float = 0.1
     """Share of the way back to the unthrottled rate per interval."""
     pause_intervals: int = 3
-    """Intervals without throttling after one that did not help."""
+    """Intervals without throttling after one that did not help; 1 is as printed."""
     active_intervals: int = 4
     """A flow silent for longer than this many intervals leaves the mean."""
 
@@ -57,7 +57,7 @@ class GoodputControlConfig:
         require(self.threshold >= 1, "threshold", self.threshold, "at least 1")
         require(self.min_improvement >= 0, "min_improvement", self.min_improvement, "at least 0")
         require(0 <= self.ageing <= 1, "ageing", self.ageing, "0 <= ageing <= 1")
-        require(self.pause_intervals >= 0, "pause_intervals", self.pause_intervals, "an integer of at least 0")
+        require(self.pause_intervals >= 1, "pause_intervals", self.pause_intervals, "an integer of at least 1")
         require(self.active_intervals >= 1, "active_intervals", self.active_intervals, "an integer of at least 1")
 
 
@@ -143,9 +143,8 @@ class GoodputControl:
                 self._pause = self._config.pause_intervals
                 return self._cancel()
             self._age(changed)
-        if self._pause:
-            self._pause -= 1
-        elif len(active) > 1:
+        self._pause = max(0, self._pause - 1)
+        if not self._pause and len(active) > 1:
             self._throttle(active, changed)
         return list(changed)
 

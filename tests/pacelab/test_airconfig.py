@@ -1,0 +1,77 @@
+"""The air configuration, written out by hand after medium/README.md."""
+
+from __future__ import annotations
+
+from pacelab.airconfig import compile_air
+from pacelab.experiment import Experiment
+
+
+def test_compile_air_one_hop_chain_with_its_wire() -> None:
+    experiment = Experiment(topology_options={"hops": 1}, rate_bps=2_000_000, window_pkts=3, duration_s=30, seed=7)
+    assert compile_air(experiment, experiment.build_topology()) == {
+        "version": 1,
+        "seed": 7,
+        "duration_s": 30.0,
+        "warmup_s": 0.0,
+        "series_interval_s": 1.0,
+        "tap": False,
+        "radio": {
+            "preset": "ns2",
+            "basic_rate_bps": 1000000,
+            "data_rate_bps": 2000000,
+            "rts_threshold_bytes": 0,
+            "short_retry_limit": 7,
+            "long_retry_limit": 4,
+            "queue_pkts": 50,
+            "mac_ack_rate": "basic",
+            "propagation": {"kind": "range", "decode_m": 250.0, "sense_m": 550.0, "capture_db": 10.0},
+        },
+        "headers": "real",
+        "nodes": [
+            {"name": "n0", "wireless": True, "position_m": [0.0, 0.0]},
+            {"name": "n1", "wireless": True, "position_m": [200.0, 0.0]},
+            {"name": "host", "wireless": False, "position_m": [400.0, 0.0]},
+        ],
+        "wired": [{"a": 1, "b": 2, "rate_bps": 10000000, "delay_s": 0.04, "queue_pkts": 50}],
+        "routing": "static",
+        "flows": [
+            {
+                "id": 0,
+                "src": 0,
+                "dst": 2,
+                "start_s": 0.0,
+                "kind": "tcp",
+                "segment_bytes": 1460,
+                "window_pkts": 3,
+                "cc": "newreno",
+                "initial_window": 2,
+                "min_rto_s": 0.2,
+                "ack_every": 1,
+            }
+        ],
+    }
+
+
+def test_compile_air_rts_off_and_udp() -> None:
+    experiment = Experiment(topology="hidden", rts=False, headers="ns2", mac_ack="data")
+    air = compile_air(experiment, experiment.build_topology())
+    assert air["radio"]["rts_threshold_bytes"] == 4294967295
+    assert air["radio"]["mac_ack_rate"] == "data"
+    assert air["radio"]["propagation"]["sense_m"] == 250.0
+    assert air["headers"] == "ns2"
+    assert air["flows"] == [
+        {"id": 0, "src": 0, "dst": 1, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460},
+        {"id": 1, "src": 2, "dst": 1, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460},
+    ]
+
+
+def test_compile_air_cbr_delayed_acks_and_batches() -> None:
+    cbr = Experiment(traffic="cbr", cbr_rate_bps=250_000)
+    assert compile_air(cbr, cbr.build_topology())["flows"][0] == {
+        **{"id": 0, "src": 0, "dst": 8, "start_s": 0.0, "kind": "cbr", "payload_bytes": 1460},
+        **{"rate_bps": 250000, "burst_pkts": 1},
+    }
+    full = Experiment(ack="delayed", stop_after_pkts=55_000, batch_pkts=5_000)
+    air = compile_air(full, full.build_topology())
+    assert air["flows"][0]["ack_every"] == 2
+    assert (air["stop_after_pkts"], air["batch_pkts"]) == (55_000, 5_000)

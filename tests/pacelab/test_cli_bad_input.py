@@ -1,0 +1,110 @@
+"""Bad input: one line on stderr that names the value and what is allowed, the right exit code, nothing written."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pacelab.cli import main
+
+USAGE = [
+    ("run chian", "'chian'", "chain, cell, hidden, exposed, reuse"),
+    ("run chain --scheme vegas", "--scheme 'vegas'", "newreno, tcp-gap"),
+    ("run chain --hopz 3", "--hopz", "pacelab run --help"),
+    ("run chain 3", "3", "pacelab run --help"),
+    ("run", "TOPOLOGY", "pacelab run --help"),
+    ("runn chain", "'runn'", "pacelab --help"),
+    ("run chain --hops", "--hops", "--help"),
+    ("run chain --hops -3", "--hops -3", "a whole number from 1 to 200"),
+    ("run chain --hops 2.5", "--hops '2.5'", "a whole number from 1 to 200"),
+    ("run chain --hops 1..3", "--hops 1,2,3", "one value here"),
+    ("run chain --window 0", "--window 0", "a whole number from 1"),
+    ("run chain --rate nan", "--rate 'nan'", "one of 1, 2, 5.5, 11"),
+    ("run chain --rate 6", "--rate '6'", "one of 1, 2, 5.5, 11"),
+    ("run chain --seconds nan", "--seconds 'nan'", "a number above 0"),
+    ("run chain --seconds -1", "--seconds '-1'", "a number above 0"),
+    ("run chain --seconds 1e999", "--seconds '1e999'", "a number above 0"),
+    ("run chain --warmup -0.1", "--warmup '-0.1'", "a number from 0"),
+    ("run chain --seconds 5 --warmup 5", "--warmup 5", "less than --seconds, 5"),
+    ("run chain --min-rto 0", "--min-rto '0'", "a number above 0, up to 60"),
+    ("run chain --seed -1", "--seed -1", "a whole number from 0"),
+    ("run chain --spacing 0", "--spacing '0'", "a number from 1"),
+    ("run chain --spacing 251", "n0->host: no path connects its ends", "hops of at most 250.0 m"),
+    ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),
+    ("run chain --cc cubic", "--cc 'cubic'", "only newreno"),
+    ("run chain --backend hwsim", "--backend 'hwsim'", "only sim"),
+    ("run chain --traffic voice", "--traffic 'voice'", "tcp, udp-saturated, cbr"),
+    ("run chain --radio sinr", "--radio 'sinr'", "one of ns2, standard"),
+    ("run cell --hops 3", "--hops", "--stations"),
+    ("run hidden --direction down", "--direction down", "allows up"),
+    ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),
+    ("run chain --scheme fixed-rate", "needs --pace-rate", "a number above 0"),
+    ("run chain --out /proc/nowhere", "--out '/proc/nowhere'", "a writable place"),
+    ("run chain --out taken", "taken'", "a new or an empty folder"),
+    ("run chain --out taken/file", "file'", "a new or an empty folder"),
+    ("compare chain --schemes newreno,vegas", "--scheme 'vegas'", "newreno, tcp-gap"),
+    ("compare chain --schemes newreno,", "--scheme ''", "newreno, tcp-gap"),
+    ("compare chain --hops 5..2", "--hops '5..2'", "LOW..HIGH"),
+    ("compare chain --hops 1,x", "--hops 'x'", "a whole number from 1 to 200"),
+    ("compare chain --seeds 0", "--seeds 0", "a whole number from 1"),
+    ("compare chain --jobs 0", "--jobs 0", "a whole number from 1"),
+    ("compare chain --out taken", "taken'", "a new or an empty folder"),
+    ("compare chain --hops 1,2 --direction up,sideways", "'sideways'", "up, down, mixed"),
+    ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook points (sender)"),
+    ("topologies ring", "'ring'", "chain, cell, hidden, exposed, reuse"),
+    ("topologies chain --plot --out chain.txt", "chain.txt'", ".svg, .png, .pdf"),
+]
+
+
+@pytest.mark.parametrize(("command", "value", "allowed"), USAGE, ids=[case[0] for case in USAGE])
+def test_cli_refuses_bad_input(
+    command: str, value: str, allowed: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "taken").mkdir()
+    (in_tmp / "taken" / "file").write_text("mine")
+    assert main(shlex.split(command)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("pacelab: ")
+    assert err.count("\n") == 1, err
+    assert value in err
+    assert allowed in err
+    assert sorted(path.name for path in in_tmp.rglob("*")) == ["file", "taken"]
+
+
+def test_cli_without_an_engine_says_how_to_get_one(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pacelab._medium", None)
+    assert main(["run", "chain"]) == 3
+    err = capsys.readouterr().err
+    assert err.startswith("pacelab: loading the air engine: ")
+    assert "make lab" in err
+    assert err.count("\n") == 1
+    assert list(in_tmp.iterdir()) == []
+    assert main(["doctor"]) == 3
+    assert "back end sim" in capsys.readouterr().out
+
+
+def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("pacelab.runner.run_air", broken)
+    assert main(["run", "chain"]) == 4
+    assert capsys.readouterr().err.splitlines()[-1].startswith("pacelab: this is a bug (ZeroDivisionError: oh)")
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_cli_interrupt_is_exit_130(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pacelab.runner.run_air", interrupted)
+    assert main(["run", "chain"]) == 130
+    assert capsys.readouterr().err == "pacelab: interrupted\n"
+    assert list(in_tmp.iterdir()) == []

@@ -1,0 +1,94 @@
+"""Comparisons on the real engine: the same bytes with any number of workers, tables, figures, gains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pacelab
+from pacelab.cli import main
+from pacelab.comparison import compare
+from pacelab.runner import run_many
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+SMALL = ["compare", "chain", "--schemes", "newreno,tcp-gap", "--hops", "1..2", "--direction", "up,down"]
+SHORT = ["--rate", "2", "--seconds", "4", "--seeds", "2"]
+
+
+def test_compare_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:
+    assert main([*SMALL, *SHORT, "--jobs", "1", "--quiet", "--out", "one"]) == 0
+    assert main([*SMALL, *SHORT, "--jobs", "2", "--quiet", "--out", "two"]) == 0
+    names = sorted(path.name for path in (in_tmp / "one").iterdir())
+    assert names == ["compare.json", "goodput.png", "goodput.svg", "host.json", "table.csv"]
+    for name in names:
+        if name != "host.json":
+            assert (in_tmp / "one" / name).read_bytes() == (in_tmp / "two" / name).read_bytes(), name
+
+
+def test_runs_give_the_same_bytes_with_one_and_two_workers() -> None:
+    experiments = [
+        pacelab.Experiment(topology_options={"hops": 3}, scheme=scheme, routing=routing, duration_s=3, seed=seed)
+        for scheme in ("newreno", "tcp-gap")
+        for routing in ("static", "aodv")
+        for seed in (1, 2)
+    ]
+    for one, two in zip(run_many(experiments, jobs=1), run_many(experiments, jobs=2), strict=True):
+        files = one.files()
+        assert {name: content for name, content in two.files().items() if name != "host.json"} == {
+            name: content for name, content in files.items() if name != "host.json"
+        }
+
+
+def test_compare_prints_a_table_and_names_the_figures(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, *SHORT, "--out", "out"]) == 0
+    out, err = capsys.readouterr()
+    assert "goodput kbit/s" in out
+    assert "tcp-gap" in out
+    assert "hooks" in out
+    for form in ("png", "svg"):
+        assert str(in_tmp / "out" / f"goodput.{form}") in err
+    header, *rows = (in_tmp / "out" / "table.csv").read_text().splitlines()
+    assert header.startswith("hops,direction,scheme,goodput_bps,goodput_half_width_bps,gain")
+    assert [row.split(",")[:3] for row in rows[:3]] == [
+        ["1", "up", "newreno"],
+        ["1", "up", "tcp-gap"],
+        ["1", "down", "newreno"],
+    ]
+
+
+def test_compare_json_rows(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, *SHORT, "--json", "--quiet"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert list(document) == ["compare", "host"]
+    rows = document["compare"]["rows"]
+    assert len(rows) == 8
+    base, paced = rows[:2]
+    assert (base["scheme"], base["gain"], base["hook_actions"]) == ("newreno", 0.0, 0.0)
+    assert paced["gain"] == pytest.approx(paced["goodput_bps"]["mean"] / base["goodput_bps"]["mean"] - 1)
+    assert len(base["goodput_bps"]["samples"]) == 2
+    assert document["compare"]["seeds"] == [1, 2]
+    assert [path.name for path in (in_tmp / "runs").iterdir()] == ["compare-chain-1"]
+
+
+def test_compare_of_one_seed_has_no_interval() -> None:
+    base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=2)
+    (row,) = compare(base, schemes=["newreno"], seeds=1).rows
+    assert row["goodput_bps"]["half_width"] is None
+
+
+def test_full_compare_has_ten_batches() -> None:
+    base = pacelab.Experiment(topology_options={"hops": 1, "wired": False})
+    found = compare(base, schemes=["newreno"], full=True, jobs=1)
+    (row,) = found.rows
+    assert len(row["goodput_bps"]["samples"]) == 10
+    assert found.compare["interval"] == {"level": 0.95, "over": "batches"}
+    assert row["goodput_bps"]["half_width"] < 0.02 * row["goodput_bps"]["mean"]
+
+
+def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.comparison.run_many", lambda *_, **__: pytest.fail("ran"))
+    with pytest.raises(pacelab.ConfigError, match="no path connects"):
+        compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})

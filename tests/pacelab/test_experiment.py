@@ -1,0 +1,72 @@
+"""What an experiment refuses, by name, and what it fills in."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+
+
+def test_defaults_are_the_documented_ones() -> None:
+    config = Experiment().config()
+    assert config["topology_options"] == {"hops": 7, "spacing": 200.0, "wired": True}
+    expected = {
+        **{"rate_bps": 11_000_000, "rts": True, "radio": "ns2", "routing": "static", "window_pkts": 32},
+        **{"direction": "up", "scheme": "newreno", "ack": "every", "duration_s": 60.0, "warmup_s": 0.0, "seed": 1},
+        **{"backend": "sim", "initial_window_pkts": 2, "min_rto_s": 0.2, "mac_ack": "basic", "headers": "real"},
+        **{"payload_bytes": 1460, "queue_pkts": 50, "traffic": "tcp"},
+    }
+    assert {name: config[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("name", ["cell", "hidden", "exposed", "reuse"])
+def test_traffic_defaults_to_the_topologys(name: str) -> None:
+    assert Experiment(topology=name).traffic_kind == "udp-saturated"
+    assert Experiment(topology=name, traffic="tcp").traffic_kind == "tcp"
+
+
+def test_config_is_the_same_for_1_and_1_0() -> None:
+    whole, real = Experiment(duration_s=10, warmup_s=1), Experiment(duration_s=10.0, warmup_s=1.0)
+    assert json.dumps(whole.config()) == json.dumps(real.config())
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"topology": "ring"}, "topology 'ring': allowed is one of chain, cell"),
+        ({"scheme": "magic"}, "--scheme 'magic': allowed is one of newreno, tcp-gap"),
+        ({"topology_options": {"hopps": 3}}, "--hopps: topology 'chain' has no such option"),
+        ({"topology_options": {"hops": -3}}, "--hops -3: allowed is a whole number"),
+        ({"topology_options": {"spacing": 300.0}}, "no path connects its ends"),
+        ({"window_pkts": 0}, "--window 0: allowed is a whole number from 1"),
+        ({"window_pkts": 3.5}, "--window 3.5: allowed is a whole number"),
+        ({"duration_s": math.nan}, "--seconds 'nan': allowed is a number above 0"),
+        ({"duration_s": -1.0}, "--seconds '-1': allowed is a number above 0"),
+        ({"warmup_s": 60.0}, "--warmup 60: allowed is less than --seconds, 60"),
+        ({"rate_bps": 6_000_000}, "--rate 6000000: allowed is one of 1, 2, 5.5, 11"),
+        ({"cc": "cubic"}, "--cc 'cubic': allowed is only newreno"),
+        ({"backend": "tap"}, "--backend 'tap': allowed is only sim"),
+        ({"seed": -1}, "--seed -1: allowed is a whole number from 0"),
+        ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),
+        ({"scheme": "tcp-gap", "traffic": "cbr"}, "scheme 'tcp-gap' with --traffic cbr: it acts on tcp traffic only"),
+        ({"scheme": "tcp-ap", "direction": "down"}, "no node is one of its hook points \\(sender\\)"),
+        ({"topology": "cell", "direction": "down"}, "--direction down: topology 'cell' allows up"),
+    ],
+)
+def test_experiment_refuses_with_one_line(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as caught:
+        Experiment(**settings)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.sampled_from(["window_pkts", "duration_s", "min_rto_s", "payload_bytes", "queue_pkts", "cbr_rate_bps"]))
+def test_experiment_refuses_nan_everywhere(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"nan.*allowed is"):
+        Experiment(**{name: math.nan})  # type: ignore[arg-type]

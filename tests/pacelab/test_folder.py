@@ -1,0 +1,129 @@
+"""Result folders appear whole or not at all."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pacelab.errors import ConfigError, HostError
+from pacelab.folder import check_destination, write_file, write_folder
+
+FILES = {"a.json": b"{}\n", "b.csv": b"1,2\n"}
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_write_folder_makes_parents_and_all_files(tmp_path: Path) -> None:
+    out = write_folder(tmp_path / "x" / "y", FILES, name="n")
+    assert everything_below(out) == ["a.json", "b.csv"]
+    assert (out / "b.csv").read_bytes() == b"1,2\n"
+    assert everything_below(tmp_path) == ["x", "x/y", "x/y/a.json", "x/y/b.csv"]
+
+
+def test_write_folder_takes_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert everything_below(write_folder(tmp_path / "out", FILES, name="n")) == ["a.json", "b.csv"]
+
+
+def test_write_folder_numbers_fresh_folders(in_tmp: Path) -> None:
+    (in_tmp / "runs" / "chain-7").mkdir(parents=True)
+    (in_tmp / "runs" / "chain-x").mkdir()
+    names = [write_folder(None, FILES, name="chain").name for _ in range(3)]
+    assert names == ["chain-8", "chain-9", "chain-10"]
+
+
+def _write_fresh(count: int) -> list[str]:
+    return [write_folder(None, FILES, name="n").name for _ in range(count)]
+
+
+def test_write_folder_gives_each_process_its_own(in_tmp: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        names = [name for part in pool.map(_write_fresh, [20, 20], chunksize=1) for name in part]
+    assert len(set(names)) == 40
+    assert all(everything_below(in_tmp / "runs" / name) == ["a.json", "b.csv"] for name in names)
+
+
+@pytest.mark.parametrize("check", [lambda out: check_destination(out), lambda out: write_folder(out, FILES, name="n")])
+def test_out_that_is_not_empty_is_refused(tmp_path: Path, check) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(ConfigError, match="the folder is not empty: allowed is a new or an empty folder"):
+        check(tmp_path)
+    with pytest.raises(ConfigError, match="it is not a folder"):
+        check(tmp_path / "mine.txt")
+    assert everything_below(tmp_path) == ["mine.txt"]
+
+
+def test_out_that_is_not_writable_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"--out '/proc/here': cannot write there .*allowed is a writable place"):
+        check_destination(Path("/proc/here"))
+    with pytest.raises(ConfigError, match="cannot write there"):
+        check_destination(Path("/proc/a/b"))
+
+
+def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
+    check_destination(in_tmp / "a" / "b")
+    check_destination(None)
+    assert everything_below(in_tmp) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"mounting a small tmpfs failed ({mounted.stderr.strip()}): run as root with CAP_SYS_ADMIN")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_full_disk_leaves_nothing(small_disk: Path) -> None:
+    with pytest.raises(HostError, match="No space left on device: make room or name another --out") as caught:
+        write_folder(small_disk / "x" / "out", {"a": b"small", "b": bytes(200_000)}, name="n")
+    assert "\n" not in str(caught.value)
+    assert everything_below(small_disk) == []
+
+
+def test_file_size_limit_leaves_nothing(tmp_path: Path) -> None:
+    """The same without root: a limit on the size of files."""
+    resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(HostError, match="File too large"):
+            write_folder(tmp_path / "x" / "out", {"a": b"small", "b": bytes(2000)}, name="n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert everything_below(tmp_path) == []
+
+
+def test_interrupt_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path / "x" / "out", FILES, name="n")
+    assert everything_below(tmp_path) == []
+
+
+def test_write_file_replaces_whole(tmp_path: Path) -> None:
+    write_file(tmp_path / "figures" / "a.svg", b"one")
+    write_file(tmp_path / "figures" / "a.svg", b"two")
+    assert (tmp_path / "figures" / "a.svg").read_bytes() == b"two"
+    assert everything_below(tmp_path) == ["figures", "figures/a.svg"]
+    with pytest.raises(ConfigError, match="it is a folder: allowed is a file name"):
+        write_file(tmp_path / "figures", b"three")

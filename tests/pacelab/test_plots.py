@@ -1,0 +1,85 @@
+"""Figures: units on the axes, one style per scheme, captions that state n, seeds and interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from pacelab.comparison import Comparison
+from pacelab.experiment import Experiment
+from pacelab.plots import STYLES, caption, plot_goodput, render_comparison, x_axis
+from pacelab.schemes import SCHEMES
+
+
+def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
+    """A comparison of two schemes whose goodput is 100 kbit/s per place in the list, gap 10 % more."""
+    rows = [
+        {
+            "point": point,
+            "scheme": scheme,
+            "goodput_bps": {"mean": 1e5 * place * factor, "half_width": 5e3, "samples": [1.0] * 5},
+        }
+        for place, point in enumerate(points, start=1)
+        for scheme, factor in (("newreno", 1.0), ("tcp-gap", 1.1))
+    ]
+    document = {
+        "config": Experiment().config(),
+        "axes": axes,
+        "schemes": ["newreno", "tcp-gap"],
+        "seeds": [1, 2, 3, 4, 5],
+        "interval": {"level": 0.95, "over": "seeds"},
+        "rows": rows,
+    }
+    return Comparison(compare=document, host={})
+
+
+HOPS = comparison({"hops": [1, 2]}, [{"hops": 1}, {"hops": 2}])
+
+
+def test_plot_goodput_draws_each_scheme_with_its_own_style() -> None:
+    ax = plot_goodput(HOPS, Figure().subplots())
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("wireless hops", "goodput (kbit/s)")
+    bars = ax.containers
+    assert [list(bar.lines[0].get_ydata()) for bar in bars] == [[100, 200], [pytest.approx(110), pytest.approx(220)]]
+    assert [bar.lines[0].get_color() for bar in bars] == [STYLES["newreno"].color, STYLES["tcp-gap"].color]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "tcp-gap"]
+
+
+def test_every_scheme_has_a_style_of_its_own() -> None:
+    styles = [STYLES[name] for name in SCHEMES]
+    assert len({style.color for style in styles}) == len(styles)
+    assert len({style.marker for style in styles}) == len(styles)
+
+
+def test_plot_goodput_picks_one_point_of_the_other_options() -> None:
+    points = [{"direction": d, "hops": h} for d in ("up", "down") for h in (1, 2)]
+    both = comparison({"direction": ["up", "down"], "hops": [1, 2]}, points)
+    ax = plot_goodput(both, Figure().subplots(), point={"direction": "down"})
+    assert list(ax.containers[0].lines[0].get_ydata()) == [300, 400]
+    assert ax.get_title() == "direction down"
+
+
+def test_x_axis_prefers_hops_then_any_number() -> None:
+    assert x_axis(comparison({"window_pkts": [1, 2], "hops": [1, 2]}, [])) == "hops"
+    assert x_axis(comparison({"routing": ["static", "aodv"], "window_pkts": [1, 2]}, [])) == "window_pkts"
+    assert x_axis(comparison({"rts": [True, False]}, [])) is None
+
+
+def test_caption_states_n_seeds_and_interval() -> None:
+    assert caption(HOPS) == "n = 5 seeds of 60 s, seeds 1-5; bars: 95% t intervals"
+
+
+@pytest.mark.parametrize(
+    ("axes", "points"),
+    [
+        ({}, [{}]),
+        ({"rts": [True, False]}, [{"rts": True}, {"rts": False}]),
+        ({"hops": [1, 2]}, [{"hops": 1}, {"hops": 2}]),
+    ],
+)
+def test_render_comparison_is_reproducible(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> None:
+    first, second = (render_comparison(comparison(axes, points)) for _ in range(2))
+    assert sorted(first) == ["goodput.png", "goodput.svg"]
+    assert first == second

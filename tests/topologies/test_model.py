@@ -1,0 +1,89 @@
+"""What a topology refuses, and what it derives from its data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pacelab.topologies.model import Flow, Node, Topology, WiredLink
+
+
+def line(*places_m: float, flow: tuple[int, int] = (0, 1)) -> Topology:
+    return Topology(
+        name="line",
+        description="nodes on a line",
+        nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=(float(x), 0.0)) for i, x in enumerate(places_m)),
+        flows=(Flow(src=flow[0], dst=flow[1]),),
+        decode_m=250.0,
+        sense_m=550.0,
+    )
+
+
+def test_topology_refuses_coinciding_positions() -> None:
+    with pytest.raises(
+        ValueError, match=r"nodes 'n0' and 'n2' are both at \(0.0, 0.0\) m: wireless nodes must be apart"
+    ):
+        line(0, 200, 0)
+
+
+def test_topology_allows_a_wired_host_where_a_radio_stands() -> None:
+    host = Node(name="host", wireless=False, position_m=(200.0, 0.0))
+    wire = WiredLink(a=1, b=2, rate_bps=10_000_000, delay_s=0.04)
+    base = line(0, 200)
+    assert replace(base, nodes=(*base.nodes, host), wired=(wire,)).gateways == (1,)
+
+
+def test_topology_refuses_a_flow_whose_ends_are_not_connected() -> None:
+    with pytest.raises(ValueError, match=r"flow n0->n1: no path connects its ends.*hops of at most 250.0 m and wires"):
+        line(0, 250.5)
+
+
+@pytest.mark.parametrize("flow", [(0, 0), (0, 2), (-1, 0)])
+def test_topology_refuses_a_flow_without_two_ends(flow: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match=r"allowed are two different nodes of 0..1"):
+        line(0, 200, flow=flow)
+
+
+@pytest.mark.parametrize("place", [float("nan"), float("inf")])
+def test_topology_refuses_positions_that_are_no_place(place: float) -> None:
+    with pytest.raises(ValueError, match="allowed are finite numbers"):
+        line(0, place)
+
+
+@pytest.mark.parametrize("decode_m", [0.0, -1.0, float("nan"), float("inf")])
+def test_topology_refuses_a_bad_range(decode_m: float) -> None:
+    with pytest.raises(ValueError, match=r"decode range .* allowed is a finite number above 0"):
+        replace(line(0, 200), decode_m=decode_m)
+
+
+def test_topology_refuses_to_sense_less_than_it_decodes() -> None:
+    with pytest.raises(ValueError, match=r"sense range 249.0 m: allowed is at least the decode range, 250.0 m"):
+        replace(line(0, 200), sense_m=249.0)
+
+
+@pytest.mark.parametrize("change", [{"rate_bps": 0}, {"delay_s": -0.1}, {"delay_s": float("nan")}, {"queue_pkts": 0}])
+def test_topology_refuses_a_bad_wire(change: dict[str, float]) -> None:
+    wire = replace(WiredLink(a=0, b=1, rate_bps=10_000_000, delay_s=0.04), **change)
+    with pytest.raises(ValueError, match="allowed are a rate and a queue above 0 and a delay of at least 0"):
+        replace(line(0, 200), wired=(wire,))
+
+
+def test_topology_decodes_at_exactly_its_range() -> None:
+    assert line(0, 250).wireless_hops(Flow(src=0, dst=1)) == 1
+
+
+def test_topology_path_has_the_fewest_hops_and_ties_go_to_the_lower_number() -> None:
+    diamond = Topology(
+        name="diamond",
+        description="two ways round",
+        nodes=tuple(
+            Node(name=f"n{i}", wireless=True, position_m=at)
+            for i, at in enumerate([(0.0, 0.0), (150.0, 150.0), (150.0, -150.0), (300.0, 0.0)])
+        ),
+        flows=(Flow(src=0, dst=3),),
+        decode_m=250.0,
+        sense_m=550.0,
+    )
+    assert diamond.path(diamond.flows[0]) == (0, 1, 3)
+    assert diamond.features == ("multi-hop",)

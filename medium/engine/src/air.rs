@@ -1,0 +1,322 @@
+//! The one door: the air as its caller sees it.
+
+use std::collections::VecDeque;
+
+use crate::agenda::{Agenda, NEVER, Ns};
+use crate::counters::Counters;
+use crate::frame::{BROADCAST, Packet};
+use crate::propagation::{Link, Propagation, links_from};
+use crate::random::Stream;
+use crate::rules::Rules;
+use crate::station::{Backoff, Current, Phase, Station};
+use crate::tap::{Happening, Record, Tap};
+
+/// The radio presets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The papers' simulator.
+    Ns2,
+    /// IEEE 802.11 as written.
+    Standard,
+}
+
+/// At which rate ACKs are sent; RTS and CTS always use the basic rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MacAckRate {
+    /// The basic rate.
+    Basic,
+    /// The rate of the frame that is acknowledged.
+    Data,
+}
+
+/// What the air needs to know.
+#[derive(Clone, Debug)]
+pub struct AirConfig {
+    /// Radio preset.
+    pub preset: Preset,
+    /// Seed of all stations' backoffs.
+    pub seed: u64,
+    /// Station positions in m; their number is the number of stations.
+    pub positions_m: Vec<[f64; 2]>,
+    /// Powers and ranges.
+    pub propagation: Propagation,
+    /// Power ratio (not dB) at which the stronger of two frames survives.
+    pub capture_ratio: f64,
+    /// RTS, CTS, broadcasts (and ACKs, see `mac_ack_rate`), bit/s.
+    pub basic_rate_bps: u32,
+    /// Data rate of each station, bit/s.
+    pub data_rates_bps: Vec<u32>,
+    /// Exceptions: (from, to, bit/s).
+    pub link_rates_bps: Vec<(u32, u32, u32)>,
+    /// Rate of ACKs.
+    pub mac_ack_rate: MacAckRate,
+    /// Frames of at least this size, MAC header included, are protected by RTS/CTS.
+    pub rts_threshold_bytes: u32,
+    /// Attempts for an RTS, and for data sent without one.
+    pub short_retry_limit: u32,
+    /// Attempts for data after RTS/CTS.
+    pub long_retry_limit: u32,
+    /// Packets that may wait, the one in service not counted.
+    pub queue_pkts: u32,
+    /// Collect `Record`s.
+    pub tap: bool,
+}
+
+/// Why the link layer gave a packet up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No CTS after the last RTS.
+    Rts,
+    /// No ACK after the last data frame.
+    Data,
+}
+
+/// What the air reports upwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// `station` received this packet from the neighbour `from`.
+    Received {
+        /// The receiver.
+        station: u32,
+        /// The transmitter of this hop.
+        from: u32,
+        /// The upper layer's name of the packet.
+        packet: u32,
+    },
+    /// `station` is done with this packet: acknowledged, broadcast, or given up.
+    Done {
+        /// The transmitter.
+        station: u32,
+        /// The packet.
+        packet: Packet,
+        /// Transmission attempts, RTS and data together.
+        attempts: u32,
+        /// None: success.
+        failure: Option<Failure>,
+    },
+}
+
+/// The stations and the medium between them.
+#[derive(Clone, Debug)]
+pub struct Air {
+    pub(crate) rules: Rules,
+    pub(crate) config: AirConfig,
+    pub(crate) stations: Vec<Station>,
+    pub(crate) links: Vec<Vec<Link>>,
+    pub(crate) agenda: Agenda,
+    pub(crate) now: Ns,
+    pub(crate) notices: VecDeque<Notice>,
+    pub(crate) tap: Tap,
+    /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
+    /// queued for a broken link first).
+    pub(crate) refills: Vec<u32>,
+    steps: u64,
+}
+
+impl Air {
+    /// The air at time 0, silent.
+    pub fn new(config: AirConfig) -> Self {
+        let rules = match config.preset {
+            Preset::Ns2 => Rules::ns2(),
+            Preset::Standard => Rules::standard(),
+        };
+        let count = config.positions_m.len() as u32;
+        let stations = (0..count).map(|i| Station::new(&rules, Stream::new(config.seed, u64::from(i)))).collect();
+        let links = (0..count).map(|i| links_from(&config.propagation, &config.positions_m, i)).collect();
+        Air {
+            rules,
+            stations,
+            links,
+            agenda: Agenda::default(),
+            now: 0,
+            notices: VecDeque::new(),
+            tap: Tap::new(config.tap),
+            refills: Vec::new(),
+            steps: 0,
+            config,
+        }
+    }
+
+    /// The rules of the preset in force.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The links that leave `station`.
+    pub fn links(&self, station: u32) -> &[Link] {
+        &self.links[station as usize]
+    }
+
+    /// Rate of data frames from one station to another (None: broadcast), bit/s.
+    pub fn data_rate_bps(&self, from: u32, to: Option<u32>) -> u32 {
+        let Some(to) = to else { return self.config.basic_rate_bps };
+        let exception = self.config.link_rates_bps.iter().find(|&&(a, b, _)| (a, b) == (from, to));
+        exception.map_or(self.config.data_rates_bps[from as usize], |&(_, _, rate)| rate)
+    }
+
+    /// When `step` is wanted, or `NEVER`.
+    #[inline]
+    pub fn next_at(&self) -> Ns {
+        if self.refills.is_empty() { self.agenda.next_at() } else { self.now }
+    }
+
+    /// Steps taken so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Carries out what is due first. Late calls are harmless: the exchange happens in its own time.
+    pub fn step(&mut self) {
+        self.steps += 1;
+        if let Some(station) = self.refills.pop() {
+            self.refill(station);
+            return;
+        }
+        if let Some((at, station)) = self.agenda.pop() {
+            self.now = at;
+            if self.stations[station as usize].agenda_at == at {
+                self.stations[station as usize].agenda_at = NEVER;
+                self.attend(station);
+            }
+        }
+    }
+
+    /// What has happened, in order; None when all has been told.
+    #[inline]
+    pub fn poll(&mut self) -> Option<Notice> {
+        self.notices.pop_front()
+    }
+
+    /// Queues a packet at `station`; `front` puts it before all that wait (ns-2 does so with routing packets).
+    /// False: the queue is full and the packet was not taken; with `front` the last one waiting is given back instead.
+    pub fn enqueue(&mut self, now: Ns, station: u32, packet: Packet, front: bool) -> Result<(), Packet> {
+        debug_assert!(now >= self.now);
+        self.now = now;
+        let limit = self.config.queue_pkts as usize;
+        let here = &mut self.stations[station as usize];
+        here.note_queue(now);
+        let mut refused = None;
+        if here.queue.len() >= limit {
+            let victim = if front { here.queue.pop_back().unwrap_or(packet) } else { packet };
+            here.counters.drops_queue += 1;
+            self.tap.note(now, station, Happening::DropQueue, packet.to, u64::from(victim.id));
+            if victim == packet {
+                return Err(packet);
+            }
+            refused = Some(victim);
+        }
+        if front { here.queue.push_front(packet) } else { here.queue.push_back(packet) }
+        let idle = here.current.is_none() && !here.wants_refill;
+        let waiting = here.queue.len() as u64 - u64::from(idle);
+        here.counters.queue_max_pkts = here.counters.queue_max_pkts.max(waiting);
+        if idle {
+            self.catch_up(station, now);
+            self.refill(station);
+        }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Takes back the packets that wait at `station` for the next hop `to`.
+    pub fn recall(&mut self, now: Ns, station: u32, to: u32) -> Vec<Packet> {
+        let here = &mut self.stations[station as usize];
+        here.note_queue(now);
+        let (back, keep): (Vec<Packet>, Vec<Packet>) = here.queue.iter().partition(|packet| packet.to == Some(to));
+        here.queue = keep.into();
+        back
+    }
+
+    /// Packets that wait at `station`, the one in service not counted.
+    pub fn queue_pkts(&self, station: u32) -> usize {
+        self.stations[station as usize].queue.len()
+    }
+
+    /// Adds so many slots to the following backoffs of `station`, until set again.
+    pub fn set_extra_backoff(&mut self, station: u32, slots: u32) {
+        self.stations[station as usize].extra_backoff_slots = slots;
+    }
+
+    /// Counters of `station` up to `now`.
+    pub fn counters(&mut self, now: Ns, station: u32) -> &Counters {
+        let here = &mut self.stations[station as usize];
+        here.note_queue(now);
+        &here.counters
+    }
+
+    /// Starts all counters anew.
+    pub fn reset_counters(&mut self, now: Ns) {
+        for station in &mut self.stations {
+            station.note_queue(now);
+            station.counters = Counters::default();
+        }
+    }
+
+    /// The records of the tap so far, by time.
+    pub fn take_records(&mut self) -> Vec<Record> {
+        self.tap.take()
+    }
+
+    /// Puts the station into the agenda if it is due earlier than its entry there.
+    #[inline]
+    pub(crate) fn ensure(&mut self, station: u32, at: Ns) {
+        let here = &mut self.stations[station as usize];
+        if at < here.agenda_at {
+            here.agenda_at = at;
+            self.agenda.push(at, station);
+        }
+    }
+
+    /// Agenda entry for the next moment at which the station must act by itself.
+    pub(crate) fn reschedule(&mut self, station: u32) {
+        let here = &self.stations[station as usize];
+        let response_at = here.response.map_or(NEVER, |response| response.at);
+        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.backoff_ends(&self.rules));
+        let locked = here.lock.iter().map(|lock| &lock.arrival);
+        for arrival in locked.chain(&here.pending) {
+            if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
+                due = due.min(arrival.end);
+            }
+        }
+        if due != NEVER {
+            self.ensure(station, due.max(self.now));
+        }
+    }
+
+    /// Takes the next packet from the queue into service and sees to its access.
+    pub(crate) fn refill(&mut self, station: u32) {
+        let now = self.now;
+        let index = station as usize;
+        self.stations[index].wants_refill = false;
+        if self.stations[index].current.is_some() {
+            return;
+        }
+        self.stations[index].note_queue(now);
+        let Some(packet) = self.stations[index].queue.pop_front() else {
+            self.reschedule(station);
+            return;
+        };
+        let frame_bytes = packet.bytes + self.rules.overhead_bytes;
+        let rate_bps = self.data_rate_bps(station, packet.to);
+        let here = &mut self.stations[index];
+        here.next_number += 1;
+        here.current = Some(Current {
+            packet,
+            frame_bytes,
+            rate_bps,
+            number: here.next_number,
+            protected: packet.to.is_some() && frame_bytes >= self.config.rts_threshold_bytes,
+            cleared: false,
+            attempts: 0,
+        });
+        if here.backoff.is_none() {
+            if self.rules.immediate_access && here.extra_backoff_slots == 0 && here.is_idle(now) {
+                here.backoff = Some(Backoff { slots: 0, started: 0, drawn: false });
+            } else {
+                let slots = here.draw_backoff(&self.rules, now);
+                self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
+            }
+        }
+        if self.stations[index].phase == Phase::Idle {
+            self.reschedule(station);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What each station counts.
+
+use crate::agenda::Ns;
+
+/// Counters of one station since the start (or the last reset).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// RTS frames sent.
+    pub rts_sent: u64,
+    /// CTS frames sent.
+    pub cts_sent: u64,
+    /// Data frames sent, repeats and broadcasts included.
+    pub data_sent: u64,
+    /// ACK frames sent.
+    pub ack_sent: u64,
+    /// Unicast packets acknowledged by the next hop.
+    pub delivered_frames: u64,
+    /// Attempts beyond the first, RTS and data together.
+    pub retries: u64,
+    /// RTSs without CTS.
+    pub rts_failures: u64,
+    /// Data frames without ACK.
+    pub data_failures: u64,
+    /// Packets given up after the last RTS.
+    pub drops_rts: u64,
+    /// Packets given up after the last data frame.
+    pub drops_data: u64,
+    /// Packets refused by the full interface queue.
+    pub drops_queue: u64,
+    /// Longest interface queue, packets waiting.
+    pub queue_max_pkts: u64,
+    /// Integral of the queue's length over time, packets times ns.
+    pub queue_pkt_ns: u128,
+    /// Backoff slots drawn.
+    pub backoff_slots: u64,
+    /// Backoffs drawn.
+    pub backoffs: u64,
+    /// Time spent sending.
+    pub airtime_ns: Ns,
+}

@@ -1,0 +1,405 @@
+//! The frame exchange of the DCF: RTS, CTS, data, ACK, and what happens when one of them does not come.
+//!
+//! IEEE 802.11-2016 Sec. 10.3; where ns-2 differs, `Rules` says so.
+
+use crate::agenda::{NEVER, Ns};
+use crate::air::{Air, Failure, MacAckRate, Notice};
+use crate::frame::{Arrival, BROADCAST, Header, Kind};
+use crate::phy::frame_bytes;
+use crate::rules::{Overlap, Patience};
+use crate::station::{Current, Phase, Response};
+use crate::tap::Happening;
+
+impl Air {
+    /// The station's moment has come: a frame for it ends, or one of its timers is due.
+    pub(crate) fn attend(&mut self, station: u32) {
+        let now = self.now;
+        self.catch_up(station, now);
+        let here = &self.stations[station as usize];
+        if here.response.is_some_and(|response| response.at <= now) {
+            self.respond(station);
+        } else if here.data_at <= now {
+            self.follow_cts(station);
+        } else if here.timeout_at <= now {
+            self.time_out(station);
+        } else if here.backoff_ends(&self.rules) <= now {
+            self.access(station);
+        }
+        self.reschedule(station);
+    }
+
+    /// A frame for this station, or a broadcast, was decoded.
+    pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header) {
+        debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
+        let phase = self.stations[station as usize].phase;
+        let unexpected = (phase == Phase::WaitCts && header.kind != Kind::Cts)
+            || (phase == Phase::WaitAck && header.kind != Kind::Ack);
+        if unexpected && self.rules.patience == Patience::ReceptionStart {
+            self.time_out(station);
+        }
+        match header.kind {
+            Kind::Rts => self.receive_rts(station, now, header),
+            Kind::Cts => self.receive_cts(station, now),
+            Kind::Data => self.receive_data(station, now, header),
+            Kind::Ack => self.receive_ack(station, now),
+        }
+    }
+
+    fn receive_rts(&mut self, station: u32, now: Ns, header: Header) {
+        let phy = self.rules.phy;
+        let here = &mut self.stations[station as usize];
+        if here.phase != Phase::Idle || here.response.is_some() {
+            return;
+        }
+        let cts_ns = phy.airtime_ns(frame_bytes::CTS, self.config.basic_rate_bps);
+        here.response = Some(Response {
+            is_cts: true,
+            to: header.from,
+            duration_ns: header.duration_ns - phy.sifs_ns - cts_ns,
+            rate_bps: self.config.basic_rate_bps,
+            at: now + phy.sifs_ns,
+        });
+    }
+
+    fn receive_cts(&mut self, station: u32, now: Ns) {
+        let sifs_ns = self.rules.phy.sifs_ns;
+        let here = &mut self.stations[station as usize];
+        let (Phase::WaitCts, Some(current)) = (here.phase, here.current.as_mut()) else { return };
+        current.cleared = true;
+        here.short_retries = 0;
+        here.phase = Phase::Idle;
+        here.idle_since = now;
+        here.timeout_at = NEVER;
+        here.data_at = now + sifs_ns;
+    }
+
+    fn receive_data(&mut self, station: u32, now: Ns, header: Header) {
+        let at = now + self.rules.phy.sifs_ns;
+        let here = &mut self.stations[station as usize];
+        if header.to != BROADCAST {
+            if header.protected {
+                if here.phase != Phase::WaitData {
+                    return;
+                }
+                here.phase = Phase::Idle;
+                here.idle_since = now;
+                here.timeout_at = NEVER;
+            } else if here.response.is_some() {
+                return;
+            }
+            let rate_bps = match self.config.mac_ack_rate {
+                MacAckRate::Basic => self.config.basic_rate_bps,
+                MacAckRate::Data => header.rate_bps,
+            };
+            // ns-2 sends an ACK that falls into its own wait for an ACK only after that.
+            let behind_wait = self.rules.response_needs_idle && here.phase != Phase::Idle;
+            here.response = Some(Response {
+                is_cts: false,
+                to: header.from,
+                duration_ns: 0,
+                rate_bps,
+                at: if behind_wait { NEVER } else { at },
+            });
+            match here.last_numbers.iter_mut().find(|(from, _)| *from == header.from) {
+                Some((_, number)) if *number == header.number => return,
+                Some((_, number)) => *number = header.number,
+                None => here.last_numbers.push((header.from, header.number)),
+            }
+        }
+        self.notices.push_back(Notice::Received { station, from: header.from, packet: header.packet });
+    }
+
+    fn receive_ack(&mut self, station: u32, now: Ns) {
+        let here = &mut self.stations[station as usize];
+        if here.phase != Phase::WaitAck {
+            return;
+        }
+        here.phase = Phase::Idle;
+        here.idle_since = now;
+        here.timeout_at = NEVER;
+        let Some(current) = here.current else { return };
+        if current.protected {
+            here.long_retries = 0;
+        } else {
+            here.short_retries = 0;
+        }
+        here.counters.delivered_frames += 1;
+        self.finish(station, current, None);
+        self.draw(station, now);
+    }
+
+    /// The backoff has ended: send the RTS, or the data where there is none.
+    fn access(&mut self, station: u32) {
+        let here = &mut self.stations[station as usize];
+        here.backoff = None;
+        let Some(current) = here.current else { return };
+        if current.protected && !current.cleared {
+            self.send_rts(station, current);
+        } else {
+            self.send_data(station, current);
+        }
+    }
+
+    fn send_rts(&mut self, station: u32, current: Current) {
+        let phy = self.rules.phy;
+        let basic = self.config.basic_rate_bps;
+        let cts_ns = phy.airtime_ns(frame_bytes::CTS, basic);
+        let data_ns = phy.airtime_ns(current.frame_bytes, current.rate_bps);
+        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(current.rate_bps));
+        let duration_ns = 3 * phy.sifs_ns + cts_ns + data_ns + ack_ns;
+        self.stations[station as usize].phase = Phase::WaitCts;
+        self.count_attempt(station);
+        self.stations[station as usize].counters.rts_sent += 1;
+        let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, basic);
+        self.stations[station as usize].timeout_at = self.give_up_at(end, cts_ns);
+    }
+
+    fn send_data(&mut self, station: u32, current: Current) {
+        let phy = self.rules.phy;
+        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(current.rate_bps));
+        let unicast = current.packet.to.is_some();
+        let duration_ns = if unicast { phy.sifs_ns + ack_ns } else { 0 };
+        let here = &mut self.stations[station as usize];
+        here.phase = if unicast { Phase::WaitAck } else { Phase::Broadcast };
+        here.counters.data_sent += 1;
+        if !current.cleared {
+            self.count_attempt(station);
+        }
+        let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
+        self.stations[station as usize].timeout_at = if unicast { self.give_up_at(end, ack_ns) } else { end };
+    }
+
+    /// A SIFS after the CTS: the data, if the preset lets it go.
+    fn follow_cts(&mut self, station: u32) {
+        let now = self.now;
+        let here = &mut self.stations[station as usize];
+        here.data_at = NEVER;
+        let Some(current) = here.current else { return };
+        if self.rules.response_needs_idle && !here.is_idle(now) {
+            // ns-2: a new RTS with the window doubled; no retry is counted.
+            here.current = Some(Current { cleared: false, ..current });
+            here.widen_cw(&self.rules);
+            self.tap.note(now, station, Happening::HoldData, current.packet.to, 0);
+            self.draw(station, now);
+            return;
+        }
+        self.send_data(station, current);
+    }
+
+    /// A SIFS after an RTS or data: the CTS or ACK, if the preset lets it go.
+    fn respond(&mut self, station: u32) {
+        let now = self.now;
+        let rules = self.rules;
+        let here = &mut self.stations[station as usize];
+        let Some(response) = here.response.take() else { return };
+        if response.is_cts {
+            let allowed = if rules.response_needs_idle { here.is_idle(now) } else { here.nav <= now };
+            if !allowed {
+                self.tap.note(now, station, Happening::RefuseCts, Some(response.to), 0);
+                return;
+            }
+        }
+        here.freeze(&rules, now);
+        let (kind, bytes) = if response.is_cts { (Kind::Cts, frame_bytes::CTS) } else { (Kind::Ack, frame_bytes::ACK) };
+        let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
+        let header = Header {
+            kind,
+            from: station,
+            to: response.to,
+            duration_ns: response.duration_ns,
+            packet: 0,
+            number: 0,
+            protected: false,
+            rate_bps: response.rate_bps,
+        };
+        if response.is_cts {
+            here.phase = Phase::WaitData;
+            here.counters.cts_sent += 1;
+            // The announced exchange less its last SIFS and ACK: the moment the data must have ended.
+            let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, self.config.basic_rate_bps);
+            let slack_ns = match rules.patience {
+                Patience::WholeResponse(slack_ns) => slack_ns,
+                Patience::ReceptionStart => rules.phy.slot_ns,
+            };
+            let data_over = response.duration_ns.saturating_sub(rules.phy.sifs_ns + ack_ns);
+            here.timeout_at = now + airtime_ns + data_over + slack_ns;
+        } else {
+            here.phase = Phase::SendAck;
+            here.counters.ack_sent += 1;
+            here.timeout_at = now + airtime_ns;
+        }
+        self.launch(station, header, airtime_ns);
+    }
+
+    fn time_out(&mut self, station: u32) {
+        let now = self.now;
+        let here = &mut self.stations[station as usize];
+        if self.rules.patience == Patience::ReceptionStart && matches!(here.phase, Phase::WaitCts | Phase::WaitAck) {
+            if let Some(lock) = here.lock.filter(|lock| !lock.spoiled) {
+                here.timeout_at = lock.arrival.end; // being received: decided when it ends
+                return;
+            }
+        }
+        here.timeout_at = NEVER;
+        let phase = std::mem::replace(&mut here.phase, Phase::Idle);
+        here.idle_since = here.idle_since.max(now);
+        match (phase, here.current) {
+            (Phase::WaitCts, Some(current)) => self.fail_rts(station, now, current),
+            (Phase::WaitAck, Some(current)) => self.fail_data(station, now, current),
+            (Phase::Broadcast, Some(current)) => {
+                here.reset_cw(&self.rules);
+                self.finish(station, current, None);
+                self.draw(station, now);
+            }
+            _ => {}
+        }
+        let sifs_ns = self.rules.phy.sifs_ns;
+        let here = &mut self.stations[station as usize];
+        if let Some(response) = here.response.as_mut().filter(|response| response.at == NEVER) {
+            response.at = now + sifs_ns;
+        }
+        if here.current.is_some() && here.backoff.is_none() && here.data_at == NEVER {
+            self.draw(station, now);
+        }
+    }
+
+    fn fail_rts(&mut self, station: u32, now: Ns, current: Current) {
+        let limit = self.config.short_retry_limit;
+        let rules = self.rules;
+        let here = &mut self.stations[station as usize];
+        here.counters.rts_failures += 1;
+        here.short_retries += 1;
+        if here.short_retries >= limit {
+            here.short_retries = 0;
+            if !rules.long_retries_survive {
+                here.long_retries = 0;
+            }
+            here.counters.drops_rts += 1;
+            self.tap.note(now, station, Happening::DropRts, current.packet.to, u64::from(current.packet.id));
+            self.give_up(station, now, current, Failure::Rts);
+        } else {
+            self.retry(station, now, current);
+        }
+    }
+
+    fn fail_data(&mut self, station: u32, now: Ns, current: Current) {
+        let (short, long) = (self.config.short_retry_limit, self.config.long_retry_limit);
+        let here = &mut self.stations[station as usize];
+        here.counters.data_failures += 1;
+        let (retries, limit) =
+            if current.protected { (&mut here.long_retries, long) } else { (&mut here.short_retries, short) };
+        *retries += 1;
+        if *retries >= limit {
+            *retries = 0;
+            here.counters.drops_data += 1;
+            self.tap.note(now, station, Happening::DropData, current.packet.to, u64::from(current.packet.id));
+            self.give_up(station, now, current, Failure::Data);
+        } else {
+            self.retry(station, now, current);
+        }
+    }
+
+    fn retry(&mut self, station: u32, now: Ns, current: Current) {
+        let here = &mut self.stations[station as usize];
+        here.current = Some(Current { cleared: false, ..current });
+        here.counters.retries += 1;
+        here.widen_cw(&self.rules);
+        let count = here.short_retries.max(here.long_retries);
+        self.tap.note(now, station, Happening::Retry, current.packet.to, u64::from(count));
+        self.draw(station, now);
+    }
+
+    fn give_up(&mut self, station: u32, now: Ns, current: Current, failure: Failure) {
+        self.finish(station, current, Some(failure));
+        if self.rules.immediate_access {
+            self.draw(station, now); // the standard asks for a backoff here too; ns-2 draws with the next packet
+        }
+    }
+
+    fn finish(&mut self, station: u32, current: Current, failure: Option<Failure>) {
+        let here = &mut self.stations[station as usize];
+        here.reset_cw(&self.rules);
+        here.current = None;
+        here.wants_refill = true;
+        self.refills.push(station);
+        self.notices.push_back(Notice::Done { station, packet: current.packet, attempts: current.attempts, failure });
+    }
+
+    fn draw(&mut self, station: u32, now: Ns) {
+        let slots = self.stations[station as usize].draw_backoff(&self.rules, now);
+        self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
+    }
+
+    fn count_attempt(&mut self, station: u32) {
+        if let Some(current) = self.stations[station as usize].current.as_mut() {
+            current.attempts += 1;
+        }
+    }
+
+    fn ack_rate_bps(&self, data_rate_bps: u32) -> u32 {
+        match self.config.mac_ack_rate {
+            MacAckRate::Basic => self.config.basic_rate_bps,
+            MacAckRate::Data => data_rate_bps,
+        }
+    }
+
+    /// When to stop waiting for a response of `response_ns` to a frame that ends at `end`.
+    fn give_up_at(&self, end: Ns, response_ns: Ns) -> Ns {
+        let phy = &self.rules.phy;
+        match self.rules.patience {
+            Patience::WholeResponse(slack_ns) => end + phy.sifs_ns + response_ns + slack_ns,
+            Patience::ReceptionStart => end + phy.sifs_ns + phy.slot_ns + phy.preamble_ns,
+        }
+    }
+
+    /// Sends a frame of the current packet; returns when it ends.
+    fn send(&mut self, station: u32, kind: Kind, current: Current, duration_ns: Ns, bytes: u32, rate_bps: u32) -> Ns {
+        let header = Header {
+            kind,
+            from: station,
+            to: current.packet.to.unwrap_or(BROADCAST),
+            duration_ns,
+            packet: current.packet.id,
+            number: current.number,
+            protected: current.protected,
+            rate_bps,
+        };
+        let airtime_ns = self.rules.phy.airtime_ns(bytes, rate_bps);
+        self.launch(station, header, airtime_ns);
+        self.now + airtime_ns
+    }
+
+    /// Puts a frame on the air: notes it at every station that senses it.
+    fn launch(&mut self, station: u32, header: Header, airtime_ns: Ns) {
+        let now = self.now;
+        let here = &mut self.stations[station as usize];
+        here.send_start = now;
+        here.send_end = now + airtime_ns;
+        here.counters.airtime_ns += airtime_ns;
+        match self.rules.overlap {
+            Overlap::PairwiseFirstLock => here.lock.iter_mut().for_each(|lock| lock.spoiled = true),
+            Overlap::CumulativeSinr => here.lock = None, // reception is given up; its energy stays
+        }
+        let what = match header.kind {
+            Kind::Rts => Happening::SendRts,
+            Kind::Cts => Happening::SendCts,
+            Kind::Data => Happening::SendData,
+            Kind::Ack => Happening::SendAck,
+        };
+        let peer = (header.to != BROADCAST).then_some(header.to);
+        self.tap.note(now, station, what, peer, airtime_ns);
+        for index in 0..self.links[station as usize].len() {
+            let link = self.links[station as usize][index];
+            let start = now + link.delay_ns;
+            let end = start + airtime_ns;
+            let arrival = Arrival { start, end, power_w: link.power_w, decodable: link.decodable, header };
+            self.apply_pending(link.to, now);
+            let pending = &mut self.stations[link.to as usize].pending;
+            let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
+            pending.insert(place, arrival);
+            if link.decodable && (header.to == link.to || header.to == BROADCAST) {
+                self.ensure(link.to, end);
+            }
+        }
+    }
+}

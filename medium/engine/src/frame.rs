@@ -1,0 +1,55 @@
+//! Frames: what the upper layer hands over, and what travels.
+
+use crate::agenda::Ns;
+
+/// A packet that the upper layer wants on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// The upper layer's name for it.
+    pub id: u32,
+    /// Receiving station; None is a broadcast, sent once at the basic rate without ACK.
+    pub to: Option<u32>,
+    /// Size without MAC header.
+    pub bytes: u32,
+}
+
+/// Kinds of frames on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// A data frame, unicast or broadcast.
+    Data,
+    /// Acknowledgement.
+    Ack,
+}
+
+/// What a receiver may learn from a frame once it is decoded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Header {
+    pub kind: Kind,
+    pub from: u32,
+    /// `u32::MAX` is broadcast.
+    pub to: u32,
+    /// Duration field: how long the exchange goes on after this frame.
+    pub duration_ns: Ns,
+    /// Data: the upper layer's name, the sender's frame number (for duplicates) and whether RTS protected it.
+    pub packet: u32,
+    pub number: u32,
+    pub protected: bool,
+    pub rate_bps: u32,
+}
+
+pub(crate) const BROADCAST: u32 = u32::MAX;
+
+/// A frame as it reaches one station.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub start: Ns,
+    pub end: Ns,
+    pub power_w: f64,
+    pub decodable: bool,
+    pub header: Header,
+}

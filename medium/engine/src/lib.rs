@@ -1,0 +1,36 @@
+//! The air: an event-exact model of the 802.11 DCF and of who interferes with whom.
+//!
+//! No I/O, no clock of its own, no randomness but its seed. The caller owns time: it asks `Air::next_at`, calls
+//! `Air::step` when that moment has come (in virtual or in real time), and drains `Air::poll`.
+//!
+//! ```text
+//!   caller          air            station           reception              exchange
+//!   enqueue  ---->  agenda  ---->  lazy state  <---  who locks, collides,   RTS CTS DATA ACK,
+//!   step            (time, seq)    backoff, NAV      captures, decodes      retries, timeouts
+//!   poll     <----  notices
+//! ```
+//!
+//! What differs between the radio presets is one table, `rules`.
+
+mod agenda;
+mod air;
+mod counters;
+mod exchange;
+mod frame;
+mod phy;
+mod propagation;
+mod random;
+mod reception;
+mod rules;
+mod station;
+mod tap;
+
+pub use agenda::{Agenda, NEVER, Ns};
+pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, Preset};
+pub use counters::Counters;
+pub use frame::Packet;
+pub use phy::{DSSS_RATES_BPS, Phy, frame_bytes};
+pub use propagation::{DECODE_THRESHOLD_W, Link, Propagation, SENSE_THRESHOLD_W, links_from, two_ray_power_w};
+pub use random::Stream;
+pub use rules::{Overlap, Patience, Rules};
+pub use tap::{Happening, Record};

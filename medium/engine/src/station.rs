@@ -1,0 +1,232 @@
+//! One station: its radio, its backoff and its place in a frame exchange.
+//!
+//! A station is evaluated lazily. Frames on their way are noted in `pending` and applied when the station is next
+//! looked at; NAV, EIFS and idle times are moments, not events. So an overheard frame costs a few comparisons and no
+//! heap operation, and the cost of a run grows with the activity around a station, not with the number of stations.
+//!
+//! Invariants
+//! 1. Between two looks nothing at the station can have happened: whatever must happen at a moment of its own (its
+//!    timers, the end of a frame for it) has an entry in the agenda at or before that moment.
+//! 2. A backoff counts down from `max(idle_since, nav) + DIFS` while the medium is idle. It is settled (`freeze`) at
+//!    each idle-to-busy transition and is otherwise not touched.
+//! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
+//!    whose countdowns end so that neither can have heard the other both send.
+
+use std::collections::VecDeque;
+
+use crate::agenda::{NEVER, Ns};
+use crate::counters::Counters;
+use crate::frame::{Arrival, Packet};
+use crate::random::Stream;
+use crate::rules::Rules;
+
+/// Where a station is in a frame exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Not in an exchange.
+    Idle,
+    /// RTS sent, waiting for the CTS.
+    WaitCts,
+    /// Unicast data sent, waiting for the ACK.
+    WaitAck,
+    /// Broadcast data leaving.
+    Broadcast,
+    /// CTS sent, waiting for the data.
+    WaitData,
+    /// ACK leaving.
+    SendAck,
+}
+
+/// The packet being served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    pub packet: Packet,
+    /// Frame size on the air.
+    pub frame_bytes: u32,
+    pub rate_bps: u32,
+    pub number: u32,
+    /// Uses RTS/CTS at all.
+    pub protected: bool,
+    /// The CTS has come: what is sent next is the data.
+    pub cleared: bool,
+    pub attempts: u32,
+}
+
+/// A frame that the receiver is locked on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    pub arrival: Arrival,
+    /// Overlapped by a frame that it did not survive.
+    pub collided: bool,
+    /// Cannot be received for another reason: the station was or began sending.
+    pub spoiled: bool,
+}
+
+/// A CTS or ACK to be sent a SIFS after what asked for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Response {
+    pub is_cts: bool,
+    pub to: u32,
+    pub duration_ns: Ns,
+    pub rate_bps: u32,
+    /// `NEVER`: behind the running wait for an ACK (ns-2).
+    pub at: Ns,
+}
+
+/// A backoff in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backoff {
+    pub slots: u32,
+    /// The countdown cannot begin before this.
+    pub started: Ns,
+    /// False: not drawn, but immediate access waiting for the end of DIFS; drawn when the medium turns busy first.
+    pub drawn: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Station {
+    // the radio
+    pub send_start: Ns,
+    pub send_end: Ns,
+    pub lock: Option<Lock>,
+    /// Frames under way to this station, by start.
+    pub pending: Vec<Arrival>,
+    /// Signals above the sense threshold, (end, power); cumulative presets only.
+    pub signals: Vec<(Ns, f64)>,
+    /// Latest end of a sensed signal; cumulative presets only.
+    pub energy_until: Ns,
+    // the medium as the station sees it
+    pub idle_since: Ns,
+    pub nav: Ns,
+    /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
+    pub garbled_at: Ns,
+    // the exchange
+    pub phase: Phase,
+    pub timeout_at: Ns,
+    pub response: Option<Response>,
+    /// When the data follows the CTS.
+    pub data_at: Ns,
+    pub current: Option<Current>,
+    pub backoff: Option<Backoff>,
+    pub extra_backoff_slots: u32,
+    pub cw: u32,
+    pub short_retries: u32,
+    pub long_retries: u32,
+    // the interface queue
+    pub queue: VecDeque<Packet>,
+    pub queue_changed_at: Ns,
+    pub next_number: u32,
+    /// Last frame number delivered from each sender, for duplicates.
+    pub last_numbers: Vec<(u32, u32)>,
+    pub random: Stream,
+    pub counters: Counters,
+    /// Earliest entry of this station in the agenda, `NEVER` if none.
+    pub agenda_at: Ns,
+    /// The served packet is done and the next one has not been taken yet.
+    pub wants_refill: bool,
+}
+
+impl Station {
+    pub fn new(rules: &Rules, random: Stream) -> Self {
+        Station {
+            send_start: 0,
+            send_end: 0,
+            lock: None,
+            pending: Vec::with_capacity(4),
+            signals: Vec::new(),
+            energy_until: 0,
+            idle_since: 0,
+            nav: 0,
+            garbled_at: 0,
+            phase: Phase::Idle,
+            timeout_at: NEVER,
+            response: None,
+            data_at: NEVER,
+            current: None,
+            backoff: None,
+            extra_backoff_slots: 0,
+            cw: rules.phy.cw_min,
+            short_retries: 0,
+            long_retries: 0,
+            queue: VecDeque::new(),
+            queue_changed_at: 0,
+            next_number: 0,
+            last_numbers: Vec::new(),
+            random,
+            counters: Counters::default(),
+            agenda_at: NEVER,
+            wants_refill: false,
+        }
+    }
+
+    pub fn is_sending(&self, at: Ns) -> bool {
+        self.send_start <= at && at < self.send_end
+    }
+
+    /// Physically and virtually idle at `at`, which must not lie before the last look.
+    pub fn is_idle(&self, at: Ns) -> bool {
+        self.phase == Phase::Idle && self.lock.is_none() && self.energy_until <= at && self.nav <= at
+    }
+
+    /// When the medium turned or will turn idle, as far as is known; only meaningful in `Phase::Idle`.
+    fn free_at(&self) -> Ns {
+        let heard = self.lock.map_or(0, |lock| lock.arrival.end);
+        self.idle_since.max(self.nav).max(self.energy_until).max(heard)
+    }
+
+    /// When a countdown may begin: an interframe space after the medium turned idle.
+    fn countdown_from(&self, rules: &Rules, started: Ns) -> Ns {
+        let difs_over = self.free_at().max(started) + rules.phy.difs_ns();
+        if self.garbled_at > 0 { difs_over.max(self.garbled_at + rules.phy.eifs_ns()) } else { difs_over }
+    }
+
+    /// When the backoff ends if nothing else is heard, or `NEVER`.
+    pub fn backoff_ends(&self, rules: &Rules) -> Ns {
+        match self.backoff {
+            Some(backoff) if self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER => {
+                self.countdown_from(rules, backoff.started) + Ns::from(backoff.slots) * rules.phy.slot_ns
+            }
+            _ => NEVER,
+        }
+    }
+
+    /// The medium turns busy at `at`: settles the countdown (invariant 2). Call before the change is noted.
+    pub fn freeze(&mut self, rules: &Rules, at: Ns) {
+        if !self.is_idle(at) {
+            return;
+        }
+        let Some(backoff) = self.backoff else { return };
+        let from = self.countdown_from(rules, backoff.started);
+        if !backoff.drawn {
+            self.draw_backoff(rules, at);
+        } else if at > from {
+            let elapsed = ((at - from) / rules.phy.slot_ns) as u32;
+            self.backoff = Some(Backoff { slots: backoff.slots.saturating_sub(elapsed), ..backoff });
+        }
+    }
+
+    /// Draws a new backoff from the present contention window.
+    pub fn draw_backoff(&mut self, rules: &Rules, now: Ns) -> u32 {
+        let bound = if rules.cw_inclusive { self.cw + 1 } else { self.cw };
+        let slots = self.random.below(bound);
+        self.counters.backoffs += 1;
+        self.counters.backoff_slots += u64::from(slots);
+        let started = if rules.immediate_access { 0 } else { now };
+        self.backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started, drawn: true });
+        slots
+    }
+
+    pub fn widen_cw(&mut self, rules: &Rules) {
+        self.cw = (2 * self.cw + 1).min(rules.phy.cw_max);
+    }
+
+    pub fn reset_cw(&mut self, rules: &Rules) {
+        self.cw = rules.phy.cw_min;
+    }
+
+    /// Notes that the queue is about to change, for its time average.
+    pub fn note_queue(&mut self, now: Ns) {
+        self.counters.queue_pkt_ns += self.queue.len() as u128 * u128::from(now - self.queue_changed_at);
+        self.queue_changed_at = now;
+    }
+}

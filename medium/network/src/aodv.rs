@@ -1,0 +1,519 @@
+//! AODV with link-failure detection from the MAC: one node's routing, without I/O.
+//!
+//! RFC 3561 with ns-2.35's constants and habits, since the papers' results with AODV are results with ns-2's:
+//! expanding ring search, replies from intermediate nodes, precursor lists, route errors by broadcast, local repair
+//! where the broken link is nearer to the destination than to the source.
+//!
+//! Deviates from RFC 3561 as ns-2 does: a failed frame of a data packet breaks the link at once; a repaired route is
+//! only accepted when it is fresher or shorter than the broken one, so that a repair next to the destination often
+//! waits for the next discovery from elsewhere; the wait for a repair is never cut short. No hello messages: the MAC
+//! tells. No ARP: addresses are known.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use pacelab_engine::{Ns, Stream};
+
+const S: Ns = 1_000_000_000;
+/// ns-2: MY_ROUTE_TIMEOUT and ACTIVE_ROUTE_TIMEOUT.
+const ROUTE_LIFETIME_NS: Ns = 10 * S;
+const REVERSE_ROUTE_LIFETIME_NS: Ns = 6 * S;
+const REQUEST_ID_LIFETIME_NS: Ns = 6 * S;
+const PURGE_INTERVAL_NS: Ns = S / 2;
+const NODE_TRAVERSAL_NS: Ns = 30_000_000;
+const MAX_REQUEST_TIMEOUT_NS: Ns = 10 * S;
+const NETWORK_WIDE_REQUESTS: u32 = 3;
+const TTL_START: u8 = 5;
+const TTL_THRESHOLD: u32 = 7;
+const TTL_INCREMENT: u8 = 2;
+const NETWORK_DIAMETER: u8 = 30;
+const BUFFER_PKTS: usize = 64;
+const BUFFER_LIFETIME_NS: Ns = 30 * S;
+/// Packets flushed from the buffer leave this far apart.
+const FLUSH_GAP_NS: Ns = 10_000_000;
+/// Broadcasts that are passed on are delayed by up to this much.
+const JITTER_NS: Ns = 10_000_000;
+const INFINITE_HOPS: u32 = 255;
+const IP_HEADER_BYTES: u32 = 20;
+
+/// A routing message.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Message {
+    Request { id: u32, hops: u32, origin: u32, origin_seq: u32, target: u32, target_seq: u32, sent_at: Ns },
+    Reply { hops: u32, target: u32, target_seq: u32, origin: u32, lifetime_ns: Ns, sent_at: Ns },
+    Error { unreachable: Vec<(u32, u32)> },
+}
+
+impl Message {
+    /// Size of the IP packet that carries it (ns-2's structures, four bytes a word).
+    pub fn bytes(&self) -> u32 {
+        IP_HEADER_BYTES
+            + match self {
+                Message::Request { .. } => 7 * 4,
+                Message::Reply { .. } => 6 * 4,
+                Message::Error { unreachable } => (2 * unreachable.len() as u32 + 1) * 4,
+            }
+    }
+}
+
+/// What the node shall do.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Command {
+    /// Send to all neighbours after the delay.
+    Broadcast { message: Message, ttl: u8, delay_ns: Ns },
+    /// Send a message to a neighbour.
+    Unicast { message: Message, ttl: u8, next_hop: u32 },
+    /// Pass the data packet on to a neighbour after the delay.
+    Forward { packet: u32, next_hop: u32, delay_ns: Ns },
+    /// Discard the data packet.
+    Drop { packet: u32 },
+    /// Discard what the interface queue holds for this neighbour.
+    Recall { next_hop: u32 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Down,
+    Up,
+    InRepair,
+}
+
+#[derive(Clone, Debug)]
+struct Route {
+    seq: u32,
+    hops: u32,
+    last_hops: u32,
+    next_hop: u32,
+    status: Status,
+    expires_at: Ns,
+    precursors: Vec<u32>,
+    requests: u32,
+    request_timeout_at: Ns,
+    request_ttl: u8,
+    /// Round trip per hop of the last discoveries.
+    latencies_ns: VecDeque<Ns>,
+}
+
+impl Route {
+    fn new() -> Self {
+        Route {
+            seq: 0,
+            hops: INFINITE_HOPS,
+            last_hops: INFINITE_HOPS,
+            next_hop: 0,
+            status: Status::Down,
+            expires_at: 0,
+            precursors: Vec::new(),
+            requests: 0,
+            request_timeout_at: 0,
+            request_ttl: 0,
+            latencies_ns: VecDeque::new(),
+        }
+    }
+
+    fn take_down(&mut self) {
+        if self.status != Status::Down {
+            self.last_hops = self.hops;
+            self.hops = INFINITE_HOPS;
+            self.status = Status::Down;
+            self.expires_at = 0;
+        }
+    }
+
+    fn update(&mut self, seq: u32, hops: u32, next_hop: u32, expires_at: Ns) {
+        (self.seq, self.hops, self.next_hop, self.expires_at) = (seq, hops, next_hop, expires_at);
+        self.status = Status::Up;
+    }
+
+    fn end_discovery(&mut self, hops: u32) {
+        self.requests = 0;
+        self.request_timeout_at = 0;
+        self.request_ttl = hops.min(255) as u8;
+    }
+
+    fn is_worse_than(&self, seq: u32, hops: u32) -> bool {
+        self.seq < seq || (self.seq == seq && self.hops > hops)
+    }
+
+    fn per_hop_ns(&self) -> Ns {
+        let count = self.latencies_ns.len() as Ns;
+        if count == 0 { NODE_TRAVERSAL_NS } else { self.latencies_ns.iter().sum::<Ns>() / count }
+    }
+
+    fn add_precursor(&mut self, node: u32) {
+        if !self.precursors.contains(&node) {
+            self.precursors.push(node);
+        }
+    }
+}
+
+/// How often a node spoke, and how often a link broke.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct AodvCounters {
+    pub requests: u64,
+    pub replies: u64,
+    pub errors: u64,
+    pub link_failures: u64,
+}
+
+/// A data packet as routing sees it.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Transit {
+    pub packet: u32,
+    /// The packet started here.
+    pub is_own: bool,
+    /// The wireless node that it goes to.
+    pub target: u32,
+    /// Wireless hops it has taken.
+    pub forwards: u8,
+}
+
+/// The routing of one node.
+#[derive(Clone, Debug)]
+pub struct Aodv {
+    node: u32,
+    seq: u32,
+    request_id: u32,
+    routes: BTreeMap<u32, Route>,
+    /// (origin, id, forget at)
+    seen: Vec<(u32, u32, Ns)>,
+    /// (target, packet, give up at)
+    buffer: VecDeque<(u32, u32, Ns)>,
+    random: Stream,
+    commands: VecDeque<Command>,
+    /// Totals since the start.
+    pub counters: AodvCounters,
+}
+
+impl Aodv {
+    /// Routing at `node`; `random` jitters what it passes on.
+    pub fn new(node: u32, random: Stream) -> Self {
+        Aodv {
+            node,
+            seq: 2,
+            request_id: 1,
+            routes: BTreeMap::new(),
+            seen: Vec::new(),
+            buffer: VecDeque::new(),
+            random,
+            commands: VecDeque::new(),
+            counters: AodvCounters::default(),
+        }
+    }
+
+    /// How often `purge` is wanted.
+    pub const PURGE_INTERVAL_NS: Ns = PURGE_INTERVAL_NS;
+
+    /// The next command, or None.
+    pub fn poll(&mut self) -> Option<Command> {
+        self.commands.pop_front()
+    }
+
+    /// True while `purge` has something to look after.
+    pub fn is_active(&self) -> bool {
+        !self.routes.is_empty()
+    }
+
+    /// Hops to `target` if a route is up.
+    pub fn hops_to(&self, target: u32) -> Option<u32> {
+        self.routes.get(&target).filter(|route| route.status == Status::Up).map(|route| route.hops)
+    }
+
+    /// A data packet wants to go on.
+    pub fn send(&mut self, now: Ns, transit: Transit) {
+        let route = self.routes.entry(transit.target).or_insert_with(Route::new);
+        match route.status {
+            Status::Up => self.forward(now, transit.target, transit.packet, 0),
+            _ if transit.is_own => {
+                self.hold(now, transit);
+                self.request(now, transit.target);
+            }
+            Status::InRepair => self.hold(now, transit),
+            Status::Down => {
+                let unreachable = vec![(transit.target, route.seq)];
+                self.error(unreachable, 0);
+                self.commands.push_back(Command::Drop { packet: transit.packet });
+            }
+        }
+    }
+
+    /// The MAC gave up a data packet on the link to `neighbour`.
+    pub fn link_failed(&mut self, now: Ns, transit: Transit, neighbour: u32) {
+        self.counters.link_failures += 1;
+        let Some(route) = self.routes.get_mut(&transit.target) else {
+            self.commands.push_back(Command::Drop { packet: transit.packet });
+            return;
+        };
+        if u32::from(transit.forwards) > route.hops {
+            route.status = Status::InRepair;
+            self.hold(now, transit);
+            self.request(now, transit.target);
+            return;
+        }
+        self.commands.push_back(Command::Drop { packet: transit.packet });
+        self.commands.push_back(Command::Recall { next_hop: neighbour });
+        self.seq += 2;
+        let mut unreachable = Vec::new();
+        for (&target, route) in &mut self.routes {
+            if route.hops != INFINITE_HOPS && route.next_hop == neighbour {
+                route.seq += 1;
+                unreachable.push((target, route.seq));
+                route.take_down();
+            }
+            route.precursors.retain(|&node| node != neighbour);
+        }
+        if !unreachable.is_empty() {
+            self.error(unreachable, 0);
+        }
+    }
+
+    /// A routing message has come from `neighbour` with `ttl` hops left (this one taken).
+    pub fn receive(&mut self, now: Ns, message: Message, neighbour: u32, for_me: Option<u32>, ttl: u8) {
+        match message {
+            Message::Request { .. } => self.receive_request(now, message, neighbour, ttl),
+            Message::Reply { .. } => self.receive_reply(now, message, neighbour, for_me, ttl),
+            Message::Error { unreachable } => self.receive_error(unreachable, neighbour),
+        }
+    }
+
+    /// Every `PURGE_INTERVAL_NS`: expires routes, flushes or asks again for what waits.
+    pub fn purge(&mut self, now: Ns) {
+        self.seen.retain(|&(_, _, forget_at)| forget_at > now);
+        let targets: Vec<u32> = self.routes.keys().copied().collect();
+        for target in targets {
+            let Some(route) = self.routes.get_mut(&target) else { continue };
+            if route.status == Status::Up && route.expires_at < now {
+                route.seq += 1;
+                route.take_down();
+                self.discard_held(now, target);
+            } else if route.status == Status::Up {
+                self.flush(now, target, FLUSH_GAP_NS);
+            } else if self.buffer.iter().any(|&(waiting, _, _)| waiting == target) {
+                self.request(now, target);
+            }
+        }
+    }
+
+    fn receive_request(&mut self, now: Ns, message: Message, neighbour: u32, ttl: u8) {
+        let Message::Request { id, hops, origin, origin_seq, target, target_seq, sent_at } = message else { return };
+        if origin == self.node || self.seen.iter().any(|&(node, seen, _)| (node, seen) == (origin, id)) {
+            return;
+        }
+        self.seen.push((origin, id, now + REQUEST_ID_LIFETIME_NS));
+        self.learn_reverse_route(now, origin, origin_seq, hops, neighbour);
+        if target == self.node {
+            self.seq = self.seq.max(target_seq) + 1;
+            self.seq += self.seq % 2;
+            let reply = Message::Reply {
+                hops: 1,
+                target,
+                target_seq: self.seq,
+                origin,
+                lifetime_ns: ROUTE_LIFETIME_NS,
+                sent_at,
+            };
+            self.reply(origin, reply);
+            return;
+        }
+        let known = self.routes.get(&target).map(|route| (route.hops, route.seq, route.next_hop, route.expires_at));
+        if let Some((known_hops, seq, next_hop, expires_at)) = known {
+            if known_hops != INFINITE_HOPS && seq >= target_seq {
+                let lifetime_ns = expires_at.saturating_sub(now) / S * S;
+                let reply =
+                    Message::Reply { hops: known_hops + 1, target, target_seq: seq, origin, lifetime_ns, sent_at };
+                self.reply(origin, reply);
+                if let Some(route) = self.routes.get_mut(&target) {
+                    route.add_precursor(neighbour);
+                }
+                if let Some(reverse) = self.routes.get_mut(&origin) {
+                    reverse.add_precursor(next_hop);
+                }
+                return;
+            }
+        }
+        if ttl > 0 {
+            let target_seq = known.map_or(target_seq, |(_, seq, _, _)| seq.max(target_seq));
+            let onward = Message::Request { id, hops: hops + 1, origin, origin_seq, target, target_seq, sent_at };
+            let delay_ns = self.jitter_ns();
+            self.counters.requests += 1;
+            self.commands.push_back(Command::Broadcast { message: onward, ttl, delay_ns });
+        }
+    }
+
+    fn learn_reverse_route(&mut self, now: Ns, origin: u32, origin_seq: u32, hops: u32, neighbour: u32) {
+        let route = self.routes.entry(origin).or_insert_with(Route::new);
+        let expires_at = route.expires_at.max(now + REVERSE_ROUTE_LIFETIME_NS);
+        route.expires_at = expires_at;
+        if !route.is_worse_than(origin_seq, hops) {
+            return;
+        }
+        route.update(origin_seq, hops, neighbour, expires_at);
+        if route.request_timeout_at > 0 {
+            route.end_discovery(hops);
+            route.expires_at = now + ROUTE_LIFETIME_NS;
+        }
+        self.flush(now, origin, 0);
+    }
+
+    fn receive_reply(&mut self, now: Ns, message: Message, neighbour: u32, for_me: Option<u32>, ttl: u8) {
+        let Message::Reply { hops, target, target_seq, origin, lifetime_ns, sent_at } = message else { return };
+        let route = self.routes.entry(target).or_insert_with(Route::new);
+        if !route.is_worse_than(target_seq, hops) {
+            return; // and does not pass it on
+        }
+        route.update(target_seq, hops, neighbour, now + lifetime_ns);
+        route.end_discovery(hops);
+        if for_me == Some(self.node) {
+            if route.latencies_ns.len() == 3 {
+                route.latencies_ns.pop_front();
+            }
+            route.latencies_ns.push_back((now - sent_at) / Ns::from(hops));
+        }
+        self.flush(now, target, FLUSH_GAP_NS);
+        if origin == self.node {
+            return;
+        }
+        let towards = self.routes.get(&origin).filter(|route| route.hops != INFINITE_HOPS).map(|route| route.next_hop);
+        if let (Some(next_hop), true) = (towards, ttl > 0) {
+            let onward = Message::Reply { hops: hops + 1, target, target_seq, origin, lifetime_ns, sent_at };
+            self.counters.replies += 1;
+            self.touch(now, origin);
+            self.commands.push_back(Command::Unicast { message: onward, ttl, next_hop });
+            if let Some(route) = self.routes.get_mut(&target) {
+                route.add_precursor(next_hop);
+            }
+        }
+    }
+
+    fn receive_error(&mut self, unreachable: Vec<(u32, u32)>, neighbour: u32) {
+        let mut onward = Vec::new();
+        for (target, seq) in unreachable {
+            let Some(route) = self.routes.get_mut(&target) else { continue };
+            if route.hops == INFINITE_HOPS || route.next_hop != neighbour || route.seq > seq {
+                continue;
+            }
+            route.seq = seq;
+            route.take_down();
+            self.commands.push_back(Command::Recall { next_hop: neighbour });
+            if !route.precursors.is_empty() {
+                route.precursors.clear();
+                onward.push((target, seq));
+            }
+        }
+        if !onward.is_empty() {
+            let delay_ns = self.jitter_ns();
+            self.error(onward, delay_ns);
+        }
+    }
+
+    fn request(&mut self, now: Ns, target: u32) {
+        let Some(route) = self.routes.get_mut(&target) else { return };
+        if route.status == Status::Up || route.request_timeout_at > now {
+            return;
+        }
+        if route.requests > NETWORK_WIDE_REQUESTS {
+            route.request_timeout_at = now + MAX_REQUEST_TIMEOUT_NS;
+            route.requests = 0;
+            self.discard_held(now, target);
+            return;
+        }
+        // A route that never was up counts as infinitely long (ns-2), so the first request goes network-wide.
+        let last_ttl = u32::from(route.request_ttl).max(route.last_hops);
+        let ttl = match last_ttl {
+            0 => TTL_START,
+            low if low < TTL_THRESHOLD => low as u8 + TTL_INCREMENT,
+            _ => {
+                route.requests += 1;
+                NETWORK_DIAMETER
+            }
+        };
+        route.request_ttl = ttl;
+        let wait_ns = 2 * Ns::from(ttl) * route.per_hop_ns() * Ns::from(route.requests.max(1));
+        route.request_timeout_at = now + wait_ns.min(MAX_REQUEST_TIMEOUT_NS);
+        route.expires_at = 0;
+        let target_seq = route.seq;
+        self.seq += 2;
+        let message = Message::Request {
+            id: self.request_id,
+            hops: 1,
+            origin: self.node,
+            origin_seq: self.seq,
+            target,
+            target_seq,
+            sent_at: now,
+        };
+        self.request_id += 1;
+        self.counters.requests += 1;
+        self.commands.push_back(Command::Broadcast { message, ttl, delay_ns: 0 });
+    }
+
+    fn reply(&mut self, origin: u32, message: Message) {
+        let Some(route) = self.routes.get(&origin) else { return };
+        self.counters.replies += 1;
+        self.commands.push_back(Command::Unicast { message, ttl: NETWORK_DIAMETER, next_hop: route.next_hop });
+    }
+
+    fn error(&mut self, unreachable: Vec<(u32, u32)>, delay_ns: Ns) {
+        self.counters.errors += 1;
+        self.commands.push_back(Command::Broadcast { message: Message::Error { unreachable }, ttl: 1, delay_ns });
+    }
+
+    fn forward(&mut self, now: Ns, target: u32, packet: u32, delay_ns: Ns) {
+        if let Some(next_hop) = self.touch(now, target) {
+            self.commands.push_back(Command::Forward { packet, next_hop, delay_ns });
+        }
+    }
+
+    /// Use keeps a route alive.
+    fn touch(&mut self, now: Ns, target: u32) -> Option<u32> {
+        let route = self.routes.get_mut(&target)?;
+        route.expires_at = now + ROUTE_LIFETIME_NS;
+        Some(route.next_hop)
+    }
+
+    fn hold(&mut self, now: Ns, transit: Transit) {
+        self.forget_old(now);
+        if self.buffer.len() == BUFFER_PKTS {
+            if let Some((_, packet, _)) = self.buffer.pop_front() {
+                self.commands.push_back(Command::Drop { packet });
+            }
+        }
+        self.buffer.push_back((transit.target, transit.packet, now + BUFFER_LIFETIME_NS));
+    }
+
+    fn flush(&mut self, now: Ns, target: u32, gap_ns: Ns) {
+        let mut delay_ns = 0;
+        for packet in self.take_held(now, target) {
+            self.forward(now, target, packet, delay_ns);
+            delay_ns += gap_ns;
+        }
+    }
+
+    fn discard_held(&mut self, now: Ns, target: u32) {
+        for packet in self.take_held(now, target) {
+            self.commands.push_back(Command::Drop { packet });
+        }
+    }
+
+    fn take_held(&mut self, now: Ns, target: u32) -> Vec<u32> {
+        self.forget_old(now);
+        let packets = self.buffer.iter().filter(|held| held.0 == target).map(|held| held.1).collect();
+        self.buffer.retain(|held| held.0 != target);
+        packets
+    }
+
+    fn forget_old(&mut self, now: Ns) {
+        while self.buffer.front().is_some_and(|&(_, _, give_up_at)| give_up_at < now) {
+            if let Some((_, packet, _)) = self.buffer.pop_front() {
+                self.commands.push_back(Command::Drop { packet });
+            }
+        }
+    }
+
+    fn jitter_ns(&mut self) -> Ns {
+        (self.random.unit() * JITTER_NS as f64) as Ns
+    }
+}

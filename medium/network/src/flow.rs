@@ -1,0 +1,64 @@
+//! A flow: its two ends and its meter.
+
+use crate::config::{Flow as FlowConfig, Traffic};
+use crate::meter::FlowMeter;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::sender::Sender;
+use pacelab_engine::Ns;
+
+/// The ends of a flow.
+pub enum Ends {
+    /// A TCP connection, one-way data.
+    Tcp {
+        /// At the source.
+        sender: Box<Sender>,
+        /// At the destination.
+        receiver: Box<Receiver>,
+    },
+    /// Keeps the source's interface queue filled.
+    UdpSaturated,
+    /// Bursts of datagrams at a constant mean rate.
+    Cbr {
+        /// Time from burst to burst.
+        interval_ns: Ns,
+        /// Datagrams in a burst.
+        burst_pkts: u32,
+    },
+}
+
+/// One flow of the configuration.
+pub struct Flow {
+    /// As configured.
+    pub config: FlowConfig,
+    /// Sender and receiver.
+    pub ends: Ends,
+    /// Payload of a full packet.
+    pub payload_bytes: u32,
+    /// Datagrams sent so far.
+    pub datagrams: u64,
+    /// Started and not stopped.
+    pub active: bool,
+    /// Measurements.
+    pub meter: FlowMeter,
+    /// Earliest agenda entries of sender and receiver.
+    pub timers_at: [Ns; 2],
+}
+
+impl Flow {
+    /// Payload octets of a full packet of this traffic.
+    pub fn payload_of(traffic: &Traffic) -> u32 {
+        match traffic {
+            Traffic::Tcp { segment_bytes, .. } => *segment_bytes,
+            Traffic::UdpSaturated { payload_bytes } | Traffic::Cbr { payload_bytes, .. } => *payload_bytes,
+        }
+    }
+
+    /// Its kind, as the configuration spells it.
+    pub fn kind(&self) -> &'static str {
+        match self.config.traffic {
+            Traffic::Tcp { .. } => "tcp",
+            Traffic::UdpSaturated { .. } => "udp-saturated",
+            Traffic::Cbr { .. } => "cbr",
+        }
+    }
+}

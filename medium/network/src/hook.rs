@@ -1,0 +1,74 @@
+//! Where algorithms sit: the Rust side of `pacelab.pacer.core.contract`.
+
+use pacelab_engine::Ns;
+
+use crate::packet::TcpHeader;
+
+/// Where a segment was seen; the numbers are the contract's `Point`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Point {
+    WiredToAir = 0,
+    AirToWired = 1,
+    LocalOut = 2,
+    LocalIn = 3,
+}
+
+/// Event mask bits of the contract.
+#[allow(missing_docs)]
+pub mod mask {
+    pub const SEGMENT: u32 = 1;
+    pub const TRANSMIT: u32 = 2;
+}
+
+/// One packet as the contract's `Segment`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Segment {
+    pub handle: u32,
+    /// (src, dst, sport, dport)
+    pub flow: (u32, u32, u32, u32),
+    /// None: UDP.
+    pub tcp: Option<TcpHeader>,
+    pub payload_bytes: u32,
+    pub packet_bytes: u32,
+}
+
+/// What a hook is told.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Event<'a> {
+    Seen { point: Point, segment: Segment, path_rates_bps: &'a [u32] },
+    Transmit { segment: Segment, attempts: u32, delivered: bool },
+}
+
+/// What a hook wants done.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub enum Action {
+    Forward { handle: u32, keep: bool },
+    Drop { handle: u32, reason: String },
+    Resend { handle: u32 },
+    Release { handle: u32 },
+    Rewrite { handle: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64> },
+    Inject { segment: Segment },
+    SetExtraBackoff { slots: u32 },
+}
+
+/// An algorithm at one node. Implementations never fail outwards: one that breaks goes silent (`failure`).
+pub trait Hook {
+    /// Events wanted.
+    fn event_mask(&self) -> u32;
+    /// Something happened.
+    fn handle(&mut self, now: Ns, event: &Event<'_>);
+    /// Next action, or None.
+    fn poll_action(&mut self) -> Option<Action>;
+    /// When `handle_timeout` is wanted, or `NEVER`.
+    fn deadline(&mut self) -> Ns;
+    /// The clock has reached the deadline.
+    fn handle_timeout(&mut self, now: Ns);
+    /// Why the algorithm is out of order, if it is: from then on it is bypassed.
+    fn failure(&self) -> Option<&str>;
+    /// The algorithm's counters as JSON.
+    fn counters_json(&mut self) -> String;
+}

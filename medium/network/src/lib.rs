@@ -1,0 +1,30 @@
+//! The virtual-time network above the air.
+//!
+//! ```text
+//!   flow        TCP and UDP ends                 tcp/, flow, transport
+//!    |  hook    algorithms: local out, local in  hook, shell
+//!   routing     static or AODV                   routes, aodv, forwarding
+//!    |  hook    algorithms at a gateway
+//!   air | wire  pacelab_engine::Air | wire
+//! ```
+//!
+//! `network::Network` owns it all and the one loop: earliest first among the link layers' delay line, the agenda and
+//! the air. The result is a pure function of configuration and hooks.
+
+pub mod aodv;
+pub mod config;
+pub mod flow;
+mod forwarding;
+pub mod hook;
+pub mod meter;
+pub mod network;
+pub mod packet;
+mod report;
+mod routes;
+mod shell;
+pub mod tcp;
+mod transport;
+mod wire;
+
+pub use config::Config;
+pub use network::{Network, Progress};

@@ -1,0 +1,88 @@
+//! What is measured of each flow, and its time series.
+
+use pacelab_engine::Ns;
+
+/// Sums of one flow since the end of the warm-up.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct FlowMeter {
+    /// Payload handed to the application, in order, once.
+    pub goodput_bytes: u64,
+    /// Payload that arrived, repeats included.
+    pub arrived_bytes: u64,
+    /// Payload delivered since the start of the run (for batches and early ends).
+    pub total_bytes: u64,
+    pub rtt_count: u64,
+    pub rtt_sum_s: f64,
+    pub rtt_square_sum_s: f64,
+    /// Integral of the window over time, packets times seconds.
+    pub window_pkt_s: f64,
+    pub window_since: Ns,
+    pub sent_pkts_before: u64,
+    pub retransmitted_before: u64,
+    pub timeouts_before: u64,
+    pub batch_end_s: Vec<f64>,
+    pub series_goodput_bps: Vec<f64>,
+    pub series_cwnd_pkts: Vec<f64>,
+    pub series_rtt_s: Vec<f64>,
+    interval_bytes: u64,
+}
+
+impl FlowMeter {
+    /// Payload was handed to the application.
+    pub fn delivered(&mut self, bytes: u64) {
+        self.goodput_bytes += bytes;
+        self.total_bytes += bytes;
+        self.interval_bytes += bytes;
+    }
+
+    /// A round trip was measured.
+    pub fn rtt(&mut self, rtt_ns: Ns) {
+        let rtt_s = rtt_ns as f64 / 1e9;
+        self.rtt_count += 1;
+        self.rtt_sum_s += rtt_s;
+        self.rtt_square_sum_s += rtt_s * rtt_s;
+    }
+
+    /// The window has been `pkts` since the last call.
+    pub fn window(&mut self, now: Ns, pkts: f64) {
+        self.window_pkt_s += pkts * (now - self.window_since) as f64 / 1e9;
+        self.window_since = now;
+    }
+
+    /// Mean and sample standard deviation of the round trips in s, if there were any.
+    pub fn rtt_mean_sd_s(&self) -> (Option<f64>, Option<f64>) {
+        if self.rtt_count == 0 {
+            return (None, None);
+        }
+        let count = self.rtt_count as f64;
+        let mean = self.rtt_sum_s / count;
+        let variance = ((self.rtt_square_sum_s - count * mean * mean) / (count - 1.0).max(1.0)).max(0.0);
+        (Some(mean), Some(variance.sqrt()))
+    }
+
+    /// An interval of the series ends.
+    pub fn sample(&mut self, interval_s: f64, cwnd_pkts: f64, rtt_s: f64) {
+        self.series_goodput_bps.push(self.interval_bytes as f64 * 8.0 / interval_s);
+        self.series_cwnd_pkts.push(cwnd_pkts);
+        self.series_rtt_s.push(rtt_s);
+        self.interval_bytes = 0;
+    }
+
+    /// The warm-up is over: sums start anew, series and totals go on.
+    pub fn reset(&mut self, now: Ns, sent_pkts: u64, retransmitted: u64, timeouts: u64) {
+        *self = FlowMeter {
+            total_bytes: self.total_bytes,
+            interval_bytes: self.interval_bytes,
+            batch_end_s: std::mem::take(&mut self.batch_end_s),
+            series_goodput_bps: std::mem::take(&mut self.series_goodput_bps),
+            series_cwnd_pkts: std::mem::take(&mut self.series_cwnd_pkts),
+            series_rtt_s: std::mem::take(&mut self.series_rtt_s),
+            window_since: now,
+            sent_pkts_before: sent_pkts,
+            retransmitted_before: retransmitted,
+            timeouts_before: timeouts,
+            ..FlowMeter::default()
+        };
+    }
+}

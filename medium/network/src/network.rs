@@ -1,0 +1,375 @@
+//! The network: everything above the air, and the loop.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+
+use pacelab_engine::{Agenda, Air, Notice, Ns, Stream};
+
+use crate::aodv::Aodv;
+use crate::config::{Config, Flow as FlowConfig, Headers, PresetName, Routing, Traffic, ns_from_s};
+use crate::flow::{Ends, Flow};
+use crate::hook::Hook;
+use crate::packet::Pool;
+use crate::routes::Routes;
+use crate::shell::HookShell;
+use crate::tcp::congestion;
+use crate::tcp::receiver::Receiver;
+use crate::tcp::rto::Rto;
+use crate::tcp::sender::Sender;
+use crate::wire::Wire;
+
+/// Called with the fraction done; `Break` ends the run early.
+pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
+
+/// Stream numbers from here on are routing's jitter and the flows' initial sequence numbers; below are stations.
+const FIRST_ROUTING_STREAM: u64 = 1 << 32;
+const FIRST_FLOW_STREAM: u64 = 2 << 32;
+
+/// ns-2's rtxcur_init_, against RFC 6298's 1 s.
+const INITIAL_RTO_NS2: Ns = 3_000_000_000;
+const INITIAL_RTO: Ns = 1_000_000_000;
+
+/// What an agenda entry means; packed into its 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    FlowStart(u32),
+    FlowStop(u32),
+    FlowTimer(u32, u32),
+    Datagrams(u32),
+    Wire(u32),
+    Hook(u32),
+    Purge(u32),
+    Delayed(u32),
+    Sample,
+    WarmupEnds,
+    Report,
+}
+
+impl Task {
+    fn pack(self) -> u32 {
+        let (kind, index) = match self {
+            Task::FlowStart(flow) => (0, flow),
+            Task::FlowStop(flow) => (1, flow),
+            Task::FlowTimer(flow, end) => (2, flow * 2 + end),
+            Task::Datagrams(flow) => (3, flow),
+            Task::Wire(wire) => (4, wire),
+            Task::Hook(hook) => (5, hook),
+            Task::Purge(node) => (6, node),
+            Task::Delayed(slot) => (7, slot),
+            Task::Sample => (8, 0),
+            Task::WarmupEnds => (9, 0),
+            Task::Report => (10, 0),
+        };
+        kind << 28 | index
+    }
+
+    fn unpack(word: u32) -> Task {
+        let index = word & 0x0fff_ffff;
+        match word >> 28 {
+            0 => Task::FlowStart(index),
+            1 => Task::FlowStop(index),
+            2 => Task::FlowTimer(index / 2, index % 2),
+            3 => Task::Datagrams(index),
+            4 => Task::Wire(index),
+            5 => Task::Hook(index),
+            6 => Task::Purge(index),
+            7 => Task::Delayed(index),
+            8 => Task::Sample,
+            9 => Task::WarmupEnds,
+            _ => Task::Report,
+        }
+    }
+}
+
+/// A packet between routing and MAC, in either direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum InLinkLayer {
+    Up { node: u32, packet: u32 },
+    Down { node: u32, packet: u32, next_hop: Option<u32> },
+}
+
+/// Why packets were dropped, and how often.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Drops {
+    pub mac_rts: u64,
+    pub mac_data: u64,
+    pub queue: u64,
+    pub wired_queue: u64,
+    pub no_route: u64,
+    pub ttl: u64,
+    pub link_failure: u64,
+    pub hooks: BTreeMap<String, u64>,
+}
+
+/// The whole network.
+pub struct Network {
+    pub(crate) config: Config,
+    pub(crate) air: Air,
+    pub(crate) agenda: Agenda,
+    pub(crate) now: Ns,
+    pub(crate) pool: Pool,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) routes: Routes,
+    pub(crate) wires: Vec<Wire>,
+    /// Wires that leave each node.
+    pub(crate) wires_from: Vec<Vec<u32>>,
+    pub(crate) aodv: Vec<Option<Aodv>>,
+    pub(crate) purge_pending: Vec<bool>,
+    pub(crate) hooks: Vec<HookShell>,
+    pub(crate) hook_at: Vec<Option<u32>>,
+    /// Constant delay, so first in is first out.
+    pub(crate) link_layer: VecDeque<(Ns, InLinkLayer)>,
+    /// Things that AODV wants done later.
+    pub(crate) delayed: Vec<Option<InLinkLayer>>,
+    pub(crate) station_of: Vec<Option<u32>>,
+    pub(crate) node_of: Vec<u32>,
+    pub(crate) drops: Drops,
+    pub(crate) series_t_s: Vec<f64>,
+    pub(crate) measured_from: Ns,
+    /// (node, wireless end) -> link rates of the path, for hooks.
+    pub(crate) path_rates: BTreeMap<(u32, u32), Vec<u32>>,
+    pub(crate) events: u64,
+    pub(crate) finished: bool,
+}
+
+impl Network {
+    /// Builds the network; `hooks` sit at the given nodes.
+    ///
+    /// # Errors
+    /// One line: what does not fit.
+    pub fn new(config: Config, hooks: Vec<(u32, Box<dyn Hook>)>) -> Result<Self, String> {
+        let air = Air::new(config.air());
+        let count = config.nodes.len();
+        let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
+        let mut station_of = vec![None; count];
+        for (station, &node) in node_of.iter().enumerate() {
+            station_of[node as usize] = Some(station as u32);
+        }
+        let radio_edges = node_of.iter().enumerate().flat_map(|(station, &node)| {
+            let decodable = air.links(station as u32).iter().filter(|link| link.decodable);
+            decodable.map(move |link| (node, link.to))
+        });
+        let radio_edges = radio_edges.map(|(node, station)| (node, node_of[station as usize]));
+        let wired_edges = config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)]);
+        let routes = Routes::new(count, radio_edges.chain(wired_edges));
+        let (wires, wires_from) = build_wires(&config);
+        let aodv = (0..count as u32).map(|node| {
+            let runs = config.routing == Routing::Aodv && station_of[node as usize].is_some();
+            runs.then(|| Aodv::new(node, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node))))
+        });
+        let aodv = aodv.collect();
+        let flows = config.flows.iter().map(|flow| build_flow(&config, flow)).collect::<Result<Vec<_>, _>>()?;
+        let mut network = Network {
+            air,
+            agenda: Agenda::default(),
+            now: 0,
+            pool: Pool::default(),
+            flows,
+            routes,
+            wires,
+            wires_from,
+            aodv,
+            purge_pending: vec![false; count],
+            hooks: Vec::new(),
+            hook_at: vec![None; count],
+            link_layer: VecDeque::new(),
+            delayed: Vec::new(),
+            station_of,
+            node_of,
+            drops: Drops::default(),
+            series_t_s: Vec::new(),
+            measured_from: 0,
+            path_rates: BTreeMap::new(),
+            events: 0,
+            finished: false,
+            config,
+        };
+        network.install_hooks(hooks)?;
+        network.check_connected()?;
+        network.schedule_plan();
+        Ok(network)
+    }
+
+    fn install_hooks(&mut self, hooks: Vec<(u32, Box<dyn Hook>)>) -> Result<(), String> {
+        for (node, hook) in hooks {
+            let wireless = self.station_of.get(node as usize).is_some_and(Option::is_some);
+            if !wireless || self.hook_at[node as usize].is_some() {
+                return Err(format!("hook at node {node}: needs a wireless node without another hook"));
+            }
+            self.hook_at[node as usize] = Some(self.hooks.len() as u32);
+            self.hooks.push(HookShell::new(node, hook));
+        }
+        Ok(())
+    }
+
+    fn check_connected(&mut self) -> Result<(), String> {
+        for flow in &self.flows {
+            let (src, dst) = (flow.config.src, flow.config.dst);
+            if self.routes.next_hop(src, dst).is_none() {
+                let name = |node: u32| &self.config.nodes[node as usize].name;
+                return Err(format!("flow {}: no path from {} to {}", flow.config.id, name(src), name(dst)));
+            }
+        }
+        Ok(())
+    }
+
+    fn schedule_plan(&mut self) {
+        for index in 0..self.flows.len() {
+            let (start_s, stop_s) = (self.flows[index].config.start_s, self.flows[index].config.stop_s);
+            self.schedule(ns_from_s(start_s), Task::FlowStart(index as u32));
+            if let Some(stop_s) = stop_s {
+                self.schedule(ns_from_s(stop_s), Task::FlowStop(index as u32));
+            }
+        }
+        self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
+        if self.config.warmup_s > 0.0 {
+            self.schedule(ns_from_s(self.config.warmup_s), Task::WarmupEnds);
+        }
+    }
+
+    /// Runs to the end of the configured duration, or until `progress` breaks.
+    pub fn run(&mut self, progress: &mut Progress<'_>) {
+        const REPORTS: u64 = 200;
+        let end = ns_from_s(self.config.duration_s);
+        let report_every = (end / REPORTS).max(1);
+        self.schedule(report_every, Task::Report);
+        while !self.finished {
+            let (air_at, agenda_at) = (self.air.next_at(), self.agenda.next_at());
+            let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
+            let at = air_at.min(agenda_at).min(line_at);
+            if at > end {
+                break;
+            }
+            self.now = at;
+            self.events += 1;
+            if line_at == at {
+                self.leave_link_layer();
+            } else if agenda_at == at {
+                let Some((_, word)) = self.agenda.pop() else { continue };
+                match Task::unpack(word) {
+                    Task::Report => {
+                        self.finished |= progress(at as f64 / end as f64).is_break();
+                        self.schedule(at + report_every, Task::Report);
+                    }
+                    task => self.perform(task),
+                }
+            } else {
+                self.air.step();
+                self.take_notices();
+            }
+        }
+        self.now = if self.finished { self.now } else { end };
+    }
+
+    pub(crate) fn schedule(&mut self, at: Ns, task: Task) {
+        self.agenda.push(at, task.pack());
+    }
+
+    fn perform(&mut self, task: Task) {
+        match task {
+            Task::FlowStart(flow) => self.start_flow(flow),
+            Task::FlowStop(flow) => self.stop_flow(flow),
+            Task::FlowTimer(flow, end) => self.flow_timer(flow, end as usize),
+            Task::Datagrams(flow) => self.send_burst(flow),
+            Task::Wire(wire) => self.arrive_by_wire(wire),
+            Task::Hook(hook) => self.hook_timer(hook),
+            Task::Purge(node) => self.purge_routes(node),
+            Task::Delayed(slot) => self.send_delayed(slot),
+            Task::Sample => self.sample_series(),
+            Task::WarmupEnds => self.end_warmup(),
+            Task::Report => {}
+        }
+    }
+
+    fn take_notices(&mut self) {
+        while let Some(notice) = self.air.poll() {
+            match notice {
+                Notice::Received { station, from, packet } => self.received(station, from, packet),
+                Notice::Done { station, packet, attempts, failure } => {
+                    self.link_done(station, packet, attempts, failure);
+                }
+            }
+        }
+    }
+
+    fn sample_series(&mut self) {
+        let interval_s = self.config.series_interval_s;
+        self.series_t_s.push(self.now as f64 / 1e9);
+        for flow in &mut self.flows {
+            let (cwnd, rtt_s) = match &flow.ends {
+                Ends::Tcp { sender, .. } => {
+                    (sender.window_pkts(), sender.smoothed_rtt_ns().map_or(0.0, |ns| ns as f64 / 1e9))
+                }
+                _ => (0.0, 0.0),
+            };
+            flow.meter.sample(interval_s, cwnd, rtt_s);
+        }
+        self.schedule(self.now + ns_from_s(interval_s), Task::Sample);
+    }
+
+    fn end_warmup(&mut self) {
+        let now = self.now;
+        self.measured_from = now;
+        self.air.reset_counters(now);
+        for flow in &mut self.flows {
+            match &flow.ends {
+                Ends::Tcp { sender, .. } => {
+                    flow.meter.reset(now, sender.sent_pkts, sender.retransmitted_pkts, sender.timeouts);
+                }
+                _ => flow.meter.reset(now, flow.datagrams, 0, 0),
+            }
+        }
+    }
+}
+
+fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
+    let mut wires = Vec::new();
+    let mut wires_from = vec![Vec::new(); config.nodes.len()];
+    for link in &config.wired {
+        for (from, to) in [(link.a, link.b), (link.b, link.a)] {
+            wires_from[from as usize].push(wires.len() as u32);
+            wires.push(Wire::new(to, link.rate_bps, ns_from_s(link.delay_s), link.queue_pkts));
+        }
+    }
+    (wires, wires_from)
+}
+
+fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
+    let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
+    let ends = match &flow.traffic {
+        Traffic::Tcp { segment_bytes, window_pkts, cc, initial_window, min_rto_s, ack_every, .. } => {
+            let window_bytes = segment_bytes * window_pkts;
+            let control = congestion::by_name(cc, *initial_window, *window_pkts)?;
+            let ns2 = config.radio.preset == PresetName::Ns2;
+            let initial_ns = if ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
+            let rto = Rto::new(initial_ns, ns_from_s(*min_rto_s));
+            let isn = stream.below(u32::MAX);
+            Ends::Tcp {
+                sender: Box::new(Sender::new(*segment_bytes, window_bytes, control, rto, isn)),
+                receiver: Box::new(Receiver::new(window_bytes, *ack_every, stream.below(u32::MAX))),
+            }
+        }
+        Traffic::UdpSaturated { .. } => Ends::UdpSaturated,
+        Traffic::Cbr { payload_bytes, rate_bps, burst_pkts } => {
+            let burst_bits = f64::from(*payload_bytes) * 8.0 * f64::from(*burst_pkts);
+            Ends::Cbr { interval_ns: ns_from_s(burst_bits / rate_bps).max(1), burst_pkts: *burst_pkts }
+        }
+    };
+    Ok(Flow {
+        payload_bytes: Flow::payload_of(&flow.traffic),
+        config: flow.clone(),
+        ends,
+        datagrams: 0,
+        active: false,
+        meter: Default::default(),
+        timers_at: [Ns::MAX; 2],
+    })
+}
+
+/// Bytes of headers above the MAC.
+pub(crate) fn udp_header_bytes(headers: Headers) -> u32 {
+    match headers {
+        Headers::Real => 28,
+        Headers::Ns2 => 0,
+    }
+}

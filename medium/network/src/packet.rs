@@ -1,0 +1,109 @@
+//! Packets of the virtual network, and the pool that holds them.
+
+use crate::aodv::Message;
+
+/// TCP flag bits as on the wire.
+#[allow(missing_docs)]
+pub mod flag {
+    pub const FIN: u8 = 0x01;
+    pub const SYN: u8 = 0x02;
+    pub const ACK: u8 = 0x10;
+}
+
+/// What matters of a TCP header.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpHeader {
+    /// First sequence number.
+    pub seq: u32,
+    /// Acknowledgement number, if `flag::ACK`.
+    pub ack: u32,
+    /// `flag` bits.
+    pub flags: u8,
+    /// Payload octets.
+    pub payload_bytes: u32,
+    /// Advertised window in bytes, scaling applied.
+    pub window_bytes: u32,
+    /// TCP-GAP's RTT_wired option.
+    pub rtt_wired_ns: Option<u64>,
+}
+
+/// What a packet carries.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A TCP segment; `forward` is from the flow's source to its destination.
+    Tcp {
+        /// The header.
+        header: TcpHeader,
+        /// From source to destination.
+        forward: bool,
+    },
+    /// A UDP datagram.
+    Udp {
+        /// Counts up from 0 in each flow.
+        number: u64,
+        /// Payload octets.
+        payload_bytes: u32,
+    },
+    /// A routing message.
+    Aodv(Message),
+}
+
+/// A packet on its way.
+#[derive(Clone, Debug)]
+pub struct Packet {
+    /// Originating node.
+    pub src: u32,
+    /// Final node.
+    pub dst: u32,
+    /// Place of its flow in the configuration; `u32::MAX` for routing messages.
+    pub flow: u32,
+    /// Size of the IP packet.
+    pub bytes: u32,
+    /// Hops it may still take.
+    pub ttl: u8,
+    /// Wireless hops taken.
+    pub forwards: u8,
+    /// Node that the packet came from on its last wireless hop.
+    pub previous: u32,
+    /// Contents.
+    pub body: Body,
+}
+
+/// A slab of packets: a packet's number is stable while it lives, and is used again later.
+#[derive(Debug, Default)]
+pub struct Pool {
+    slots: Vec<Option<Packet>>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Takes a packet in; returns its number.
+    pub fn add(&mut self, packet: Packet) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.slots[id as usize] = Some(packet);
+            id
+        } else {
+            self.slots.push(Some(packet));
+            (self.slots.len() - 1) as u32
+        }
+    }
+
+    /// The packet of this number; None if it is gone.
+    pub fn get(&self, id: u32) -> Option<&Packet> {
+        self.slots.get(id as usize)?.as_ref()
+    }
+
+    /// The packet of this number, to change it.
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut Packet> {
+        self.slots.get_mut(id as usize)?.as_mut()
+    }
+
+    /// Takes the packet out.
+    pub fn remove(&mut self, id: u32) -> Option<Packet> {
+        let packet = self.slots.get_mut(id as usize)?.take();
+        if packet.is_some() {
+            self.free.push(id);
+        }
+        packet
+    }
+}

@@ -1,0 +1,160 @@
+//! The result document, version 1, as `medium/README.md` states it.
+
+use serde_json::{Value, json};
+
+use crate::flow::Ends;
+use crate::network::Network;
+
+impl Network {
+    /// The result so far.
+    pub fn report(&mut self) -> Value {
+        let measured_s = (self.now - self.measured_from) as f64 / 1e9;
+        let flows: Vec<Value> = (0..self.flows.len()).map(|index| self.report_flow(index, measured_s)).collect();
+        let nodes = self.report_nodes(measured_s);
+        let hooks: Vec<Value> = self.hooks.iter_mut().map(|shell| {
+            let counters: Value = serde_json::from_str(&shell.hook.counters_json()).unwrap_or(Value::Null);
+            json!({"node": shell.node, "errors": shell.errors, "failed": shell.hook.failure(), "counters": counters})
+        }).collect();
+        let tap = if self.config.tap { self.report_tap() } else { Value::Null };
+        json!({
+            "version": 1,
+            "end_s": self.now as f64 / 1e9,
+            "events": self.events,
+            "flows": flows,
+            "nodes": nodes,
+            "drops": self.report_drops(),
+            "aodv": self.report_aodv(),
+            "hooks": hooks,
+            "series": self.report_series(),
+            "tap": tap,
+        })
+    }
+
+    fn report_flow(&mut self, index: usize, measured_s: f64) -> Value {
+        let (src, dst) = (self.flows[index].config.src, self.flows[index].config.dst);
+        let path = self.routes.path(src, dst);
+        let wireless = |node: u32| self.station_of[node as usize].is_some();
+        let hops = path.windows(2).filter(|pair| wireless(pair[0]) && wireless(pair[1])).count();
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let mut value = json!({
+            "id": flow.config.id,
+            "kind": flow.kind(),
+            "src": self.config.nodes[src as usize].name,
+            "dst": self.config.nodes[dst as usize].name,
+            "hops": hops,
+            "goodput_bps": flow.meter.goodput_bytes as f64 * 8.0 / measured_s,
+            "throughput_bps": flow.meter.arrived_bytes as f64 * 8.0 / measured_s,
+            "delivered_pkts": flow.meter.goodput_bytes / u64::from(flow.payload_bytes),
+            "sent_pkts": flow.datagrams - flow.meter.sent_pkts_before.min(flow.datagrams),
+            "retransmitted_pkts": 0,
+            "timeouts": 0,
+            "rtt_mean_s": null,
+            "rtt_sd_s": null,
+            "cwnd_mean_pkts": null,
+            "batch_end_s": flow.meter.batch_end_s,
+        });
+        if let Ends::Tcp { sender, .. } = &flow.ends {
+            flow.meter.window(now, sender.window_pkts());
+            let (mean, sd) = flow.meter.rtt_mean_sd_s();
+            value["sent_pkts"] = json!(sender.sent_pkts - flow.meter.sent_pkts_before);
+            value["retransmitted_pkts"] = json!(sender.retransmitted_pkts - flow.meter.retransmitted_before);
+            value["timeouts"] = json!(sender.timeouts - flow.meter.timeouts_before);
+            value["rtt_mean_s"] = json!(mean);
+            value["rtt_sd_s"] = json!(sd);
+            value["cwnd_mean_pkts"] = json!(flow.meter.window_pkt_s / measured_s);
+        }
+        value
+    }
+
+    fn report_nodes(&mut self, measured_s: f64) -> Vec<Value> {
+        let now = self.now;
+        let mut nodes = Vec::new();
+        for (station, &node) in self.node_of.iter().enumerate() {
+            let counters = self.air.counters(now, station as u32);
+            nodes.push(json!({
+                "name": self.config.nodes[node as usize].name,
+                "rts_sent": counters.rts_sent,
+                "cts_sent": counters.cts_sent,
+                "data_sent": counters.data_sent,
+                "ack_sent": counters.ack_sent,
+                "delivered_frames": counters.delivered_frames,
+                "retries": counters.retries,
+                "rts_failures": counters.rts_failures,
+                "data_failures": counters.data_failures,
+                "drops_rts": counters.drops_rts,
+                "drops_data": counters.drops_data,
+                "drops_queue": counters.drops_queue,
+                "queue_max_pkts": counters.queue_max_pkts,
+                "queue_mean_pkts": counters.queue_pkt_ns as f64 / 1e9 / measured_s,
+                "backoff_slots": counters.backoff_slots,
+                "backoffs": counters.backoffs,
+                "airtime_s": counters.airtime_ns as f64 / 1e9,
+            }));
+        }
+        nodes
+    }
+
+    fn report_drops(&self) -> Value {
+        let drops = &self.drops;
+        let mut value = json!({
+            "mac-rts": drops.mac_rts,
+            "mac-data": drops.mac_data,
+            "queue": drops.queue,
+            "wired-queue": drops.wired_queue,
+            "no-route": drops.no_route,
+            "ttl": drops.ttl,
+            "link-failure": drops.link_failure,
+        });
+        for (reason, count) in &drops.hooks {
+            value[format!("hook:{reason}")] = json!(count);
+        }
+        value
+    }
+
+    fn report_aodv(&self) -> Value {
+        let mut nodes = self.aodv.iter().flatten().map(|aodv| aodv.counters).peekable();
+        if nodes.peek().is_none() {
+            return Value::Null;
+        }
+        let (mut requests, mut replies, mut errors, mut failures) = (0, 0, 0, 0);
+        for counters in nodes {
+            requests += counters.requests;
+            replies += counters.replies;
+            errors += counters.errors;
+            failures += counters.link_failures;
+        }
+        json!({"requests": requests, "replies": replies, "errors": errors, "link_failures": failures})
+    }
+
+    fn report_series(&self) -> Value {
+        let flows: Vec<Value> = self.flows.iter().map(|flow| json!({
+            "id": flow.config.id,
+            "goodput_bps": flow.meter.series_goodput_bps,
+            "cwnd_pkts": flow.meter.series_cwnd_pkts,
+            "rtt_s": flow.meter.series_rtt_s,
+        })).collect();
+        json!({"interval_s": self.config.series_interval_s, "t_s": self.series_t_s, "flows": flows})
+    }
+
+    fn report_tap(&mut self) -> Value {
+        let node_of = &self.node_of;
+        let name = |what| {
+            let mut name = String::new();
+            for letter in format!("{what:?}").chars() {
+                if letter.is_uppercase() && !name.is_empty() {
+                    name.push('-');
+                }
+                name.extend(letter.to_lowercase());
+            }
+            name
+        };
+        self.air.take_records().into_iter().map(|record| json!([
+            record.at,
+            node_of[record.station as usize],
+            name(record.what),
+            record.peer.map(|peer| node_of[peer as usize]),
+            record.value,
+        ])).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! Static routes: fewest hops over decodable radio links and wires, ties to the lower node number.
+
+use std::collections::VecDeque;
+
+/// Next hops of every node towards every node that was asked for.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// Neighbours of each node in ascending order.
+    neighbours: Vec<Vec<u32>>,
+    /// towards[dst][node]: (next hop, hops), computed when first asked for.
+    towards: Vec<Option<Vec<Option<(u32, u32)>>>>,
+}
+
+impl Routes {
+    /// `edges` are directed.
+    pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Self {
+        let mut neighbours = vec![Vec::new(); nodes];
+        for (from, to) in edges {
+            neighbours[from as usize].push(to);
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        Routes { neighbours, towards: vec![None; nodes] }
+    }
+
+    /// The next hop from `node` to `dst`, or None where there is no way.
+    pub fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
+        self.table(dst)[node as usize].map(|(next, _)| next)
+    }
+
+    /// The nodes on the way from `node` to `dst`, both included; empty where there is no way.
+    pub fn path(&mut self, node: u32, dst: u32) -> Vec<u32> {
+        let mut path = vec![node];
+        let mut here = node;
+        while here != dst {
+            let Some(next) = self.next_hop(here, dst) else { return Vec::new() };
+            path.push(next);
+            here = next;
+        }
+        path
+    }
+
+    fn table(&mut self, dst: u32) -> &[Option<(u32, u32)>] {
+        let neighbours = &self.neighbours;
+        self.towards[dst as usize].get_or_insert_with(|| breadth_first(neighbours, dst))
+    }
+}
+
+/// Radio links are symmetric in all presets, so searching outwards from `dst` finds the ways towards it.
+fn breadth_first(neighbours: &[Vec<u32>], dst: u32) -> Vec<Option<(u32, u32)>> {
+    let mut hops: Vec<Option<u32>> = vec![None; neighbours.len()];
+    hops[dst as usize] = Some(0);
+    let mut queue = VecDeque::from([dst]);
+    while let Some(node) = queue.pop_front() {
+        let next = hops[node as usize].map(|count| count + 1);
+        for &other in &neighbours[node as usize] {
+            if hops[other as usize].is_none() && neighbours[other as usize].contains(&node) {
+                hops[other as usize] = next;
+                queue.push_back(other);
+            }
+        }
+    }
+    let nearer = |node: usize| {
+        let own = hops[node]?;
+        let next = neighbours[node].iter().find(|&&other| hops[other as usize].is_some_and(|count| count + 1 == own))?;
+        Some((*next, own))
+    };
+    (0..neighbours.len()).map(|node| if node == dst as usize { Some((dst, 0)) } else { nearer(node) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both_ways(pairs: &[(u32, u32)]) -> Vec<(u32, u32)> {
+        pairs.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect()
+    }
+
+    #[test]
+    fn the_shortest_way_wins_and_ties_go_to_the_lower_number() {
+        // 0-1-3 and 0-2-3 are equally long
+        let mut routes = Routes::new(5, both_ways(&[(0, 2), (0, 1), (1, 3), (2, 3)]).into_iter());
+        assert_eq!(routes.path(0, 3), [0, 1, 3]);
+        assert_eq!(routes.path(3, 0), [3, 1, 0]);
+        assert_eq!(routes.next_hop(0, 4), None);
+        assert!(routes.path(0, 4).is_empty());
+    }
+}

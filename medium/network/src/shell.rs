@@ -1,0 +1,254 @@
+//! The simulator's shell around an algorithm: hands over segments, holds them, carries out actions, fails open.
+
+use std::collections::BTreeMap;
+
+use pacelab_engine::{NEVER, Ns};
+
+use crate::hook::{Action, Event, Hook, Point, Segment, mask};
+use crate::network::{Network, Task};
+use crate::packet::{Body, Packet};
+
+/// A hook at its node.
+pub(crate) struct HookShell {
+    pub node: u32,
+    pub hook: Box<dyn Hook>,
+    pub mask: u32,
+    /// Segments the algorithm has not decided on: handle -> where it was seen.
+    held: BTreeMap<u32, Point>,
+    /// Copies kept for `Resend`: the handle they were seen under -> (where, packet).
+    kept: BTreeMap<u32, (Point, Packet)>,
+    timer_at: Ns,
+    /// Actions on handles that are not held or kept.
+    pub errors: u64,
+    bypassed: bool,
+}
+
+impl HookShell {
+    pub fn new(node: u32, hook: Box<dyn Hook>) -> Self {
+        let mask = hook.event_mask();
+        HookShell {
+            node,
+            hook,
+            mask,
+            held: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            timer_at: NEVER,
+            errors: 0,
+            bypassed: false,
+        }
+    }
+}
+
+impl Network {
+    /// Shows a packet to the hook of `node`; true if a hook took it.
+    pub(crate) fn hook_sees(&mut self, node: u32, point: Point, id: u32) -> bool {
+        let Some(index) = self.hook_at[node as usize] else { return false };
+        let shell = &self.hooks[index as usize];
+        let routing = self.pool.get(id).is_none_or(|packet| matches!(packet.body, Body::Aodv(_)));
+        if shell.bypassed || routing || shell.mask & mask::SEGMENT == 0 {
+            return false;
+        }
+        // A held packet keeps its handle for good: the pool must not give the number away while a copy is kept.
+        let Some(segment) = self.segment(id) else { return false };
+        let wireless_end = self.wireless_end(node, point, id);
+        let rates = self.path_rates_bps(node, wireless_end);
+        let now = self.now;
+        let shell = &mut self.hooks[index as usize];
+        shell.held.insert(id, point);
+        shell.hook.handle(now, &Event::Seen { point, segment, path_rates_bps: &rates });
+        self.carry_out(index);
+        true
+    }
+
+    /// Tells the hook of `node` how a transmission went.
+    pub(crate) fn hook_transmitted(&mut self, node: u32, id: u32, attempts: u32, delivered: bool) {
+        let Some(index) = self.hook_at[node as usize] else { return };
+        if self.hooks[index as usize].bypassed || self.hooks[index as usize].mask & mask::TRANSMIT == 0 {
+            return;
+        }
+        let Some(segment) = self.segment(id) else { return };
+        let now = self.now;
+        self.hooks[index as usize].hook.handle(now, &Event::Transmit { segment, attempts, delivered });
+        self.carry_out(index);
+    }
+
+    pub(crate) fn hook_timer(&mut self, index: u32) {
+        let now = self.now;
+        let shell = &mut self.hooks[index as usize];
+        if shell.timer_at != now || shell.bypassed {
+            return; // replaced by an earlier entry
+        }
+        shell.timer_at = NEVER;
+        if shell.hook.deadline() <= now {
+            shell.hook.handle_timeout(now);
+        }
+        self.carry_out(index);
+    }
+
+    /// Drains the actions of a hook and arms its timer.
+    fn carry_out(&mut self, index: u32) {
+        while let Some(action) = self.hooks[index as usize].hook.poll_action() {
+            if !self.act(index, action) {
+                self.hooks[index as usize].errors += 1;
+            }
+        }
+        let shell = &mut self.hooks[index as usize];
+        if shell.hook.failure().is_some() {
+            self.bypass(index);
+            return;
+        }
+        let at = shell.hook.deadline().max(self.now);
+        if at < shell.timer_at {
+            shell.timer_at = at;
+            self.schedule(at, Task::Hook(index));
+        }
+    }
+
+    /// Fail open: everything held goes on its way, and the hook sees no more.
+    fn bypass(&mut self, index: u32) {
+        let shell = &mut self.hooks[index as usize];
+        shell.bypassed = true;
+        shell.kept.clear();
+        let (node, held) = (shell.node, std::mem::take(&mut shell.held));
+        for (id, point) in held {
+            self.resume(node, point, id);
+        }
+    }
+
+    /// Carries one action out; false if its handle is unknown.
+    fn act(&mut self, index: u32, action: Action) -> bool {
+        let node = self.hooks[index as usize].node;
+        let shell = &mut self.hooks[index as usize];
+        match action {
+            Action::Forward { handle, keep } => {
+                let Some(point) = shell.held.remove(&handle) else { return false };
+                let mut onward = handle;
+                if keep {
+                    // The copy travels; the original keeps the handle until it is released.
+                    let Some(packet) = self.pool.get(handle).cloned() else { return false };
+                    shell.kept.insert(handle, (point, packet.clone()));
+                    onward = self.pool.add(packet);
+                }
+                self.resume(node, point, onward);
+            }
+            Action::Drop { handle, reason } => {
+                if shell.held.remove(&handle).is_none() {
+                    return false;
+                }
+                self.pool.remove(handle);
+                *self.drops.hooks.entry(reason).or_insert(0) += 1;
+            }
+            Action::Resend { handle } => {
+                let Some((point, packet)) = shell.kept.get(&handle).cloned() else { return false };
+                let copy = self.pool.add(packet);
+                self.resume(node, point, copy);
+            }
+            Action::Release { handle } => {
+                if shell.kept.remove(&handle).is_none() {
+                    return false;
+                }
+                self.pool.remove(handle);
+            }
+            Action::Rewrite { handle, window_bytes, rtt_wired_ns } => {
+                if !shell.held.contains_key(&handle) {
+                    return false;
+                }
+                self.rewrite(handle, window_bytes, rtt_wired_ns);
+            }
+            Action::Inject { segment } => self.inject(node, &segment),
+            Action::SetExtraBackoff { slots } => {
+                if let Some(station) = self.station_of[node as usize] {
+                    self.air.set_extra_backoff(station, slots);
+                }
+            }
+        }
+        true
+    }
+
+    fn rewrite(&mut self, id: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>) {
+        /// Kind, length, eight octets of ns, two of padding.
+        const RTT_OPTION_BYTES: u32 = 12;
+        let Some(packet) = self.pool.get_mut(id) else { return };
+        let Body::Tcp { header, .. } = &mut packet.body else { return };
+        if let Some(window_bytes) = window_bytes {
+            header.window_bytes = window_bytes;
+        }
+        if rtt_wired_ns.is_some() && header.rtt_wired_ns.is_none() {
+            packet.bytes += RTT_OPTION_BYTES;
+        }
+        header.rtt_wired_ns = rtt_wired_ns.or(header.rtt_wired_ns);
+    }
+
+    fn inject(&mut self, node: u32, segment: &Segment) {
+        let (Some(header), (src, dst, sport, dport)) = (segment.tcp, segment.flow) else { return };
+        let Some((flow, forward)) = self.flow_of_ports(sport, dport) else { return };
+        let packet = Packet {
+            src,
+            dst,
+            flow,
+            bytes: segment.packet_bytes,
+            ttl: 64,
+            forwards: 0,
+            previous: node,
+            body: Body::Tcp { header, forward },
+        };
+        let id = self.pool.add(packet);
+        self.resume(node, Point::LocalOut, id);
+    }
+
+    fn segment(&self, id: u32) -> Option<Segment> {
+        let packet = self.pool.get(id)?;
+        let (tcp, payload_bytes, forward) = match &packet.body {
+            Body::Tcp { header, forward } => (Some(*header), header.payload_bytes, *forward),
+            Body::Udp { payload_bytes, .. } => (None, *payload_bytes, true),
+            Body::Aodv(_) => return None,
+        };
+        let (client, server) = ports(packet.flow);
+        let (sport, dport) = if forward { (client, server) } else { (server, client) };
+        Some(Segment {
+            handle: id,
+            flow: (packet.src, packet.dst, sport, dport),
+            tcp,
+            payload_bytes,
+            packet_bytes: packet.bytes,
+        })
+    }
+
+    fn flow_of_ports(&self, sport: u32, dport: u32) -> Option<(u32, bool)> {
+        let (flow, forward) =
+            if sport >= FIRST_CLIENT_PORT { (sport - FIRST_CLIENT_PORT, true) } else { (dport - FIRST_CLIENT_PORT, false) };
+        ((flow as usize) < self.flows.len()).then_some((flow, forward))
+    }
+
+    /// The wireless node at the other end of the packet's way through the air, as seen from a hook.
+    fn wireless_end(&mut self, node: u32, point: Point, id: u32) -> Option<u32> {
+        let packet = self.pool.get(id)?;
+        let (src, dst) = (packet.src, packet.dst);
+        match point {
+            Point::WiredToAir | Point::LocalOut => self.air_target(node, dst),
+            Point::AirToWired | Point::LocalIn => self.air_target(node, src),
+        }
+    }
+
+    /// Link rates of the wireless hops from `node` to `end`.
+    fn path_rates_bps(&mut self, node: u32, end: Option<u32>) -> Vec<u32> {
+        let Some(end) = end else { return Vec::new() };
+        if let Some(rates) = self.path_rates.get(&(node, end)) {
+            return rates.clone();
+        }
+        let stations: Vec<Option<u32>> =
+            self.routes.path(node, end).iter().map(|&step| self.station_of[step as usize]).collect();
+        let hops = stations.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)));
+        let rates: Vec<u32> = hops.map(|(from, to)| self.air.data_rate_bps(from, Some(to))).collect();
+        self.path_rates.insert((node, end), rates.clone());
+        rates
+    }
+}
+
+const FIRST_CLIENT_PORT: u32 = 49_152;
+const SERVER_PORT: u32 = 5_001;
+
+/// Ports of a flow: each has a client port of its own.
+fn ports(flow: u32) -> (u32, u32) {
+    (FIRST_CLIENT_PORT + flow, SERVER_PORT)
+}

@@ -1,0 +1,279 @@
+//! The sending side: what is sent when.
+//!
+//! NewReno's recovery is RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
+//! restarts it), limited transmit RFC 3042, no SACK: the papers' baseline. After a timeout the sender goes back to
+//! the first unacknowledged octet.
+
+use pacelab_engine::{NEVER, Ns};
+
+use crate::packet::{TcpHeader, flag};
+use crate::tcp::congestion::CongestionControl;
+use crate::tcp::rto::Rto;
+use crate::tcp::sequence::{after, before, later};
+
+const DUPLICATE_THRESHOLD: u32 = 3;
+/// New segments sent at most for one duplicate ACK (ns-2 has 2).
+const RECOVERY_BURST: u32 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Closed,
+    SynSent,
+    Open,
+    /// The peer's FIN has come: nothing more to do.
+    Done,
+}
+
+/// A TCP sender.
+pub struct Sender {
+    segment_bytes: u32,
+    /// The receiver's window.
+    window_bytes: u32,
+    control: Box<dyn CongestionControl>,
+    rto: Rto,
+    state: State,
+    /// First unacknowledged, next to send, one after the last ever sent.
+    una: u32,
+    next: u32,
+    max: u32,
+    /// End of the application's data, once known.
+    limit: Option<u32>,
+    duplicates: u32,
+    recover: u32,
+    in_recovery: bool,
+    had_partial: bool,
+    inflation: f64,
+    /// New segments that duplicate ACKs still allow.
+    burst: u32,
+    retransmit: bool,
+    acknowledge: bool,
+    timed: Option<(u32, Ns)>,
+    timer_at: Ns,
+    peer_next: u32,
+    /// Segments sent with data, repeats included.
+    pub sent_pkts: u64,
+    /// Segments sent again.
+    pub retransmitted_pkts: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// RTT samples since they were last taken.
+    pub rtt_samples_ns: Vec<Ns>,
+}
+
+impl Sender {
+    /// A closed sender; `isn` is its initial sequence number.
+    pub fn new(segment_bytes: u32, window_bytes: u32, control: Box<dyn CongestionControl>, rto: Rto, isn: u32) -> Self {
+        Sender {
+            segment_bytes,
+            window_bytes,
+            control,
+            rto,
+            state: State::Closed,
+            una: isn,
+            next: isn,
+            max: isn,
+            limit: None,
+            duplicates: 0,
+            recover: isn,
+            in_recovery: false,
+            had_partial: false,
+            inflation: 0.0,
+            burst: u32::MAX,
+            retransmit: false,
+            acknowledge: false,
+            timed: None,
+            timer_at: NEVER,
+            peer_next: 0,
+            sent_pkts: 0,
+            retransmitted_pkts: 0,
+            timeouts: 0,
+            rtt_samples_ns: Vec::new(),
+        }
+    }
+
+    /// The application wants to send: all it can, or `size_bytes`.
+    pub fn open(&mut self, size_bytes: Option<u64>) {
+        self.state = State::SynSent;
+        self.limit = size_bytes.map(|size| self.una.wrapping_add(1).wrapping_add(size.min(1 << 30) as u32));
+    }
+
+    /// The application has no more data: what was sent is finished, then a FIN.
+    pub fn close(&mut self) {
+        if self.state == State::Open && self.limit.is_none() {
+            self.limit = Some(self.max);
+        }
+    }
+
+    /// The window in use, in segments.
+    pub fn window_pkts(&self) -> f64 {
+        self.control.window().min(f64::from(self.window_bytes / self.segment_bytes))
+    }
+
+    /// The smoothed RTT, if there is one.
+    pub fn smoothed_rtt_ns(&self) -> Option<Ns> {
+        self.rto.smoothed_ns()
+    }
+
+    /// When `handle_timeout` is wanted, or `NEVER`.
+    pub fn timer_at(&self) -> Ns {
+        self.timer_at
+    }
+
+    /// A segment has come from the peer.
+    pub fn handle(&mut self, now: Ns, header: &TcpHeader) {
+        if header.flags & flag::ACK == 0 || matches!(self.state, State::Closed | State::Done) {
+            return;
+        }
+        let phantom = u32::from(header.flags & (flag::SYN | flag::FIN) != 0);
+        self.peer_next = header.seq.wrapping_add(phantom);
+        self.acknowledge |= phantom == 1;
+        self.window_bytes = header.window_bytes;
+        if self.state == State::SynSent && header.flags & flag::SYN != 0 {
+            self.state = State::Open;
+            self.acknowledge = false; // rides on the first data segment
+        }
+        if after(header.ack, self.una) && !after(header.ack, self.max) {
+            self.handle_new_ack(now, header.ack);
+        } else if header.ack == self.una && self.una != self.max && phantom == 0 {
+            self.handle_duplicate();
+        }
+        if header.flags & flag::FIN != 0 && self.limit.is_some_and(|limit| after(self.una, limit)) {
+            self.state = State::Done;
+            self.timer_at = NEVER;
+        }
+    }
+
+    /// The retransmission timer has expired.
+    pub fn handle_timeout(&mut self, now: Ns) {
+        if now < self.timer_at {
+            return;
+        }
+        self.timeouts += 1;
+        self.control.timed_out(self.window_pkts());
+        self.rto.back_off();
+        self.recover = self.max;
+        self.in_recovery = false;
+        self.inflation = 0.0;
+        self.duplicates = 0;
+        self.burst = u32::MAX;
+        self.timed = None;
+        self.next = self.una;
+        self.timer_at = now + self.rto.timeout_ns();
+    }
+
+    /// The next segment to send, or None; to be asked until None after every call above.
+    pub fn poll_transmit(&mut self, now: Ns) -> Option<TcpHeader> {
+        if self.state == State::SynSent {
+            return (self.next == self.una).then(|| self.emit(now, self.una, 0, flag::SYN));
+        }
+        if self.state == State::Open {
+            if std::mem::take(&mut self.retransmit) {
+                let end = self.una.wrapping_add(self.segment_at(self.una));
+                return Some(self.emit_data(now, self.una, end));
+            }
+            if self.may_send() {
+                let end = self.next.wrapping_add(self.segment_at(self.next));
+                self.burst = self.burst.saturating_sub(1);
+                return Some(self.emit_data(now, self.next, end));
+            }
+        }
+        std::mem::take(&mut self.acknowledge).then(|| self.header(self.max, 0, flag::ACK))
+    }
+
+    fn handle_new_ack(&mut self, now: Ns, ack: u32) {
+        if let Some((_, sent_at)) = self.timed.filter(|&(end, _)| !before(ack, end)) {
+            self.timed = None;
+            self.rto.sample(now - sent_at);
+            self.rtt_samples_ns.push(now - sent_at);
+        }
+        let acked_pkts = f64::from(ack.wrapping_sub(self.una)) / f64::from(self.segment_bytes);
+        self.una = ack;
+        self.next = later(self.next, ack);
+        let mut restart_timer = true;
+        if self.in_recovery && before(ack, self.recover) {
+            // Partial ACK: deflate by what was acknowledged, less the segment that is sent again now.
+            restart_timer = !std::mem::replace(&mut self.had_partial, true);
+            self.inflation = (self.inflation - acked_pkts + 1.0).max(1.0 - self.control.window());
+            self.retransmit = true;
+            self.burst = RECOVERY_BURST;
+        } else {
+            if std::mem::replace(&mut self.in_recovery, false) {
+                self.control.recovered();
+            }
+            self.inflation = 0.0;
+            self.duplicates = 0;
+            self.burst = u32::MAX;
+            self.control.acknowledged();
+        }
+        if self.una == self.max {
+            self.timer_at = NEVER;
+        } else if restart_timer {
+            self.timer_at = now + self.rto.timeout_ns();
+        }
+    }
+
+    fn handle_duplicate(&mut self) {
+        self.duplicates += 1;
+        if self.in_recovery {
+            self.inflation += 1.0;
+            self.burst = RECOVERY_BURST;
+        } else if self.duplicates < DUPLICATE_THRESHOLD {
+            self.burst = 1; // limited transmit
+        } else if self.duplicates == DUPLICATE_THRESHOLD && after(self.una, self.recover) {
+            self.control.lost(self.window_pkts());
+            self.in_recovery = true;
+            self.had_partial = false;
+            self.recover = self.max;
+            self.inflation = f64::from(DUPLICATE_THRESHOLD);
+            self.retransmit = true;
+            self.timed = None;
+            self.burst = RECOVERY_BURST;
+        }
+    }
+
+    fn may_send(&self) -> bool {
+        let limited = if self.in_recovery { 0.0 } else { f64::from(self.duplicates.min(DUPLICATE_THRESHOLD - 1)) };
+        let allowed_pkts = (self.control.window() + self.inflation + limited) as u32;
+        let allowed = allowed_pkts.saturating_mul(self.segment_bytes).min(self.window_bytes);
+        let length = self.segment_at(self.next);
+        let finished = self.limit.is_some_and(|limit| after(self.next, limit));
+        self.burst > 0 && !finished && !after(self.next.wrapping_add(length), self.una.wrapping_add(allowed))
+    }
+
+    /// Length of the segment that starts at `seq`; 0 where only the FIN is left.
+    fn segment_at(&self, seq: u32) -> u32 {
+        let left = self.limit.map_or(u32::MAX, |limit| limit.wrapping_sub(seq));
+        left.min(self.segment_bytes)
+    }
+
+    fn emit_data(&mut self, now: Ns, seq: u32, end: u32) -> TcpHeader {
+        let fin = self.limit == Some(end);
+        self.sent_pkts += 1;
+        self.retransmitted_pkts += u64::from(before(seq, self.max));
+        self.emit(now, seq, end.wrapping_sub(seq), if fin { flag::ACK | flag::FIN } else { flag::ACK })
+    }
+
+    fn emit(&mut self, now: Ns, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {
+        let phantom = u32::from(flags & (flag::SYN | flag::FIN) != 0);
+        let end = seq.wrapping_add(payload_bytes + phantom);
+        if !before(seq, self.max) {
+            if self.timed.is_none() {
+                self.timed = Some((end, now));
+            }
+        } else if self.timed.is_some_and(|(timed_end, _)| !before(timed_end, seq)) {
+            self.timed = None; // Karn: what is sent again, or after it, is not timed
+        }
+        self.next = later(self.next, end);
+        self.max = later(self.max, end);
+        if self.timer_at == NEVER {
+            self.timer_at = now + self.rto.timeout_ns();
+        }
+        self.acknowledge = false;
+        self.header(seq, payload_bytes, flags)
+    }
+
+    fn header(&self, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {
+        let ack = if flags & flag::ACK != 0 { self.peer_next } else { 0 };
+        TcpHeader { seq, ack, flags, payload_bytes, window_bytes: 65_535, rtt_wired_ns: None }
+    }
+}

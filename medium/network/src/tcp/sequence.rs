@@ -1,0 +1,29 @@
+//! Sequence numbers: comparison modulo 2^32 (RFC 9293 Sec. 3.4).
+
+/// `a` comes before `b`.
+pub fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// `a` comes after `b`.
+pub fn after(a: u32, b: u32) -> bool {
+    before(b, a)
+}
+
+/// The later of two.
+pub fn later(a: u32, b: u32) -> u32 {
+    if before(a, b) { b } else { a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparison_survives_the_wrap() {
+        assert!(before(0xffff_fff0, 0x10));
+        assert!(after(0x10, 0xffff_fff0));
+        assert!(!before(5, 5) && !after(5, 5));
+        assert_eq!(later(0xffff_ffff, 0), 0);
+    }
+}

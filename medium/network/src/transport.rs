@@ -1,0 +1,218 @@
+//! Flows meet packets: what the ends send and receive.
+
+use pacelab_engine::{NEVER, Ns};
+
+use crate::flow::Ends;
+use crate::network::{Network, Task, udp_header_bytes};
+use crate::packet::{Body, Packet, TcpHeader};
+
+/// IP and TCP headers without options.
+const TCP_HEADER_BYTES: u32 = 40;
+/// A saturating source keeps so many packets in its interface queue.
+const SATURATION_PKTS: usize = 3;
+/// Hops a packet may take.
+const TTL: u8 = 64;
+
+impl Network {
+    pub(crate) fn start_flow(&mut self, index: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        flow.active = true;
+        flow.meter.window_since = now;
+        match &mut flow.ends {
+            Ends::Tcp { sender, .. } => {
+                let size = match flow.config.traffic {
+                    crate::config::Traffic::Tcp { size_bytes, .. } => size_bytes,
+                    _ => None,
+                };
+                sender.open(size);
+                self.pump_sender(index);
+            }
+            Ends::UdpSaturated => self.saturate(index),
+            Ends::Cbr { .. } => self.send_burst(index),
+        }
+    }
+
+    pub(crate) fn stop_flow(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        flow.active = false;
+        if let Ends::Tcp { sender, .. } = &mut flow.ends {
+            sender.close();
+            self.pump_sender(index);
+        }
+    }
+
+    /// A timer of the sender (0) or receiver (1) may be due.
+    pub(crate) fn flow_timer(&mut self, index: u32, end: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if flow.timers_at[end] != now {
+            return; // an earlier entry has replaced this one
+        }
+        flow.timers_at[end] = NEVER;
+        let Ends::Tcp { sender, receiver } = &mut flow.ends else { return };
+        if end == 0 {
+            if sender.timer_at() <= now {
+                let window = sender.window_pkts();
+                sender.handle_timeout(now);
+                flow.meter.window(now, window);
+            }
+            self.pump_sender(index);
+        } else {
+            receiver.handle_timeout(now);
+            self.pump_receiver(index);
+        }
+    }
+
+    pub(crate) fn send_burst(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        let Ends::Cbr { interval_ns, burst_pkts } = flow.ends else { return };
+        if !flow.active {
+            return;
+        }
+        for _ in 0..burst_pkts {
+            self.send_datagram(index);
+        }
+        self.schedule(self.now + interval_ns, Task::Datagrams(index));
+    }
+
+    /// Tops the interface queue up.
+    pub(crate) fn saturate(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        let Some(station) = self.station_of[flow.config.src as usize] else { return };
+        if !flow.active {
+            return;
+        }
+        let waiting = self.air.queue_pkts(station) + self.link_layer.len();
+        for _ in waiting..SATURATION_PKTS {
+            self.send_datagram(index);
+        }
+    }
+
+    fn send_datagram(&mut self, index: u32) {
+        let header_bytes = udp_header_bytes(self.config.headers);
+        let flow = &mut self.flows[index as usize];
+        let number = flow.datagrams;
+        flow.datagrams += 1;
+        let packet = Packet {
+            src: flow.config.src,
+            dst: flow.config.dst,
+            flow: index,
+            bytes: flow.payload_bytes + header_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: flow.config.src,
+            body: Body::Udp { number, payload_bytes: flow.payload_bytes },
+        };
+        self.originate(packet);
+    }
+
+    /// Sends what the sender of this flow has to send, and sees to its timer.
+    fn pump_sender(&mut self, index: u32) {
+        loop {
+            let now = self.now;
+            let Ends::Tcp { sender, .. } = &mut self.flows[index as usize].ends else { return };
+            let Some(header) = sender.poll_transmit(now) else { break };
+            self.send_segment(index, header, true);
+        }
+        let Ends::Tcp { sender, .. } = &self.flows[index as usize].ends else { return };
+        let at = sender.timer_at();
+        self.arm(index, 0, at);
+    }
+
+    fn pump_receiver(&mut self, index: u32) {
+        let Ends::Tcp { receiver, .. } = &mut self.flows[index as usize].ends else { return };
+        let (header, at) = (receiver.poll_transmit(), receiver.timer_at());
+        if let Some(header) = header {
+            self.send_segment(index, header, false);
+        }
+        self.arm(index, 1, at);
+    }
+
+    /// Agenda entry for a timer, unless an earlier one is there already.
+    fn arm(&mut self, index: u32, end: usize, at: Ns) {
+        let flow = &mut self.flows[index as usize];
+        if at < flow.timers_at[end] {
+            flow.timers_at[end] = at;
+            self.schedule(at, Task::FlowTimer(index, end as u32));
+        }
+    }
+
+    fn send_segment(&mut self, index: u32, header: TcpHeader, forward: bool) {
+        let config = &self.flows[index as usize].config;
+        let (src, dst) = if forward { (config.src, config.dst) } else { (config.dst, config.src) };
+        let packet = Packet {
+            src,
+            dst,
+            flow: index,
+            bytes: TCP_HEADER_BYTES + header.payload_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: src,
+            body: Body::Tcp { header, forward },
+        };
+        self.originate(packet);
+    }
+
+    /// A packet has reached the transport it was meant for.
+    pub(crate) fn deliver(&mut self, packet: Packet) {
+        let index = packet.flow;
+        match packet.body {
+            Body::Udp { payload_bytes, .. } => {
+                let meter = &mut self.flows[index as usize].meter;
+                meter.arrived_bytes += u64::from(payload_bytes);
+                meter.delivered(u64::from(payload_bytes));
+            }
+            Body::Tcp { header, forward: true } => self.deliver_data(index, &header),
+            Body::Tcp { header, forward: false } => self.deliver_ack(index, &header),
+            Body::Aodv(_) => {}
+        }
+    }
+
+    fn deliver_data(&mut self, index: u32, header: &TcpHeader) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Tcp { receiver, .. } = &mut flow.ends else { return };
+        let before = receiver.delivered_bytes;
+        receiver.handle(now, header);
+        let delivered = receiver.delivered_bytes - before;
+        flow.meter.arrived_bytes += u64::from(header.payload_bytes);
+        flow.meter.delivered(delivered);
+        if delivered > 0 {
+            self.note_batches(index);
+        }
+        self.pump_receiver(index);
+    }
+
+    fn deliver_ack(&mut self, index: u32, header: &TcpHeader) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Tcp { sender, .. } = &mut flow.ends else { return };
+        let window = sender.window_pkts();
+        sender.handle(now, header);
+        flow.meter.window(now, window);
+        for rtt_ns in sender.rtt_samples_ns.drain(..) {
+            flow.meter.rtt(rtt_ns);
+        }
+        self.pump_sender(index);
+    }
+
+    /// Records the ends of batches; ends the run once every backlogged TCP flow has delivered enough.
+    fn note_batches(&mut self, index: u32) {
+        let now_s = self.now as f64 / 1e9;
+        let flow = &mut self.flows[index as usize];
+        let delivered_pkts = flow.meter.total_bytes / u64::from(flow.payload_bytes);
+        if let Some(batch) = self.config.batch_pkts {
+            while delivered_pkts >= (flow.meter.batch_end_s.len() as u64 + 1) * batch {
+                flow.meter.batch_end_s.push(now_s);
+            }
+        }
+        if let Some(enough) = self.config.stop_after_pkts {
+            if delivered_pkts >= enough {
+                let tcp = self.flows.iter().filter(|flow| flow.kind() == "tcp");
+                let mut counts = tcp.map(|flow| flow.meter.total_bytes / u64::from(flow.payload_bytes));
+                self.finished = counts.all(|count| count >= enough);
+            }
+        }
+    }
+}

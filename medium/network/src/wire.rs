@@ -1,0 +1,61 @@
+//! A wired link, one direction: a drop-tail queue, a rate, a delay.
+
+use std::collections::VecDeque;
+
+use pacelab_engine::Ns;
+
+/// One direction of a full-duplex link.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// The node at the far end.
+    pub to: u32,
+    rate_bps: f64,
+    delay_ns: Ns,
+    queue_pkts: usize,
+    /// When the transmitter has sent all it holds.
+    free_at: Ns,
+    /// Packets not yet arrived: (transmission begins, arrives, packet). First in, first out.
+    under_way: VecDeque<(Ns, Ns, u32)>,
+}
+
+impl Wire {
+    /// An idle link.
+    pub fn new(to: u32, rate_bps: f64, delay_ns: Ns, queue_pkts: u32) -> Self {
+        Wire { to, rate_bps, delay_ns, queue_pkts: queue_pkts as usize, free_at: 0, under_way: VecDeque::new() }
+    }
+
+    /// Takes a packet; returns when it arrives, or None when the queue is full.
+    pub fn send(&mut self, now: Ns, packet: u32, bytes: u32) -> Option<Ns> {
+        let waiting = self.under_way.iter().rev().take_while(|&&(begins, _, _)| begins > now).count();
+        if waiting >= self.queue_pkts {
+            return None;
+        }
+        let begins = self.free_at.max(now);
+        self.free_at = begins + libm::round(f64::from(bytes) * 8e9 / self.rate_bps) as Ns;
+        let arrives = self.free_at + self.delay_ns;
+        self.under_way.push_back((begins, arrives, packet));
+        Some(arrives)
+    }
+
+    /// The packet that arrives now.
+    pub fn arrive(&mut self) -> Option<u32> {
+        self.under_way.pop_front().map(|(_, _, packet)| packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_queue_behind_each_other_and_overflow() {
+        // 1000 B at 8 Mbit/s take 1 ms; 5 ms of delay; two may wait
+        let mut wire = Wire::new(1, 8e6, 5_000_000, 2);
+        assert_eq!(wire.send(0, 10, 1000), Some(6_000_000));
+        assert_eq!(wire.send(0, 11, 1000), Some(7_000_000));
+        assert_eq!(wire.send(0, 12, 1000), Some(8_000_000));
+        assert_eq!(wire.send(0, 13, 1000), None);
+        assert_eq!(wire.send(1_000_001, 14, 1000), Some(9_000_000));
+        assert_eq!(wire.arrive(), Some(10));
+    }
+}

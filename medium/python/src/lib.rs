@@ -1,0 +1,57 @@
+//! The binding `pacelab._medium`: one function, JSON in and out, Python hooks in between.
+
+use std::ops::ControlFlow;
+
+use pacelab_network::hook::Hook;
+use pacelab_network::{Config, Network};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+mod python_hook;
+
+use python_hook::{Contract, PythonHook};
+
+/// Runs an air configuration in virtual time; see medium/README.md.
+///
+/// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
+/// KeyboardInterrupt pass through.
+#[pyfunction]
+#[pyo3(signature = (config_json, hooks, on_progress = None))]
+fn run(
+    py: Python<'_>,
+    config_json: &str,
+    hooks: Vec<(u32, Bound<'_, PyAny>)>,
+    on_progress: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
+    let mut boxed: Vec<(u32, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
+    if !hooks.is_empty() {
+        let contract = Contract::load(py)?;
+        for (node, object) in hooks {
+            boxed.push((node, Box::new(PythonHook::new(py, &contract, object)?)));
+        }
+    }
+    let mut network = Network::new(config, boxed).map_err(PyValueError::new_err)?;
+    let mut interrupted = None;
+    network.run(&mut |fraction| {
+        let told = on_progress.as_ref().map_or(Ok(()), |call| call.call1((fraction,)).map(drop));
+        match told.and_then(|()| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                interrupted = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    match interrupted {
+        Some(error) => Err(error),
+        None => Ok(network.report().to_string()),
+    }
+}
+
+/// The medium: the air and the virtual-time network above it.
+#[pymodule]
+fn _medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use pacelab_network::hook::{Action, Event, Hook, Segment};
+use pacelab_network::packet::TcpHeader;
+use pyo3::prelude::*;
+use pyo3::types::{PyTuple, PyType};
+
+/// The classes of `pacelab.pacer.core.contract` and `.segment`, looked up once.
+pub struct Contract {
+    segment: Py<PyType>,
+    flow_key: Py<PyType>,
+    points: [Py<PyAny>; 4],
+    seen: Py<PyType>,
+    transmit: Py<PyType>,
+    forward: Py<PyType>,
+    drop: Py<PyType>,
+    resend: Py<PyType>,
+    release: Py<PyType>,
+    rewrite: Py<PyType>,
+    inject: Py<PyType>,
+    extra_backoff: Py<PyType>,
+}
+
+impl Contract {
+    /// Imports the contract.
+    pub fn load(py: Python<'_>) -> PyResult<Rc<Self>> {
+        let contract = py.import("pacelab.pacer.core.contract")?;
+        let segments = py.import("pacelab.pacer.core.segment")?;
+        let class = |module: &Bound<'_, PyModule>, name: &str| -> PyResult<Py<PyType>> {
+            Ok(module.getattr(name)?.downcast_into::<PyType>()?.unbind())
+        };
+        let point = contract.getattr("Point")?;
+        let points = [point.call1((0,))?, point.call1((1,))?, point.call1((2,))?, point.call1((3,))?];
+        Ok(Rc::new(Contract {
+            segment: class(&segments, "Segment")?,
+            flow_key: class(&segments, "FlowKey")?,
+            points: points.map(Bound::unbind),
+            seen: class(&contract, "SegmentSeen")?,
+            transmit: class(&contract, "TransmitResult")?,
+            forward: class(&contract, "Forward")?,
+            drop: class(&contract, "Drop")?,
+            resend: class(&contract, "Resend")?,
+            release: class(&contract, "Release")?,
+            rewrite: class(&contract, "Rewrite")?,
+            inject: class(&contract, "Inject")?,
+            extra_backoff: class(&contract, "SetExtraBackoff")?,
+        }))
+    }
+}
+
+/// A Python object that follows the contract.
+pub struct PythonHook {
+    contract: Rc<Contract>,
+    object: Py<PyAny>,
+    handle: Py<PyAny>,
+    poll: Py<PyAny>,
+    deadline: Py<PyAny>,
+    timeout: Py<PyAny>,
+    event_mask: u32,
+    failure: Option<String>,
+    /// Flow keys and path tuples are few and immutable: made once.
+    flow_keys: HashMap<(u32, u32, u32, u32), Py<PyAny>>,
+    paths: HashMap<Vec<u32>, Py<PyAny>>,
+}
+
+impl PythonHook {
+    /// Takes the object's methods.
+    pub fn new(_py: Python<'_>, contract: &Rc<Contract>, object: Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(PythonHook {
+            contract: Rc::clone(contract),
+            handle: object.getattr("handle")?.unbind(),
+            poll: object.getattr("poll_action")?.unbind(),
+            deadline: object.getattr("deadline")?.unbind(),
+            timeout: object.getattr("handle_timeout")?.unbind(),
+            event_mask: object.getattr("event_mask")?.extract()?,
+            object: object.unbind(),
+            failure: None,
+            flow_keys: HashMap::new(),
+            paths: HashMap::new(),
+        })
+    }
+
+    /// Runs a call into Python; an exception breaks the hook for good.
+    fn guarded<T>(&mut self, fallback: T, call: impl FnOnce(&mut Self, Python<'_>) -> PyResult<T>) -> T {
+        if self.failure.is_some() {
+            return fallback;
+        }
+        Python::with_gil(|py| {
+            call(self, py).unwrap_or_else(|error| {
+                self.failure = Some(error.to_string());
+                fallback
+            })
+        })
+    }
+
+    fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
+        if !self.flow_keys.contains_key(&segment.flow) {
+            let key = self.contract.flow_key.bind(py).call1(segment.flow)?.unbind();
+            self.flow_keys.insert(segment.flow, key);
+        }
+        let flow = self.flow_keys[&segment.flow].clone_ref(py);
+        let (protocol, header) = segment.tcp.map_or((17, TcpHeader::default()), |header| (6, header));
+        self.contract.segment.bind(py).call1((
+            segment.handle,
+            flow,
+            protocol,
+            header.flags,
+            header.seq,
+            header.ack,
+            segment.payload_bytes,
+            segment.packet_bytes,
+            header.window_bytes,
+            header.rtt_wired_ns,
+        ))
+    }
+
+    fn path<'py>(&mut self, py: Python<'py>, rates_bps: &[u32]) -> PyResult<Bound<'py, PyAny>> {
+        if !self.paths.contains_key(rates_bps) {
+            let tuple = PyTuple::new(py, rates_bps)?.into_any().unbind();
+            self.paths.insert(rates_bps.to_vec(), tuple);
+        }
+        Ok(self.paths[rates_bps].bind(py).clone())
+    }
+
+    fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
+        let contract = &self.contract;
+        let kind = object.get_type();
+        let is = |class: &Py<PyType>| kind.is(class.bind(py));
+        if is(&contract.forward) {
+            let (handle, keep) = object.extract()?;
+            Ok(Action::Forward { handle, keep })
+        } else if is(&contract.rewrite) {
+            let (handle, window_bytes, rtt_wired_ns, _congestion): (u32, _, _, Option<bool>) = object.extract()?;
+            Ok(Action::Rewrite { handle, window_bytes, rtt_wired_ns })
+        } else if is(&contract.drop) {
+            let (handle, reason) = object.extract()?;
+            Ok(Action::Drop { handle, reason })
+        } else if is(&contract.resend) {
+            Ok(Action::Resend { handle: object.get_item(0)?.extract()? })
+        } else if is(&contract.release) {
+            Ok(Action::Release { handle: object.get_item(0)?.extract()? })
+        } else if is(&contract.extra_backoff) {
+            Ok(Action::SetExtraBackoff { slots: object.get_item(0)?.extract()? })
+        } else if is(&contract.inject) {
+            Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
+        } else {
+            Err(pyo3::exceptions::PyTypeError::new_err(format!("{kind} is no action of the contract")))
+        }
+    }
+}
+
+fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
+    let tcp = object.get_item(2)?.extract::<u32>()? == 6;
+    let header = TcpHeader {
+        flags: object.get_item(3)?.extract()?,
+        seq: object.get_item(4)?.extract()?,
+        ack: object.get_item(5)?.extract()?,
+        payload_bytes: object.get_item(6)?.extract()?,
+        window_bytes: object.get_item(8)?.extract()?,
+        rtt_wired_ns: object.get_item(9)?.extract()?,
+    };
+    Ok(Segment {
+        handle: object.get_item(0)?.extract()?,
+        flow: object.get_item(1)?.extract()?,
+        tcp: tcp.then_some(header),
+        payload_bytes: header.payload_bytes,
+        packet_bytes: object.get_item(7)?.extract()?,
+    })
+}
+
+impl Hook for PythonHook {
+    fn event_mask(&self) -> u32 {
+        self.event_mask
+    }
+
+    fn handle(&mut self, now: u64, event: &Event<'_>) {
+        self.guarded((), |this, py| {
+            let object = match event {
+                Event::Seen { point, segment, path_rates_bps } => {
+                    let segment = this.segment(py, segment)?;
+                    let path = this.path(py, path_rates_bps)?;
+                    let point = this.contract.points[*point as usize].bind(py).clone();
+                    this.contract.seen.bind(py).call1((point, segment, path))?
+                }
+                Event::Transmit { segment, attempts, delivered } => {
+                    let segment = this.segment(py, segment)?;
+                    this.contract.transmit.bind(py).call1((segment, *attempts, *delivered))?
+                }
+            };
+            this.handle.call1(py, (now, object)).map(drop)
+        });
+    }
+
+    fn poll_action(&mut self) -> Option<Action> {
+        self.guarded(None, |this, py| {
+            let object = this.poll.bind(py).call0()?;
+            if object.is_none() { Ok(None) } else { this.action(py, &object).map(Some) }
+        })
+    }
+
+    fn deadline(&mut self) -> u64 {
+        self.guarded(u64::MAX, |this, py| {
+            let object = this.deadline.bind(py).call0()?;
+            if object.is_none() { Ok(u64::MAX) } else { object.get_item(0)?.extract() }
+        })
+    }
+
+    fn handle_timeout(&mut self, now: u64) {
+        self.guarded((), |this, py| this.timeout.call1(py, (now,)).map(drop));
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    fn counters_json(&mut self) -> String {
+        let dump = |py: Python<'_>| -> PyResult<String> {
+            let counters = self.object.bind(py).call_method0("counters")?;
+            py.import("json")?.call_method1("dumps", (counters,))?.extract()
+        };
+        Python::with_gil(dump).unwrap_or_else(|_| "null".into())
+    }
+}

@@ -44,7 +44,7 @@ class FixedRatePacer(PacingHook[PacedFlow]):
             self._forward(segment)
             return
         flow = self._flows.get(segment.flow)
-        if segment.payload_bytes and not segment.flags & SYN:
+        if segment.is_data:
             self._data(now_ns, flow, segment)
         elif flow is not None and segment.flags & FIN:
             self._follow(flow, segment)

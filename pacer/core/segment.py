@@ -58,6 +58,11 @@ class Segment(NamedTuple):
         return (self.seq + self.payload_bytes + phantom) % SEQUENCE_SPACE
 
     @property
+    def is_data(self) -> bool:
+        """TCP data of an open connection: payload, and neither SYN nor RST (which may carry payload too)."""
+        return self.payload_bytes > 0 and self.protocol == TCP and not self.flags & (SYN | RST)
+
+    @property
     def is_pure_ack(self) -> bool:
         """An acknowledgement that carries no data, SYN, FIN or RST."""
         return self.protocol == TCP and self.payload_bytes == 0 and not self.flags & (SYN | FIN | RST)

@@ -105,7 +105,7 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
             return
         if segment.flags & ACK and flow.up is not None:
             self._ack_from_wired(now_ns, flow.up, segment)
-        if segment.payload_bytes and not segment.flags & SYN:
+        if segment.is_data:
             self._data_from_wired(now_ns, flow, segment, path_rates_bps)
         elif segment.flags & FIN:
             self._follow(flow, segment)
@@ -135,7 +135,9 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
     def _ack_from_wired(self, now_ns: int, up: Half, segment: Segment) -> None:
         """Credit the wireless-to-wired flow and tell its source how long the wired part took."""
         advance = up.progress.observe(segment, up.matcher.highest_end)
-        if advance > 0 and self._control is not None and up.meter is not None:
+        if advance <= 0:
+            return
+        if self._control is not None and up.meter is not None:
             self._control.credit(now_ns, up.meter, advance)
         sample = up.matcher.acknowledged(now_ns, segment.ack)
         if sample is not None and segment.is_pure_ack:
@@ -154,13 +156,16 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
 
     def _make_room(self, now_ns: int, flow: GatewayFlow, payload_bytes: int) -> None:
         """Copies go before the pace does: a lost copy costs an end-to-end retransmission at worst."""
-        down = flow.down
-        assert down is not None
-        store, limit = down.store, flow.queue_limit_bytes
-        while len(store) and store.kept_bytes + flow.pacer.queued_bytes + payload_bytes > limit:
+        self._evict_copies(flow, payload_bytes)
+        super()._make_room(now_ns, flow, payload_bytes)
+        self._evict_copies(flow, payload_bytes)  # of what has just gone
+
+    def _evict_copies(self, flow: GatewayFlow, payload_bytes: int) -> None:
+        assert flow.down is not None
+        store = flow.down.store
+        while len(store) and store.kept_bytes + flow.pacer.queued_bytes + payload_bytes > flow.queue_limit_bytes:
             self._count["copies_evicted"] += 1
             self._actions.append(Release(store.evict()))
-        super()._make_room(now_ns, flow, payload_bytes)
 
     # From the air.
 
@@ -171,7 +176,7 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
             return
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
-        if segment.payload_bytes and not segment.flags & SYN:
+        if segment.is_data:
             self._data_from_air(now_ns, flow, segment)
         absorbed = False
         if segment.flags & ACK and flow.down is not None:
@@ -197,7 +202,9 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
         advance = down.progress.observe(segment, down.matcher.highest_end)
         if advance == 0:
             return self._duplicate(now_ns, down, segment)
-        if advance > 0 and self._control is not None and down.meter is not None:
+        if advance < 0:  # says nothing new, or of data never sent: not to be believed
+            return False
+        if self._control is not None and down.meter is not None:
             self._control.credit(now_ns, down.meter, advance)
         for handle in down.store.acknowledged(segment.ack):
             self._actions.append(Release(handle))

@@ -79,7 +79,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
         if flow is not None and segment.flags & SYN:
             self._end(now_ns, flow, "new connection")
             flow = None
-        if segment.payload_bytes == 0 or segment.flags & SYN:
+        if not segment.is_data:
             self._outgoing_control(now_ns, flow, segment)
             return
         if flow is None:

@@ -43,7 +43,9 @@ def data(
     return Segment(next(_handles), flow, TCP, flags, seq, ack, payload, payload + HEADERS, window, None)
 
 
-def pure_ack(flow: FlowKey, ack: int, *, window: int = 65_535, flags: int = ACK, rtt_wired: int | None = None) -> Segment:
+def pure_ack(
+    flow: FlowKey, ack: int, *, window: int = 65_535, flags: int = ACK, rtt_wired: int | None = None
+) -> Segment:
     """An ACK for data of `flow`: it travels the other way."""
     return Segment(next(_handles), flow.reversed(), TCP, flags, 0, ack, 0, HEADERS, window, rtt_wired)
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hook_shell import DOWN, data
+
 from pacelab.pacer.core.flow_pacer import FlowPacer
 from pacelab.pacer.core.segment import ACK, FIN
 
@@ -62,7 +65,7 @@ def test_stall_beyond_four_releases_is_lost() -> None:
     for _ in range(10):
         times.append(pacer.due_ns())
         pacer.pop(times[-1])
-    assert [b - a for a, b in zip(times, times[1:], strict=False)] == [500] * 8 + [1000] * 2
+    assert [b - a for a, b in pairwise(times)] == [500] * 8 + [1000] * 2
 
 
 def test_faster_pace_applies_to_the_waiting_head_but_not_in_the_past() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hook_shell import DOWN, UP, S
+
 from pacelab.pacer.core.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
 
 MBPS_BYTES = 625_000

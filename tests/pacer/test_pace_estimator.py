@@ -80,7 +80,8 @@ def test_pace_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("hops", 0), ("smoothing", 1.0), ("smoothing", -0.1), ("cov_samples", 1), ("max_interval_ns", 0)]
+    ("field", "value"),
+    [("hops", 0), ("smoothing", 1.0), ("smoothing", -0.1), ("cov_samples", 1), ("max_interval_ns", 0)],
 )
 def test_config_names_what_is_wrong(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{field} is {value}: allowed is "):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
+
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey

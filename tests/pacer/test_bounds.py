@@ -1,0 +1,68 @@
+"""Ten thousand flows: state stays bounded, and time per event does not grow with them."""
+
+from __future__ import annotations
+
+import time
+
+from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
+
+from pacelab.pacer.core.contract import Point
+from pacelab.pacer.core.flow_table import FlowTableConfig
+from pacelab.pacer.core.segment import FlowKey
+from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+
+FLOWS = 10_000
+GENEROUS_S = 10.0
+"""Wall time per test. It takes half a second; anything quadratic in the flows would take minutes."""
+
+
+def key(base: FlowKey, number: int) -> FlowKey:
+    return base._replace(sport=number % 60_000, dport=number // 60_000 + 1)
+
+
+def test_gateway_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
+    hook = TcpGapGateway(TcpGapGatewayConfig(buffer_bytes=100 << 20, assumed_window_bytes=8000))
+    shell = Shell(hook)
+    started = time.perf_counter()
+    for number in range(FLOWS):
+        flow = key(DOWN, number)
+        for i in range(3):
+            shell.see(Point.WIRED_TO_AIR, data(flow, i * 1460))
+    assert len(shell.held) == 2 * FLOWS
+    shell.run_until(80 * MS)
+    assert len(shell.held) == 0
+    for number in range(FLOWS):
+        shell.see(Point.AIR_TO_WIRED, pure_ack(key(DOWN, number), 4380))
+    shell.run_until(6 * S)
+    assert hook.counters()["rtt_samples"] == FLOWS
+    assert len(hook._wakes) <= 64 + 2
+    shell.run_until(200 * S)
+    assert hook.counters()["flows_expired"] == FLOWS
+    assert hook.deadline() is None
+    assert len(hook._flows) == 0
+    assert hook._budget.reserved_bytes == 0
+    assert time.perf_counter() - started < GENEROUS_S
+
+
+def test_table_bounds_the_flows_of_a_sender() -> None:
+    hook = TcpGapSender(TcpGapSenderConfig(table=FlowTableConfig(max_flows=1000)))
+    shell = Shell(hook)
+    started = time.perf_counter()
+    for number in range(FLOWS):
+        for i in range(2):
+            shell.see(Point.LOCAL_OUT, data(key(UP, number), i * 1460))
+    assert len(hook._flows) == 1000
+    assert len(shell.held) == 1000
+    assert hook.counters()["unpaced_segments"] == 2 * (FLOWS - 1000)
+    assert time.perf_counter() - started < GENEROUS_S
+
+
+def test_buffer_bounds_what_the_gateway_holds() -> None:
+    hook = TcpGapGateway(TcpGapGatewayConfig(buffer_bytes=1_000_000, assumed_window_bytes=10_000))
+    shell = Shell(hook)
+    for number in range(1000):
+        for i in range(12):
+            shell.see(Point.WIRED_TO_AIR, data(key(DOWN, number), i * 1460))
+    assert sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()]) <= 1_000_000
+    assert hook.counters()["unpaced_flows"] == 900

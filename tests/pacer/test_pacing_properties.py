@@ -1,0 +1,180 @@
+"""What must hold for every pacing hook, whatever happens to it in whatever order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+from hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacelab.pacer.core.contract import Hook, Point
+from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.flow_table import FlowTableConfig
+from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
+from pacelab.pacer.core.tcp_ap_sender import TcpApSender
+from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+
+TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
+
+HOOKS: dict[str, Callable[[], Hook]] = {
+    "gateway": lambda: TcpGapGateway(
+        TcpGapGatewayConfig(table=TABLE, buffer_bytes=30_000, assumed_window_bytes=12_000)
+    ),
+    "gateway, no control": lambda: TcpGapGateway(TcpGapGatewayConfig(goodput_control=None, forward_duplicates=True)),
+    "sender": lambda: TcpGapSender(TcpGapSenderConfig(table=TABLE, queue_limit_bytes=8000)),
+    "tcp-ap": lambda: TcpApSender(hops=6),
+    "fixed rate": lambda: FixedRatePacer(FixedRateConfig(rate_bps=500_000.0, table=TABLE)),
+}
+
+STEP = st.tuples(
+    st.sampled_from(["out", "out", "out", "again", "ack", "ack", "fin", "rst", "syn", "wait", "sleep", "timeout"]),
+    st.integers(0, 3),  # which flow
+    st.integers(0, 400),  # ms to wait, or how much to acknowledge
+    st.booleans(),  # at a gateway: from the wired side
+)
+
+
+class Chaos:
+    """Four flows of each direction, near the wrap of the sequence space, doing anything at any time."""
+
+    def __init__(self, hook: Hook, *, gateway: bool) -> None:
+        self.shell = Shell(hook)
+        self.gateway = gateway
+        self.next_seq: dict[tuple[int, bool], int] = {}
+
+    def step(self, action: str, number: int, amount: int, wired: bool) -> None:
+        shell = self.shell
+        if action == "wait":
+            shell.run_until(shell.now_ns + amount * 10 * MS)
+            return
+        if action == "sleep":
+            shell.skip_to(shell.now_ns + amount * MS)
+            return
+        if action == "timeout":
+            shell.timeout()
+            return
+        outward, inward = self.points(wired)
+        flow = (DOWN if self.gateway and wired else UP)._replace(sport=number)
+        seq = self.next_seq.setdefault((number, wired), 2**32 - 2000)
+        if action in ("out", "again"):
+            first = seq if action == "out" else (seq - 1460) % 2**32
+            self.next_seq[number, wired] = (first + 1460) % 2**32
+            shell.see(outward, data(flow, first), FOUR_HOPS[: amount % 5])
+        elif action == "ack":
+            ack = (seq - 1460 * (amount % 4)) % 2**32
+            rtt_wired = amount * MS if amount % 3 == 0 else None
+            shell.see(inward, pure_ack(flow, ack, rtt_wired=rtt_wired, window=5000 + 100 * (amount % 40)))
+        else:
+            flags = {"fin": FIN | ACK, "rst": RST, "syn": SYN}[action]
+            shell.see(outward, data(flow, seq, 0, flags=flags))
+
+    def points(self, wired: bool) -> tuple[Point, Point]:
+        """Where data goes out, and where its ACKs come in."""
+        if not self.gateway:
+            return Point.LOCAL_OUT, Point.LOCAL_IN
+        return (Point.WIRED_TO_AIR, Point.AIR_TO_WIRED) if wired else (Point.AIR_TO_WIRED, Point.WIRED_TO_AIR)
+
+
+@pytest.mark.parametrize("name", HOOKS)
+@CALM
+@given(st.lists(STEP, max_size=120))
+def test_any_interleaving_keeps_the_contract(name: str, steps: list[tuple[str, int, int, bool]]) -> None:
+    chaos = Chaos(HOOKS[name](), gateway="gateway" in name)
+    for step in steps:
+        chaos.step(*step)
+        chaos.shell.check_conservation()
+        waiting = chaos.shell.hook.deadline()
+        assert waiting is not None or not chaos.shell.held  # what is queued has a time to leave
+    chaos.shell.run_until(chaos.shell.now_ns + 1000 * S)
+    chaos.shell.check_conservation()
+    assert chaos.shell.held == {}
+    assert chaos.shell.kept == {}
+    assert chaos.shell.hook.deadline() is None
+
+
+@pytest.mark.parametrize("name", HOOKS)
+@CALM
+@given(st.lists(st.integers(0, 300), min_size=2, max_size=60))
+def test_same_events_give_the_same_actions(name: str, gaps_ms: list[int]) -> None:
+    results = []
+    for _ in range(2):
+        shell = Shell(HOOKS[name]())
+        for i, gap in enumerate(gaps_ms):
+            wired = "gateway" in name
+            shell.see(Point.WIRED_TO_AIR if wired else Point.LOCAL_OUT, data(DOWN._replace(sport=i % 3), i * 1460))
+            shell.run_until(shell.now_ns + gap * MS)
+        results.append([(s.at_ns, s.segment.flow, s.segment.seq) for s in shell.sent])
+    assert results[0] == results[1]
+
+
+@CALM
+@given(st.lists(st.tuples(st.integers(0, 120), st.integers(0, 3)), min_size=5, max_size=80), st.booleans())
+def test_first_transmissions_keep_order_and_distance(steps: list[tuple[int, int]], at_gateway: bool) -> None:
+    """Punctual timeouts: never two releases closer than the pace in force, and in order. No overflow here."""
+    hook: TcpGapGateway | TcpGapSender = TcpGapGateway() if at_gateway else TcpGapSender()
+    outward = Point.WIRED_TO_AIR if at_gateway else Point.LOCAL_OUT
+    inward = Point.AIR_TO_WIRED if at_gateway else Point.LOCAL_IN
+    shell = Shell(hook)
+    paces: list[int] = []
+    seq = 2**32 - 10_000
+    for gap_ms, arrivals in steps:
+        for _ in range(arrivals):
+            if len(shell.held) < 20:
+                shell.see(outward, data(DOWN, seq % 2**32))
+                seq += 1460
+                note_paces(hook, shell, paces)
+        target = shell.now_ns + gap_ms * MS
+        while (wanted := hook.deadline()) is not None and wanted[0] <= target:
+            shell.run_until(wanted[0])
+            note_paces(hook, shell, paces)
+        shell.run_until(target)
+        if shell.sent:
+            shell.see(inward, pure_ack(DOWN, shell.sent_seqs(DOWN)[-1]))
+    times = shell.times(DOWN)
+    assert len(times) == len(paces)
+    for (earlier, later), pace in zip(pairwise(times), paces[1:], strict=True):
+        assert later - earlier >= pace
+    firsts = [s.segment.seq for s in shell.sent if s.segment.payload_bytes and not s.again]
+    assert all(seq_diff(b, a) > 0 for a, b in pairwise(firsts))
+
+
+def note_paces(hook: TcpGapGateway | TcpGapSender, shell: Shell, paces: list[int]) -> None:
+    """Write down the pace in force at each new release."""
+    flow = hook._flows.get(DOWN)
+    assert flow is not None
+    paces.extend([flow.pacer.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
+
+
+@CALM
+@given(st.lists(st.integers(1, 400), min_size=5, max_size=60))
+def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
+    """However late it is called, a pacer of 10 ms sends at least 5 ms apart."""
+    shell = Shell(FixedRatePacer(FixedRateConfig(rate_bps=1_200_000)))
+    for i, late in enumerate(lateness_ms):
+        shell.see(Point.LOCAL_OUT, data(UP, i * 1460))
+        wanted = shell.hook.deadline()
+        assert wanted is not None
+        if wanted[1] == "pace":
+            shell.skip_to(max(shell.now_ns, wanted[0]) + late * MS)
+            shell.timeout()
+    shell.run_until(shell.now_ns + S)
+    assert len(shell.times(UP)) == len(lateness_ms)
+    assert all(later - earlier >= 5 * MS for earlier, later in pairwise(shell.times(UP)))
+
+
+@CALM
+@given(st.lists(st.tuples(st.sampled_from(list(Point)), st.integers(0, 255), st.integers(0, 3000)), max_size=60))
+def test_any_header_gets_a_verdict(seen: list[tuple[Point, int, int]]) -> None:
+    """Nonsense flags and sizes at any point: an exception would cost the whole hook."""
+    for make in HOOKS.values():
+        shell = Shell(make())
+        for i, (point, flags, payload) in enumerate(seen):
+            segment = data(UP, i * 97, payload % 1500, flags=flags, ack=(payload * 1_431_655_765) % 2**32)
+            shell.see(point, segment, FOUR_HOPS[: payload % 5])
+        shell.run_until(1000 * S)
+        shell.check_conservation()
+        assert shell.held == {}

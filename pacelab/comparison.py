@@ -28,6 +28,8 @@ FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
 """Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
 FULL_SERIES_S = 10.0
+POINTS_NAMED = 3
+"""How many points a note names before it counts the rest."""
 
 Point = Mapping[str, Any]
 
@@ -187,7 +189,12 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
     for row in rows:
         for note in row["notes"]:
             points.setdefault(note, []).append(show_point(row["point"]))
-    return [note if len(where) == count else f"{note} ({'; '.join(where)})" for note, where in points.items()]
+    return [note if len(where) == count else f"{note} (at {_some(where)})" for note, where in points.items()]
+
+
+def _some(points: list[str]) -> str:
+    rest = len(points) - POINTS_NAMED
+    return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more points" if rest > 0 else "")
 
 
 def _as_json(value: Estimate) -> dict[str, Any]:

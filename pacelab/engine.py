@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pacelab.errors import ConfigError, HostError
+from pacelab.interrupt import deferred_interrupts
 from pacelab.schemes import Attachment
 
 MEND = "run `make lab` in the source tree, or install a wheel: pip install pacelab"
@@ -24,7 +25,13 @@ def run_air(air: dict[str, Any], attachments: Sequence[Attachment], on_progress:
     medium = load_engine()
     hooks = [(attachment.node, attachment.hook) for attachment in attachments]
     try:
-        text: str = medium.run(json.dumps(air, allow_nan=False), hooks, on_progress)
+        with deferred_interrupts() as stop_if_interrupted:
+
+            def tell(fraction: float) -> None:
+                stop_if_interrupted()
+                on_progress(fraction)
+
+            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell)
     except ValueError as error:
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
     result: dict[str, Any] = json.loads(text)

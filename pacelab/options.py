@@ -65,8 +65,8 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("mac_ack", "--mac-ack", Choice.of("basic", "data"), "MAC ACKs at the basic rate or at the data rate"),
         ("headers", "--headers", Choice.of("real", "ns2"), "ns2: UDP adds no header"),
         ("backend", "--backend", Choice.of("sim"), "where the air is"),
-        ("duration_s", "--seconds", Real(0, 10_000_000, above=True), "length of the run, s"),
-        ("warmup_s", "--warmup", Real(0, 10_000_000), "start of the measured interval, s"),
+        ("duration_s", "--seconds", Real(0, 1_000_000, above=True), "length of the run, s"),
+        ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),
     )
 )

@@ -20,6 +20,11 @@ from pacelab.schemes import Attachment
 from pacelab.topologies.model import Topology
 
 SCHEMA_VERSION = 1
+FLOW_KEYS = (
+    *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
+    *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
+)
+"""What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
@@ -58,7 +63,7 @@ def assemble(
     experiment: Experiment, topology: Topology, attachments: Sequence[Attachment], air: dict[str, Any]
 ) -> dict[str, Any]:
     """run.json from an experiment and the engine's result."""
-    flows = [flow | {"mos": None} for flow in air["flows"]]
+    flows = [{name: flow[name] for name in FLOW_KEYS} | {"mos": None} for flow in air["flows"]]
     hooks = _hooks(attachments, air["hooks"], experiment.find_scheme().acting)
     return {
         "schema_version": SCHEMA_VERSION,
@@ -81,7 +86,7 @@ def assemble(
         "aodv": air["aodv"],
         "hooks": hooks,
         "fidelity": "valid",
-        "notes": _notes(experiment, topology, hooks),
+        "notes": [*_silent(flows), *_notes(experiment, topology, hooks)],
     }
 
 
@@ -129,6 +134,11 @@ def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]], act
     actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}
+
+
+def _silent(flows: list[dict[str, Any]]) -> list[str]:
+    silent = [flow for flow in flows if flow["goodput_bps"] == 0]
+    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
 
 
 def _notes(experiment: Experiment, topology: Topology, hooks: dict[str, Any]) -> list[str]:

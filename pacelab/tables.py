@@ -107,10 +107,9 @@ def run_table(result: RunResult) -> Table:
     table = Table()
     for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
-    names = [node["name"] for node in result.run["topology"]["nodes"]]
     for flow in result.run["flows"]:
         table.add_row(
-            f"{names[flow['src']]} -> {names[flow['dst']]}",
+            f"{flow['src']} -> {flow['dst']}",
             flow["kind"],
             str(flow["hops"]),
             f"{flow['goodput_bps'] / BPS_PER_KBPS:.1f}",

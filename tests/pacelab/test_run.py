@@ -36,7 +36,7 @@ def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture
     assert run["fidelity"] == "valid"
     assert run["config"]["topology_options"]["hops"] == 3
     (flow,) = run["flows"]
-    assert (flow["id"], flow["src"], flow["dst"], flow["kind"], flow["hops"]) == (0, 0, 4, "tcp", 3)
+    assert (flow["id"], flow["src"], flow["dst"], flow["kind"], flow["hops"]) == (0, "n0", "host", "tcp", 3)
     assert {"goodput_bps", "throughput_bps", "rtt_mean_s", "mos"} <= flow.keys()
     assert run["totals"]["goodput_bps"] == flow["goodput_bps"]
     assert run["totals"]["jain"] == 1.0

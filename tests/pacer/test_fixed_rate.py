@@ -5,6 +5,7 @@ from hook_shell import MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
 
 OUT = Point.LOCAL_OUT
@@ -62,6 +63,15 @@ def test_fin_waits_for_data_and_reset_does_not() -> None:
     assert [s.segment.seq for s in shell.sent] == [0, 1460, 4381]
     assert len(shell.dropped) == 2
     shell.check_conservation()
+
+
+def test_pace_slower_than_the_idle_timeout_loses_nothing() -> None:
+    shell = Shell(FixedRatePacer(FixedRateConfig(rate_bps=4000, table=FlowTableConfig(idle_timeout_ns=S))))
+    for i in range(3):
+        shell.see(OUT, data(UP, i * 1460))
+    shell.run_until(10 * S)
+    assert shell.times(UP) == [0, 3 * S, 6 * S]
+    assert shell.hook.counters()["flows_expired"] == 1
 
 
 @pytest.mark.parametrize("rate_bps", [0, -1.0])

@@ -109,6 +109,14 @@ def test_improvement_is_judged_against_the_time_before_the_episode() -> None:
     assert pair.fast.throttle_bps is None
 
 
+def test_renewed_throttle_keeps_the_first_baseline() -> None:
+    pair = Pair()
+    pair.interval(1.6, 0.4)
+    pair.interval(1.2, 0.8)  # renewed
+    pair.interval(1.0, 0.8)  # no gain over the last interval, twice what it was before the episode
+    assert pair.control.cancellations == 0
+
+
 def test_starved_flow_improves_by_any_goodput() -> None:
     pair = Pair()
     pair.interval(1.6, 0.0)
@@ -138,6 +146,14 @@ def test_start_of_a_flow_cancels_and_restarts_the_interval() -> None:
     assert pair.control.deadline_ns() == 12 * S
     assert pair.control.tick(12 * S) == []  # what came before the start does not count
     assert pair.fast.goodput_bps == 0
+
+
+def test_start_of_a_flow_ends_the_pause() -> None:
+    pair = Pair()
+    pair.interval(1.6, 0.4)
+    pair.interval(1.0, 0.4)  # cancelled
+    pair.control.start(10 * S, UP, may_throttle=False)
+    assert pair.interval(1.6, 0.4) == [pair.fast]
 
 
 def test_end_of_a_flow_cancels() -> None:

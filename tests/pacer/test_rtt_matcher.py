@@ -64,6 +64,14 @@ def test_sequence_numbers_wrap() -> None:
     assert matcher.acknowledged(60, 200) == (10, 140)
 
 
+def test_ack_beyond_the_wrap_covers_segments_before_it() -> None:
+    matcher = RttMatcher()
+    matcher.released(0, data(DOWN, SPACE - 200, 100))
+    matcher.released(5, data(DOWN, SPACE - 100, 150))
+    assert matcher.acknowledged(25, 50) == (20, 190)
+    assert len(matcher) == 0
+
+
 def test_memory_is_bounded_and_keeps_the_newest() -> None:
     matcher = RttMatcher(limit=3)
     for i in range(10):

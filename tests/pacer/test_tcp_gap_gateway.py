@@ -127,6 +127,14 @@ def test_rtt_wired_is_left_out_without_a_sample() -> None:
     assert shell.rewritten == {}
 
 
+def test_rtt_wired_is_not_squeezed_into_data() -> None:
+    shell = gateway()
+    shell.see(AIR, data(UP, 0))
+    shell.run_until(90 * MS)
+    shell.see(WIRED, data(DOWN, 0, ack=1460))
+    assert shell.rewritten == {}
+
+
 def test_connection_with_data_both_ways_is_measured_both_ways() -> None:
     shell = gateway()
     shell.see(WIRED, data(DOWN, 0))
@@ -344,6 +352,19 @@ def test_idle_flow_is_forgotten_with_its_copies() -> None:
     assert shell.hook.counters()["flows_expired"] == 1
 
 
+def test_flow_heard_of_last_expires_last() -> None:
+    shell = gateway(goodput_control=None)
+    shell.see(WIRED, data(DOWN, 0))
+    shell.run_until(S)
+    shell.see(WIRED, data(down_flow(1), 0))
+    shell.run_until(2 * S)
+    shell.see(AIR, pure_ack(DOWN, 1460))
+    assert shell.hook.deadline() == (121 * S, "idle")
+    shell.run_until(121 * S)
+    assert shell.hook.counters()["flows_expired"] == 1
+    assert shell.hook.deadline() == (122 * S, "idle")
+
+
 def test_stray_ack_makes_no_flow() -> None:
     shell = gateway()
     shell.see(AIR, pure_ack(DOWN, 5))
@@ -434,7 +455,13 @@ def test_new_flow_frees_the_throttled_one() -> None:
     rivals = Rivals()
     rivals.run_until(6000, up_every_ms=400)
     assert rivals.count("throttled") == 1
-    rivals.shell.see(AIR, data(UP._replace(sport=9), 0))
+    shell = rivals.shell
+    throttled = shell.hook.deadline()
+    shell.see(AIR, data(UP._replace(sport=9), 0))
+    later = shell.hook.deadline()
+    assert throttled is not None
+    assert later is not None
+    assert later[0] < throttled[0]  # at once, not with the next sample
     rivals.run_until(9000, up_every_ms=400)
     assert 18 < rivals.down_rate(6000, 9000) <= 25  # throttled to 13.75
 

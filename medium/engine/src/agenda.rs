@@ -9,6 +9,10 @@ pub type Ns = u64;
 /// Later than every event.
 pub const NEVER: Ns = Ns::MAX;
 
+/// Moments this close are the same moment: propagation delays are rounded to whole ns, and stations on a line would
+/// otherwise hear each other or not by the rounding of three distances.
+pub(crate) const SAME_MOMENT_NS: Ns = 2;
+
 /// A heap of (time, what), first in first out among equal times.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {

@@ -1,6 +1,6 @@
 //! Receiving: who locks on what, what collides, what is captured, and what a frame's end means for NAV and EIFS.
 
-use crate::agenda::Ns;
+use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
 use crate::frame::{Arrival, BROADCAST};
 use crate::rules::Overlap;
@@ -17,10 +17,10 @@ impl Air {
         }
     }
 
-    /// Applies the frames that began to arrive before `now`.
+    /// Applies the frames that began to arrive before `now`, and not in the same moment.
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
         while let Some(&first) = self.stations[station as usize].pending.first() {
-            if first.start >= now {
+            if first.start + SAME_MOMENT_NS >= now {
                 return;
             }
             self.stations[station as usize].pending.remove(0);
@@ -41,7 +41,7 @@ impl Air {
         let from = arrival.header.from;
         let Some(lock) = here.lock else {
             here.freeze(&rules, arrival.start);
-            let spoiled = here.is_sending(arrival.start);
+            let spoiled = here.is_sending(arrival.start + SAME_MOMENT_NS);
             here.lock = Some(Lock { arrival, collided: false, spoiled });
             self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);
             return;
@@ -85,7 +85,7 @@ impl Air {
             self.tap.note(arrival.start, station, what, Some(from), 0);
             lock.collided |= !survives;
             here.lock = Some(lock);
-        } else if !here.is_sending(arrival.start) {
+        } else if !here.is_sending(arrival.start + SAME_MOMENT_NS) {
             let collided = arrival.power_w < ratio * others_w;
             here.lock = Some(Lock { arrival, collided, spoiled: false });
             self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);

@@ -14,7 +14,7 @@
 
 use std::collections::VecDeque;
 
-use crate::agenda::{NEVER, Ns};
+use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
 use crate::frame::{Arrival, Packet};
 use crate::random::Stream;
@@ -199,8 +199,8 @@ impl Station {
         let from = self.countdown_from(rules, backoff.started);
         if !backoff.drawn {
             self.draw_backoff(rules, at);
-        } else if at > from {
-            let elapsed = ((at - from) / rules.phy.slot_ns) as u32;
+        } else if at + SAME_MOMENT_NS > from {
+            let elapsed = ((at + SAME_MOMENT_NS - from) / rules.phy.slot_ns) as u32;
             self.backoff = Some(Backoff { slots: backoff.slots.saturating_sub(elapsed), ..backoff });
         }
     }

@@ -36,6 +36,8 @@ pub struct Flow {
     pub payload_bytes: u32,
     /// Datagrams sent so far.
     pub datagrams: u64,
+    /// Packets of a saturating source that have not left it.
+    pub at_source_pkts: u32,
     /// Started and not stopped.
     pub active: bool,
     /// Measurements.

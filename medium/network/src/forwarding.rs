@@ -7,6 +7,9 @@ use crate::hook::Point;
 use crate::network::{InLinkLayer, Network, Task};
 use crate::packet::{Body, Packet};
 
+/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+const LAST_ECHO_NS: Ns = 100_000;
+
 impl Network {
     /// A packet leaves its transport.
     pub(crate) fn originate(&mut self, packet: Packet) {
@@ -176,22 +179,13 @@ impl Network {
     pub(crate) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
         let node = self.node_of[station as usize];
         self.hook_transmitted(node, frame.id, attempts, failure.is_none());
-        if let Some(flow) = self.pool.get(frame.id).map(|packet| packet.flow).filter(|&flow| flow != u32::MAX) {
-            if self.flows[flow as usize].config.src == node {
-                self.saturate_if_udp(flow);
-            }
-        }
         match failure {
+            None if frame.to.is_none() => self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id)),
             None => {
+                self.left_source(node, frame.id);
                 self.pool.remove(frame.id);
             }
             Some(failure) => self.link_failed(node, frame, failure),
-        }
-    }
-
-    fn saturate_if_udp(&mut self, flow: u32) {
-        if matches!(self.flows[flow as usize].ends, crate::flow::Ends::UdpSaturated) {
-            self.saturate(flow);
         }
     }
 
@@ -210,6 +204,7 @@ impl Network {
                 self.obey(node);
             }
             _ => {
+                self.left_source(node, frame.id);
                 self.pool.remove(frame.id);
             }
         }
@@ -251,6 +246,7 @@ impl Network {
                 }
                 Command::Drop { packet } => {
                     self.drops.link_failure += 1;
+                    self.left_source(node, packet);
                     self.pool.remove(packet);
                 }
                 Command::Recall { next_hop } => self.recall(node, next_hop),
@@ -269,6 +265,7 @@ impl Network {
         };
         for frame in self.air.recall(self.now, station, to) {
             self.drops.link_failure += 1;
+            self.left_source(node, frame.id);
             self.pool.remove(frame.id);
         }
     }

@@ -43,6 +43,7 @@ pub(crate) enum Task {
     Sample,
     WarmupEnds,
     Report,
+    Forget(u32),
 }
 
 impl Task {
@@ -59,6 +60,7 @@ impl Task {
             Task::Sample => (8, 0),
             Task::WarmupEnds => (9, 0),
             Task::Report => (10, 0),
+            Task::Forget(packet) => (11, packet),
         };
         kind << 28 | index
     }
@@ -76,7 +78,8 @@ impl Task {
             7 => Task::Delayed(index),
             8 => Task::Sample,
             9 => Task::WarmupEnds,
-            _ => Task::Report,
+            10 => Task::Report,
+            _ => Task::Forget(index),
         }
     }
 }
@@ -277,6 +280,9 @@ impl Network {
             Task::Delayed(slot) => self.send_delayed(slot),
             Task::Sample => self.sample_series(),
             Task::WarmupEnds => self.end_warmup(),
+            Task::Forget(packet) => {
+                self.pool.remove(packet);
+            }
             Task::Report => {}
         }
     }
@@ -360,6 +366,7 @@ fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
         config: flow.clone(),
         ends,
         datagrams: 0,
+        at_source_pkts: 0,
         active: false,
         meter: Default::default(),
         timers_at: [Ns::MAX; 2],

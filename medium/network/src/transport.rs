@@ -8,8 +8,8 @@ use crate::packet::{Body, Packet, TcpHeader};
 
 /// IP and TCP headers without options.
 const TCP_HEADER_BYTES: u32 = 40;
-/// A saturating source keeps so many packets in its interface queue.
-const SATURATION_PKTS: usize = 3;
+/// A saturating source keeps so many packets waiting.
+const SATURATION_PKTS: u32 = 3;
 /// Hops a packet may take.
 const TTL: u8 = 64;
 
@@ -76,16 +76,29 @@ impl Network {
         self.schedule(self.now + interval_ns, Task::Datagrams(index));
     }
 
-    /// Tops the interface queue up.
+    /// Tops up what waits at the source.
     pub(crate) fn saturate(&mut self, index: u32) {
-        let flow = &self.flows[index as usize];
-        let Some(station) = self.station_of[flow.config.src as usize] else { return };
-        if !flow.active {
+        if !self.flows[index as usize].active {
             return;
         }
-        let waiting = self.air.queue_pkts(station) + self.link_layer.len();
+        let waiting = self.flows[index as usize].at_source_pkts;
         for _ in waiting..SATURATION_PKTS {
+            self.flows[index as usize].at_source_pkts += 1;
             self.send_datagram(index);
+        }
+    }
+
+    /// A packet has left `node`, one way or another; a saturating source that it came from sends the next.
+    pub(crate) fn left_source(&mut self, node: u32, id: u32) {
+        let Some(packet) = self.pool.get(id) else { return };
+        let index = packet.flow;
+        if packet.src != node || index == u32::MAX {
+            return;
+        }
+        let flow = &mut self.flows[index as usize];
+        if matches!(flow.ends, Ends::UdpSaturated) {
+            flow.at_source_pkts = flow.at_source_pkts.saturating_sub(1);
+            self.saturate(index);
         }
     }
 

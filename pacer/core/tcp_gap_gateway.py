@@ -91,9 +91,9 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
 
     def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
         segment = event.segment
-        if event.point is Point.WIRED_TO_AIR:
+        if event.point == Point.WIRED_TO_AIR:
             self._from_wired(now_ns, segment, event.path_rates_bps)
-        elif event.point is Point.AIR_TO_WIRED:
+        elif event.point == Point.AIR_TO_WIRED:
             self._from_air(now_ns, segment, event.path_rates_bps)
         else:
             self._forward(segment)

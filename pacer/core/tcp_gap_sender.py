@@ -67,9 +67,9 @@ class TcpGapSender(PacingHook[SenderFlow]):
         super().__init__(self._config.table)
 
     def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        if event.point is Point.LOCAL_OUT:
+        if event.point == Point.LOCAL_OUT:
             self._outgoing(now_ns, event.segment, event.path_rates_bps)
-        elif event.point is Point.LOCAL_IN:
+        elif event.point == Point.LOCAL_IN:
             self._incoming(now_ns, event.segment, event.path_rates_bps)
         else:
             self._forward(event.segment)

@@ -8,6 +8,7 @@ Source: [tcp-gap] Sec. 5.1.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,6 +81,7 @@ def compare(
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `on_done` hears the runs done and their number. All combinations are checked before the first run.
+    Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
     if seeds < 1 or not schemes:
@@ -169,7 +171,7 @@ def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
             samples.append(run["totals"]["goodput_bps"])  # starved: it never got as far, the whole run is one sample
             continue
         rates = [batch_rates_bps(end, batch_pkts=BATCH_PKTS, payload_bytes=config["payload_bytes"]) for end in ends]
-        samples += [sum(batch) for batch in zip(*rates, strict=True)]
+        samples += [math.fsum(batch) for batch in zip(*rates, strict=True)]
     return samples
 
 
@@ -184,17 +186,17 @@ def _add_gains(rows: list[dict[str, Any]]) -> None:
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
     """Every note once, with the points that it is about unless it is about all of the scheme's."""
-    points: dict[str, list[str]] = {}
+    points: dict[str, dict[str, None]] = {}
     count = len({show_point(row["point"]) for row in rows})
     for row in rows:
         for note in row["notes"]:
-            points.setdefault(note, []).append(show_point(row["point"]))
-    return [note if len(where) == count else f"{note} (at {_some(where)})" for note, where in points.items()]
+            points.setdefault(note, {})[show_point(row["point"])] = None
+    return [note if len(where) == count else f"{note} (at {_some(list(where))})" for note, where in points.items()]
 
 
 def _some(points: list[str]) -> str:
     rest = len(points) - POINTS_NAMED
-    return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more points" if rest > 0 else "")
+    return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
 
 
 def _as_json(value: Estimate) -> dict[str, Any]:

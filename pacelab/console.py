@@ -31,7 +31,7 @@ def print_table(table: Table, *, title: str = "") -> None:
 
     console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else REDIRECTED_WIDTH)
     if title:
-        console.print(title)
+        console.print(title, soft_wrap=True)
     console.print(table)
 
 

@@ -1,4 +1,7 @@
-"""Figures of merit: Jain's index and 95 % intervals. Plain arithmetic in a fixed order, the same on every machine."""
+"""Figures of merit: Jain's index and 95 % intervals.
+
+`math.fsum` throughout: Python's own `sum` of floats differs between versions, and results must not.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ def jain(rates: Sequence[float]) -> float | None:
 
     Source: Jain, Chiu, Hawe, DEC-TR-301 (1984), eq. (1).
     """
+    total = math.fsum(rates)
     squares = math.fsum(rate * rate for rate in rates)
-    return math.fsum(rates) ** 2 / (len(rates) * squares) if squares > 0 else None
+    return total * total / (len(rates) * squares) if squares > 0 else None
 
 
 def estimate(samples: Sequence[float]) -> Estimate:

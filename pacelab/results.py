@@ -7,6 +7,7 @@ it. host.json has those. Metrics, plots and grading read results only.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +72,8 @@ def assemble(
         "topology": _topology(topology),
         "flows": flows,
         "totals": {
-            "goodput_bps": sum(flow["goodput_bps"] for flow in flows),
-            "throughput_bps": sum(flow["throughput_bps"] for flow in flows),
+            "goodput_bps": math.fsum(flow["goodput_bps"] for flow in flows),
+            "throughput_bps": math.fsum(flow["throughput_bps"] for flow in flows),
             "jain": jain([flow["goodput_bps"] for flow in flows]),
             "delivered_pkts": sum(flow["delivered_pkts"] for flow in flows),
             "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),

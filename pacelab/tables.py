@@ -63,25 +63,26 @@ def comparison_csv(comparison: Comparison) -> str:
 
 def comparison_table(comparison: Comparison) -> Table:
     """The comparison for a terminal; means per run."""
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table()
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # three options vary and it still fits 80 columns
     several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
     for name in map(show_name, comparison.axes):
-        table.add_column(name, justify="right")
-    table.add_column("scheme")
-    for heading in ("goodput kbit/s", "gain", *(["Jain"] if several else []), "RTT ms", "resent", "timeouts", "hooks"):
-        table.add_column(heading, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("scheme", no_wrap=True)
+    for heading in ("goodput", "±", "gain", *(["Jain"] if several else []), "RTT", "resent", "RTOs", "hooks"):
+        table.add_column(heading, justify="right", no_wrap=True)
     before = None
     for row in comparison.rows:
         point = [show_value(name, row["point"][name]) for name in comparison.axes]
-        if before is not None and point != before and len(comparison.compare["schemes"]) > 1:
-            table.add_section()
+        half_bps = row["goodput_bps"]["half_width"]
         fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
         table.add_row(
             *(point if point != before else [""] * len(point)),
             row["scheme"],
-            show_goodput(row["goodput_bps"]),
+            f"{row['goodput_bps']['mean'] / BPS_PER_KBPS:.1f}",
+            "" if half_bps is None else f"{half_bps / BPS_PER_KBPS:.1f}",
             "" if row["gain"] is None or row["scheme"] == BASELINE else f"{row['gain']:+.1%}",
             *fairness,
             "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
@@ -91,13 +92,6 @@ def comparison_table(comparison: Comparison) -> Table:
         )
         before = point
     return table
-
-
-def show_goodput(goodput_bps: dict[str, Any]) -> str:
-    """Mean and half width in kbit/s."""
-    text = f"{goodput_bps['mean'] / BPS_PER_KBPS:.1f}"
-    half = goodput_bps["half_width"]
-    return text if half is None else f"{text} ±{half / BPS_PER_KBPS:5.1f}"
 
 
 def run_table(result: RunResult) -> Table:
@@ -142,8 +136,8 @@ def comparison_title(comparison: Comparison) -> str:
     document = comparison.compare
     config, interval = document["config"], document["interval"]
     about = f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"
-    means = f"means per run, {len(document['seeds'])} seed(s); ± {interval['level']:.0%} over {interval['over']}"
-    return f"{about}; {means}; gain over {BASELINE}"
+    means = f"means per run, {len(document['seeds'])} seed(s); goodput in kbit/s ± {interval['level']:.0%} interval"
+    return f"{about}\n{means} over {interval['over']}, gain over {BASELINE}, RTT in ms, hooks: how often they acted"
 
 
 def run_title(result: RunResult) -> str:

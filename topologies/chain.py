@@ -29,10 +29,13 @@ def build(*, direction: str, hops: int, spacing: float, wired: bool) -> Topology
         nodes.append(Node(name="host", wireless=False, position_m=((hops + 1) * spacing, 0.0)))
         wires = (WiredLink(a=hops, b=hops + 1, rate_bps=WIRED_RATE_BPS, delay_s=WIRED_DELAY_S),)
     last = len(nodes) - 1
+    shape = f"{hops} wireless hops of {spacing:g} m"
+    if 2 * spacing <= DECODE_M and hops > 1:
+        shape = f"{hops + 1} wireless nodes {spacing:g} m apart, of which routes skip some"
     up, down = Flow(src=0, dst=last), Flow(src=last, dst=0)
     return Topology(
         name="chain",
-        description=f"chain of {hops} wireless hops of {spacing:g} m" + (" and a wired host" if wired else ""),
+        description=f"chain of {shape}" + (" and a wired host" if wired else ""),
         nodes=tuple(nodes),
         flows={"up": (up,), "down": (down,), "mixed": (up, down)}[direction],
         decode_m=DECODE_M,

@@ -45,7 +45,7 @@ def test_runs_give_the_same_bytes_with_one_and_two_workers() -> None:
 def test_compare_prints_a_table_and_names_the_figures(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SMALL, *SHORT, "--out", "out"]) == 0
     out, err = capsys.readouterr()
-    assert "goodput kbit/s" in out
+    assert "goodput in kbit/s" in out
     assert "tcp-gap" in out
     assert "hooks" in out
     for form in ("png", "svg"):

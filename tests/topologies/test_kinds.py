@@ -38,6 +38,12 @@ def test_chain_spacing_too_wide_is_not_connected() -> None:
         load_topology("chain", hops=2, spacing=251.0)
 
 
+def test_chain_of_close_nodes_says_that_routes_skip_some() -> None:
+    chain = load_topology("chain", hops=4, spacing=100.0, wired=False)
+    assert chain.path(chain.flows[0]) == (0, 2, 4)
+    assert chain.description == "chain of 5 wireless nodes 100 m apart, of which routes skip some"
+
+
 def test_chain_defaults_are_the_papers() -> None:
     assert len(load_topology("chain").nodes) == 9  # 7 hops, so 8 wireless nodes, and the wired host
 

@@ -205,7 +205,11 @@ impl Air {
             }
             refused = Some(victim);
         }
-        if front { here.queue.push_front(packet) } else { here.queue.push_back(packet) }
+        if front {
+            here.queue.push_front(packet)
+        } else {
+            here.queue.push_back(packet)
+        }
         let idle = here.current.is_none() && !here.wants_refill;
         let waiting = here.queue.len() as u64 - u64::from(idle);
         here.counters.queue_max_pkts = here.counters.queue_max_pkts.max(waiting);
@@ -309,7 +313,7 @@ impl Air {
         });
         if here.backoff.is_none() {
             if self.rules.immediate_access && here.extra_backoff_slots == 0 && here.is_idle(now) {
-                here.backoff = Some(Backoff { slots: 0, started: 0, drawn: false });
+                here.backoff = Some(Backoff { slots: 0, started: 0 });
             } else {
                 let slots = here.draw_backoff(&self.rules, now);
                 self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));

@@ -6,7 +6,7 @@ use crate::agenda::{NEVER, Ns};
 use crate::air::{Air, Failure, MacAckRate, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
-use crate::rules::{Overlap, Patience};
+use crate::rules::{Overlap, Patience, Rules};
 use crate::station::{Current, Phase, Response};
 use crate::tap::Happening;
 
@@ -32,8 +32,12 @@ impl Air {
     pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
         let phase = self.stations[station as usize].phase;
-        let unexpected = (phase == Phase::WaitCts && header.kind != Kind::Cts)
-            || (phase == Phase::WaitAck && header.kind != Kind::Ack);
+        let unexpected = match phase {
+            Phase::WaitCts => header.kind != Kind::Cts,
+            Phase::WaitData => header.kind != Kind::Data,
+            Phase::WaitAck => header.kind != Kind::Ack,
+            _ => false,
+        };
         if unexpected && self.rules.patience == Patience::ReceptionStart {
             self.time_out(station);
         }
@@ -151,7 +155,7 @@ impl Air {
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
         let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, basic);
-        self.stations[station as usize].timeout_at = self.give_up_at(end, cts_ns);
+        self.stations[station as usize].timeout_at = give_up_at(&self.rules, end, cts_ns);
     }
 
     fn send_data(&mut self, station: u32, current: Current) {
@@ -166,7 +170,7 @@ impl Air {
             self.count_attempt(station);
         }
         let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
-        self.stations[station as usize].timeout_at = if unicast { self.give_up_at(end, ack_ns) } else { end };
+        self.stations[station as usize].timeout_at = if unicast { give_up_at(&self.rules, end, ack_ns) } else { end };
     }
 
     /// A SIFS after the CTS: the data, if the preset lets it go.
@@ -215,14 +219,10 @@ impl Air {
         if response.is_cts {
             here.phase = Phase::WaitData;
             here.counters.cts_sent += 1;
-            // The announced exchange less its last SIFS and ACK: the moment the data must have ended.
             let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, self.config.basic_rate_bps);
-            let slack_ns = match rules.patience {
-                Patience::WholeResponse(slack_ns) => slack_ns,
-                Patience::ReceptionStart => rules.phy.slot_ns,
-            };
-            let data_over = response.duration_ns.saturating_sub(rules.phy.sifs_ns + ack_ns);
-            here.timeout_at = now + airtime_ns + data_over + slack_ns;
+            // ns-2: the announced exchange less its two SIFSs and the ACK must be the data.
+            let data_ns = response.duration_ns.saturating_sub(2 * rules.phy.sifs_ns + ack_ns);
+            here.timeout_at = give_up_at(&rules, now + airtime_ns, data_ns);
         } else {
             here.phase = Phase::SendAck;
             here.counters.ack_sent += 1;
@@ -234,7 +234,8 @@ impl Air {
     fn time_out(&mut self, station: u32) {
         let now = self.now;
         let here = &mut self.stations[station as usize];
-        if self.rules.patience == Patience::ReceptionStart && matches!(here.phase, Phase::WaitCts | Phase::WaitAck) {
+        let waiting = matches!(here.phase, Phase::WaitCts | Phase::WaitData | Phase::WaitAck);
+        if waiting && self.rules.patience == Patience::ReceptionStart {
             if let Some(lock) = here.lock.filter(|lock| !lock.spoiled) {
                 here.timeout_at = lock.arrival.end; // being received: decided when it ends
                 return;
@@ -343,15 +344,6 @@ impl Air {
         }
     }
 
-    /// When to stop waiting for a response of `response_ns` to a frame that ends at `end`.
-    fn give_up_at(&self, end: Ns, response_ns: Ns) -> Ns {
-        let phy = &self.rules.phy;
-        match self.rules.patience {
-            Patience::WholeResponse(slack_ns) => end + phy.sifs_ns + response_ns + slack_ns,
-            Patience::ReceptionStart => end + phy.sifs_ns + phy.slot_ns + phy.preamble_ns,
-        }
-    }
-
     /// Sends a frame of the current packet; returns when it ends.
     fn send(&mut self, station: u32, kind: Kind, current: Current, duration_ns: Ns, bytes: u32, rate_bps: u32) -> Ns {
         let header = Header {
@@ -401,5 +393,14 @@ impl Air {
                 self.ensure(link.to, end);
             }
         }
+    }
+}
+
+/// When to stop waiting for a response of `response_ns` to a frame that ends at `end`.
+fn give_up_at(rules: &Rules, end: Ns, response_ns: Ns) -> Ns {
+    let phy = &rules.phy;
+    match rules.patience {
+        Patience::WholeResponse(slack_ns) => end + phy.sifs_ns + response_ns + slack_ns,
+        Patience::ReceptionStart => end + phy.sifs_ns + phy.slot_ns + phy.preamble_ns,
     }
 }

@@ -56,11 +56,8 @@ impl Air {
             return;
         }
         let longer = arrival.end > lock.arrival.end;
-        here.lock = Some(Lock {
-            arrival: if longer { arrival } else { lock.arrival },
-            collided: true,
-            spoiled: lock.spoiled,
-        });
+        here.lock =
+            Some(Lock { arrival: if longer { arrival } else { lock.arrival }, collided: true, spoiled: lock.spoiled });
         self.tap.note(arrival.start, station, Happening::Collide, Some(from), 0);
         if self.stations[station as usize].backoff.is_some() {
             // What was projected from the lock's NAV no longer holds and may have been too late.

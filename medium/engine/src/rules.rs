@@ -40,7 +40,9 @@ pub struct Rules {
     pub patience: Patience,
     /// Draw the backoff from 0..=CW (the standard) or 0..CW (ns-2).
     pub cw_inclusive: bool,
-    /// Send at once after an idle DIFS; ns-2 always draws a backoff first.
+    /// A packet that finds the medium idle is given no backoff: it leaves once DIFS has passed, now or, when the
+    /// medium turns busy first, after that (as ns-3 has it; forwarding a frame between its end and the own ACK falls
+    /// under this, and makes a window of 1 on a chain 5 % faster). ns-2 always draws a backoff first.
     pub immediate_access: bool,
     /// ns-2 holds EIFS as a NAV, then waits a full DIFS, and a good frame does not end it. The standard waits EIFS
     /// in the place of DIFS, until a good frame ends it.

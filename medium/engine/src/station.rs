@@ -79,8 +79,6 @@ pub(crate) struct Backoff {
     pub slots: u32,
     /// The countdown cannot begin before this.
     pub started: Ns,
-    /// False: not drawn, but immediate access waiting for the end of DIFS; drawn when the medium turns busy first.
-    pub drawn: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -197,9 +195,7 @@ impl Station {
         }
         let Some(backoff) = self.backoff else { return };
         let from = self.countdown_from(rules, backoff.started);
-        if !backoff.drawn {
-            self.draw_backoff(rules, at);
-        } else if at + SAME_MOMENT_NS > from {
+        if at + SAME_MOMENT_NS > from {
             let elapsed = ((at + SAME_MOMENT_NS - from) / rules.phy.slot_ns) as u32;
             self.backoff = Some(Backoff { slots: backoff.slots.saturating_sub(elapsed), ..backoff });
         }
@@ -212,7 +208,7 @@ impl Station {
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
         let started = if rules.immediate_access { 0 } else { now };
-        self.backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started, drawn: true });
+        self.backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started });
         slots
     }
 

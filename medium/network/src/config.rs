@@ -1,8 +1,6 @@
 //! The air configuration, version 1, as `medium/README.md` states it, and its checks.
 
-use pacelab_engine::{
-    AirConfig, DECODE_THRESHOLD_W, DSSS_RATES_BPS, MacAckRate, Preset, Propagation, SENSE_THRESHOLD_W,
-};
+use pacelab_engine::{AirConfig, DSSS_RATES_BPS, MacAckRate, Preset, Propagation};
 use serde::Deserialize;
 
 /// The version this crate understands.
@@ -257,7 +255,6 @@ impl Config {
                 (Propagation::Matrix(stations.collect()), *capture_db)
             }
         };
-        debug_assert!(DECODE_THRESHOLD_W > SENSE_THRESHOLD_W);
         AirConfig {
             preset: match self.radio.preset {
                 PresetName::Ns2 => Preset::Ns2,

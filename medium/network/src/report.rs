@@ -128,12 +128,18 @@ impl Network {
     }
 
     fn report_series(&self) -> Value {
-        let flows: Vec<Value> = self.flows.iter().map(|flow| json!({
-            "id": flow.config.id,
-            "goodput_bps": flow.meter.series_goodput_bps,
-            "cwnd_pkts": flow.meter.series_cwnd_pkts,
-            "rtt_s": flow.meter.series_rtt_s,
-        })).collect();
+        let flows: Vec<Value> = self
+            .flows
+            .iter()
+            .map(|flow| {
+                json!({
+                    "id": flow.config.id,
+                    "goodput_bps": flow.meter.series_goodput_bps,
+                    "cwnd_pkts": flow.meter.series_cwnd_pkts,
+                    "rtt_s": flow.meter.series_rtt_s,
+                })
+            })
+            .collect();
         json!({"interval_s": self.config.series_interval_s, "t_s": self.series_t_s, "flows": flows})
     }
 
@@ -149,12 +155,18 @@ impl Network {
             }
             name
         };
-        self.air.take_records().into_iter().map(|record| json!([
-            record.at,
-            node_of[record.station as usize],
-            name(record.what),
-            record.peer.map(|peer| node_of[peer as usize]),
-            record.value,
-        ])).collect()
+        self.air
+            .take_records()
+            .into_iter()
+            .map(|record| {
+                json!([
+                    record.at,
+                    node_of[record.station as usize],
+                    name(record.what),
+                    record.peer.map(|peer| node_of[peer as usize]),
+                    record.value,
+                ])
+            })
+            .collect()
     }
 }

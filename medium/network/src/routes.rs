@@ -2,13 +2,16 @@
 
 use std::collections::VecDeque;
 
+/// For each node: the next hop towards some destination, and how many hops are left.
+type Table = Vec<Option<(u32, u32)>>;
+
 /// Next hops of every node towards every node that was asked for.
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// Neighbours of each node in ascending order.
     neighbours: Vec<Vec<u32>>,
     /// towards[dst][node]: (next hop, hops), computed when first asked for.
-    towards: Vec<Option<Vec<Option<(u32, u32)>>>>,
+    towards: Vec<Option<Table>>,
 }
 
 impl Routes {
@@ -49,7 +52,7 @@ impl Routes {
 }
 
 /// Radio links are symmetric in all presets, so searching outwards from `dst` finds the ways towards it.
-fn breadth_first(neighbours: &[Vec<u32>], dst: u32) -> Vec<Option<(u32, u32)>> {
+fn breadth_first(neighbours: &[Vec<u32>], dst: u32) -> Table {
     let mut hops: Vec<Option<u32>> = vec![None; neighbours.len()];
     hops[dst as usize] = Some(0);
     let mut queue = VecDeque::from([dst]);
@@ -64,7 +67,8 @@ fn breadth_first(neighbours: &[Vec<u32>], dst: u32) -> Vec<Option<(u32, u32)>> {
     }
     let nearer = |node: usize| {
         let own = hops[node]?;
-        let next = neighbours[node].iter().find(|&&other| hops[other as usize].is_some_and(|count| count + 1 == own))?;
+        let next =
+            neighbours[node].iter().find(|&&other| hops[other as usize].is_some_and(|count| count + 1 == own))?;
         Some((*next, own))
     };
     (0..neighbours.len()).map(|node| if node == dst as usize { Some((dst, 0)) } else { nearer(node) }).collect()

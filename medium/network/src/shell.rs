@@ -215,8 +215,11 @@ impl Network {
     }
 
     fn flow_of_ports(&self, sport: u32, dport: u32) -> Option<(u32, bool)> {
-        let (flow, forward) =
-            if sport >= FIRST_CLIENT_PORT { (sport - FIRST_CLIENT_PORT, true) } else { (dport - FIRST_CLIENT_PORT, false) };
+        let (flow, forward) = if sport >= FIRST_CLIENT_PORT {
+            (sport - FIRST_CLIENT_PORT, true)
+        } else {
+            (dport - FIRST_CLIENT_PORT, false)
+        };
         ((flow as usize) < self.flows.len()).then_some((flow, forward))
     }
 

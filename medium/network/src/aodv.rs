@@ -137,8 +137,8 @@ impl Route {
     }
 
     fn per_hop_ns(&self) -> Ns {
-        let count = self.latencies_ns.len() as Ns;
-        if count == 0 { NODE_TRAVERSAL_NS } else { self.latencies_ns.iter().sum::<Ns>() / count }
+        let sum_ns: Ns = self.latencies_ns.iter().sum();
+        sum_ns.checked_div(self.latencies_ns.len() as Ns).unwrap_or(NODE_TRAVERSAL_NS)
     }
 
     fn add_precursor(&mut self, node: u32) {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options import OPTIONS
+from pacelab.options import OPTIONS, SHORTEST_RUN_S
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
@@ -59,13 +59,14 @@ class Experiment:
 
     def __post_init__(self) -> None:
         kind = _kind(self.topology)
+        object.__setattr__(self, "topology_options", dict(self.topology_options))  # the caller's may change
         if self.traffic is None:
             object.__setattr__(self, "traffic", kind.traffic)
         for option in OPTIONS:
             value = getattr(self, option.field)
             if value is not None or option.field != "pace_rate_bps":
                 option.check(value)
-        if self.warmup_s >= self.duration_s:
+        if self.warmup_s > self.duration_s - SHORTEST_RUN_S:
             raise ConfigError(f"--warmup {self.warmup_s:g}: allowed is less than --seconds, {self.duration_s:g}")
         self.find_scheme().check(self.build_topology(), traffic=self.traffic_kind, settings=self.hook_settings)
 

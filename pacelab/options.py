@@ -16,6 +16,9 @@ from pacelab.units import BPS_PER_MBPS
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
 
+SHORTEST_RUN_S = 0.001
+"""A rate over less than this says nothing: an 802.11b packet takes about as long."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
@@ -55,7 +58,7 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("rts", "--rts", ON_OFF, "RTS/CTS before every unicast frame"),
         ("window_pkts", "--window", Whole(1, 10_000), "TCP's advertised window, packets"),
         ("initial_window_pkts", "--iw", Whole(1, 100), "TCP's initial window, packets"),
-        ("min_rto_s", "--min-rto", Real(0, 60, above=True), "TCP's least retransmission timeout, s"),
+        ("min_rto_s", "--min-rto", Real(0.001, 60), "TCP's least retransmission timeout, s"),
         ("payload_bytes", "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes"),
         ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s"),
         ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
@@ -65,7 +68,7 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("mac_ack", "--mac-ack", Choice.of("basic", "data"), "MAC ACKs at the basic rate or at the data rate"),
         ("headers", "--headers", Choice.of("real", "ns2"), "ns2: UDP adds no header"),
         ("backend", "--backend", Choice.of("sim"), "where the air is"),
-        ("duration_s", "--seconds", Real(0, 1_000_000, above=True), "length of the run, s"),
+        ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),
     )

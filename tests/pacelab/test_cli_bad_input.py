@@ -23,15 +23,16 @@ USAGE = [
     ("run chain --window 0", "--window 0", "a whole number from 1"),
     ("run chain --rate nan", "--rate 'nan'", "one of 1, 2, 5.5, 11"),
     ("run chain --rate 6", "--rate '6'", "one of 1, 2, 5.5, 11"),
-    ("run chain --seconds nan", "--seconds 'nan'", "a number above 0"),
-    ("run chain --seconds -1", "--seconds '-1'", "a number above 0"),
-    ("run chain --seconds 1e999", "--seconds '1e999'", "a number above 0"),
+    ("run chain --seconds nan", "--seconds 'nan'", "a number from 0.001 to 1000000"),
+    ("run chain --seconds -1", "--seconds '-1'", "a number from 0.001 to 1000000"),
+    ("run chain --seconds 1e999", "--seconds '1e999'", "a number from 0.001 to 1000000"),
     ("run chain --warmup -0.1", "--warmup '-0.1'", "a number from 0"),
     ("run chain --seconds 5 --warmup 5", "--warmup 5", "less than --seconds, 5"),
-    ("run chain --min-rto 0", "--min-rto '0'", "a number above 0, up to 60"),
+    ("run chain --min-rto 0", "--min-rto '0'", "a number from 0.001 to 60"),
     ("run chain --seed -1", "--seed -1", "a whole number from 0"),
     ("run chain --spacing 0", "--spacing '0'", "a number from 1"),
     ("run chain --spacing 251", "n0->host: no path connects its ends", "hops of at most 250.0 m"),
+    ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
     ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),
     ("run chain --cc cubic", "--cc 'cubic'", "only newreno"),
     ("run chain --backend hwsim", "--backend 'hwsim'", "only sim"),
@@ -108,3 +109,17 @@ def test_cli_interrupt_is_exit_130(
     assert main(["run", "chain"]) == 130
     assert capsys.readouterr().err == "pacelab: interrupted\n"
     assert list(in_tmp.iterdir()) == []
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("command", ["run chain", "compare chain --hops 1,2 --seeds 1 --jobs 1"])
+def test_cli_full_disk_is_exit_3_and_leaves_nothing(
+    command: str, small_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = small_disk / "deep" / "out"
+    assert main([*shlex.split(command), "--seconds", "300", "--out", str(out)]) == 3
+    err = capsys.readouterr().err
+    assert (
+        err == f"pacelab: writing results to {str(out)!r}: No space left on device: make room or name another --out\n"
+    )
+    assert list(small_disk.iterdir()) == []

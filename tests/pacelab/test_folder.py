@@ -5,8 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -72,20 +70,6 @@ def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
     check_destination(in_tmp / "a" / "b")
     check_destination(None)
     assert everything_below(in_tmp) == []
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, text=True, check=False
-    )
-    if mounted.returncode != 0:
-        pytest.skip(f"mounting a small tmpfs failed ({mounted.stderr.strip()}): run as root with CAP_SYS_ADMIN")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
 
 
 def test_full_disk_leaves_nothing(small_disk: Path) -> None:

@@ -7,6 +7,7 @@ on stderr. `--json` puts one document on stdout and everything else on stderr. R
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -44,6 +45,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or note
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets its table
     try:
         code: int | None = app(list(sys.argv[1:] if argv is None else argv), prog_name="pacelab", standalone_mode=False)
         if sys.stdout is not None:

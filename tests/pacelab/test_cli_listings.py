@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,6 +67,15 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
     features = {feature["name"]: feature for feature in json.loads(capsys.readouterr().out)["features"]}
     assert features["back end sim"]["present"] is True
     assert features["back end tap"]["present"] is False
+
+
+def test_tables_print_on_an_ascii_terminal() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pacelab", "topologies"], env=environment, capture_output=True, check=True
+    )
+    assert b"chain" in ran.stdout
+    ran.stdout.decode("ascii")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,160 @@
+"""A case: an air configuration, the seeds it is run with, and what another implementation gives for it."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import Any
+
+T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 7: 2.365, 9: 2.262, 19: 2.093, 29: 2.045}
+"""Student's t, 97.5 %, by degrees of freedom (any table)."""
+
+NEVER_RTS = 4_294_967_295
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What is run, and what is expected: kbit/s in total with its 95 % half-width, and per flow."""
+
+    name: str
+    config: dict[str, Any]
+    seeds: Sequence[int]
+    expected_kbps: float
+    expected_half_kbps: float = 0.0
+    expected_flows_kbps: tuple[float, ...] = ()
+    key: tuple[Any, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """Goodput in kbit/s: of each seed in total, and of each flow as the mean over the seeds."""
+
+    totals_kbps: tuple[float, ...]
+    flows_kbps: tuple[float, ...]
+
+    @property
+    def mean_kbps(self) -> float:
+        """Mean total."""
+        return statistics.mean(self.totals_kbps)
+
+    @property
+    def half_kbps(self) -> float:
+        """95 % half-width of the mean total."""
+        return half_width(self.totals_kbps)
+
+
+def half_width(sample: Sequence[float], sd: float | None = None) -> float:
+    """95 % half-width of the mean by Student's t."""
+    count = len(sample)
+    spread = statistics.stdev(sample) if sd is None else sd
+    return T_975[count - 1] * spread / math.sqrt(count)
+
+
+def config(
+    *,
+    positions_m: Sequence[tuple[float, float]],
+    flows: Sequence[dict[str, Any]],
+    rate_mbps: float,
+    seconds: float,
+    warmup_s: float = 0.0,
+    rts: bool = True,
+    preset: str = "ns2",
+    routing: str = "static",
+    propagation: dict[str, Any] | None = None,
+    wired_end: bool = False,
+) -> dict[str, Any]:
+    """An air configuration without its seed. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate.
+
+    `wired_end` hangs a host on the last node: 10 Mbit/s, 40 ms.
+    """
+    nodes: list[dict[str, Any]] = [
+        {"name": f"n{i}", "wireless": True, "position_m": list(place)} for i, place in enumerate(positions_m)
+    ]
+    wired = []
+    if wired_end:
+        last = len(nodes) - 1
+        nodes.append({"name": "host", "wireless": False})
+        wired.append({"a": last, "b": last + 1, "rate_bps": 1e7, "delay_s": 0.04, "queue_pkts": 50})
+    return {
+        "version": 1,
+        "duration_s": float(seconds),
+        "warmup_s": warmup_s,
+        "series_interval_s": 1.0,
+        "tap": False,
+        "radio": {
+            "preset": preset,
+            "basic_rate_bps": 1_000_000,
+            "data_rate_bps": round(rate_mbps * 1e6),
+            "rts_threshold_bytes": 0 if rts else NEVER_RTS,
+            "short_retry_limit": 7,
+            "long_retry_limit": 4,
+            "queue_pkts": 50,
+            "mac_ack_rate": "basic" if preset == "ns2" else "data",
+            "propagation": propagation or {"kind": "two-ray", "capture_db": 10.0},
+        },
+        "headers": "ns2" if preset == "ns2" else "real",
+        "nodes": nodes,
+        "wired": wired,
+        "routing": routing,
+        "flows": list(flows),
+    }
+
+
+def udp(number: int, src: int, dst: int) -> dict[str, Any]:
+    """A saturated flow of 1460-byte datagrams."""
+    return {"id": number, "src": src, "dst": dst, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460}
+
+
+def tcp(src: int, dst: int, window_pkts: int, *, initial_window: int = 2, min_rto_s: float = 0.2) -> dict[str, Any]:
+    """A backlogged NewReno flow; ns-2's defaults."""
+    return {
+        "id": 0,
+        "src": src,
+        "dst": dst,
+        "start_s": 0.0,
+        "kind": "tcp",
+        "segment_bytes": 1460,
+        "window_pkts": window_pkts,
+        "cc": "newreno",
+        "initial_window": initial_window,
+        "min_rto_s": min_rto_s,
+        "ack_every": 1,
+    }
+
+
+def line(*x_m: float) -> list[tuple[float, float]]:
+    """Positions on a line."""
+    return [(x, 0.0) for x in x_m]
+
+
+def run_json(text: str) -> str:
+    """One run, JSON in and out."""
+    from pacelab import _medium
+
+    result: str = _medium.run(text, [])
+    return result
+
+
+def _goodputs_kbps(text: str) -> list[float]:
+    return [flow["goodput_bps"] / 1e3 for flow in json.loads(run_json(text))["flows"]]
+
+
+def measure(cases: Sequence[Case]) -> dict[str, Measured]:
+    """Runs every case with every seed, on all cores."""
+    texts = [json.dumps(case.config | {"seed": seed}) for case in cases for seed in case.seeds]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        flows = iter(list(pool.map(_goodputs_kbps, texts, chunksize=8)))
+    results = {}
+    for case in cases:
+        runs = [next(flows) for _ in case.seeds]
+        results[case.name] = Measured(
+            totals_kbps=tuple(sum(run) for run in runs),
+            flows_kbps=tuple(statistics.mean(flow) for flow in zip(*runs, strict=True)),
+        )
+    return results

@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 
+use crate::access::{Backoff, Contention, Current};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
-use crate::frame::{BROADCAST, Packet};
-use crate::propagation::{Link, Propagation, links_from};
+use crate::frame::{BROADCAST, Category, Packet};
+use crate::phy::Phy;
+use crate::propagation::{Link, Propagation, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::Rules;
-use crate::station::{Backoff, Current, Phase, Station};
+use crate::station::{Phase, Station};
 use crate::tap::{Happening, Record, Tap};
 
 /// The radio presets.
@@ -18,15 +20,31 @@ pub enum Preset {
     Ns2,
     /// IEEE 802.11 as written.
     Standard,
+    /// The standard's DCF, cumulative interference and per-rate error curves.
+    Sinr,
 }
 
-/// At which rate ACKs are sent; RTS and CTS always use the basic rate.
+/// The physical layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PhyKind {
+    /// DSSS and CCK, long preamble.
+    #[default]
+    B,
+    /// OFDM at 5 GHz.
+    A,
+    /// OFDM at 2.4 GHz without 802.11b stations.
+    G,
+}
+
+/// At which rate ACKs are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MacAckRate {
-    /// The basic rate.
+    /// The basic rate, as RTS and CTS.
     Basic,
-    /// The rate of the frame that is acknowledged.
+    /// The rate of the frame that is acknowledged; RTS and CTS use the basic rate.
     Data,
+    /// ACKs, and RTS and CTS too: the highest mandatory rate not above the data rate.
+    Mandatory,
 }
 
 /// What the air needs to know.
@@ -34,6 +52,10 @@ pub enum MacAckRate {
 pub struct AirConfig {
     /// Radio preset.
     pub preset: Preset,
+    /// Physical layer.
+    pub phy: PhyKind,
+    /// Four access categories instead of one.
+    pub edca: bool,
     /// Seed of all stations' backoffs.
     pub seed: u64,
     /// Station positions in m; their number is the number of stations.
@@ -109,20 +131,31 @@ pub struct Air {
     pub(crate) tap: Tap,
     /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
     /// queued for a broken link first).
-    pub(crate) refills: Vec<u32>,
+    pub(crate) refills: Vec<(u32, usize)>,
     steps: u64,
 }
 
 impl Air {
     /// The air at time 0, silent.
     pub fn new(config: AirConfig) -> Self {
+        let phy = match config.phy {
+            PhyKind::B => Phy::dsss(config.preset != Preset::Ns2),
+            PhyKind::A => Phy::ofdm_a(),
+            PhyKind::G => Phy::ofdm_g(),
+        };
         let rules = match config.preset {
-            Preset::Ns2 => Rules::ns2(),
-            Preset::Standard => Rules::standard(),
+            Preset::Ns2 => Rules::ns2(phy),
+            Preset::Standard => Rules::standard(phy),
+            Preset::Sinr => Rules::sinr(phy),
+        };
+        let contentions = if config.edca {
+            Category::ALL.map(|category| Contention::edca(&phy, category)).to_vec()
+        } else {
+            vec![Contention::dcf(&phy)]
         };
         let count = config.positions_m.len() as u32;
-        let stations = (0..count).map(|i| Station::new(&rules, Stream::new(config.seed, u64::from(i)))).collect();
-        let links = (0..count).map(|i| links_from(&config.propagation, &config.positions_m, i)).collect();
+        let stations = (0..count).map(|i| Station::new(&contentions, Stream::new(config.seed, u64::from(i)))).collect();
+        let links = (0..count).map(|i| links_from(&config.propagation, &config.positions_m, config.seed, i)).collect();
         Air {
             rules,
             stations,
@@ -168,8 +201,8 @@ impl Air {
     /// Carries out what is due first. Late calls are harmless: the exchange happens in its own time.
     pub fn step(&mut self) {
         self.steps += 1;
-        if let Some(station) = self.refills.pop() {
-            self.refill(station);
+        if let Some((station, index)) = self.refills.pop() {
+            self.refill(station, index);
             return;
         }
         if let Some((at, station)) = self.agenda.pop() {
@@ -195,9 +228,11 @@ impl Air {
         let limit = self.config.queue_pkts as usize;
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
+        let index = here.index_of(packet.category);
+        let access = &mut here.accesses[index];
         let mut refused = None;
-        if here.queue.len() >= limit {
-            let victim = if front { here.queue.pop_back().unwrap_or(packet) } else { packet };
+        if access.queue.len() >= limit {
+            let victim = if front { access.queue.pop_back().unwrap_or(packet) } else { packet };
             here.counters.drops_queue += 1;
             self.tap.note(now, station, Happening::DropQueue, packet.to, u64::from(victim.id));
             if victim == packet {
@@ -205,17 +240,18 @@ impl Air {
             }
             refused = Some(victim);
         }
+        let access = &mut here.accesses[index];
         if front {
-            here.queue.push_front(packet)
+            access.queue.push_front(packet)
         } else {
-            here.queue.push_back(packet)
+            access.queue.push_back(packet)
         }
-        let idle = here.current.is_none() && !here.wants_refill;
-        let waiting = here.queue.len() as u64 - u64::from(idle);
+        let idle = access.current.is_none() && !access.wants_refill;
+        let waiting = here.waiting_pkts() as u64 - u64::from(idle);
         here.counters.queue_max_pkts = here.counters.queue_max_pkts.max(waiting);
         if idle {
             self.catch_up(station, now);
-            self.refill(station);
+            self.refill(station, index);
         }
         refused.map_or(Ok(()), Err)
     }
@@ -224,14 +260,17 @@ impl Air {
     pub fn recall(&mut self, now: Ns, station: u32, to: u32) -> Vec<Packet> {
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
-        let (back, keep): (Vec<Packet>, Vec<Packet>) = here.queue.iter().partition(|packet| packet.to == Some(to));
-        here.queue = keep.into();
+        let mut back = Vec::new();
+        for access in &mut here.accesses {
+            back.extend(access.queue.iter().filter(|packet| packet.to == Some(to)));
+            access.queue.retain(|packet| packet.to != Some(to));
+        }
         back
     }
 
     /// Packets that wait at `station`, the one in service not counted.
     pub fn queue_pkts(&self, station: u32) -> usize {
-        self.stations[station as usize].queue.len()
+        self.stations[station as usize].waiting_pkts()
     }
 
     /// Adds so many slots to the following backoffs of `station`, until set again.
@@ -273,7 +312,7 @@ impl Air {
     pub(crate) fn reschedule(&mut self, station: u32) {
         let here = &self.stations[station as usize];
         let response_at = here.response.map_or(NEVER, |response| response.at);
-        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.backoff_ends(&self.rules));
+        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.first_backoff_ends(&self.rules));
         let locked = here.lock.iter().map(|lock| &lock.arrival);
         for arrival in locked.chain(&here.pending) {
             if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
@@ -285,24 +324,32 @@ impl Air {
         }
     }
 
-    /// Takes the next packet from the queue into service and sees to its access.
-    pub(crate) fn refill(&mut self, station: u32) {
+    /// Takes a category's next packet into service and sees to its access.
+    pub(crate) fn refill(&mut self, station: u32, index: usize) {
         let now = self.now;
-        let index = station as usize;
-        self.stations[index].wants_refill = false;
-        if self.stations[index].current.is_some() {
+        let here = &mut self.stations[station as usize];
+        here.note_queue(now);
+        let access = &mut here.accesses[index];
+        access.wants_refill = false;
+        if access.current.is_some() {
             return;
         }
-        self.stations[index].note_queue(now);
-        let Some(packet) = self.stations[index].queue.pop_front() else {
+        if let Some(packet) = access.queue.pop_front() {
+            self.take_into_service(station, index, packet);
+        }
+        if self.stations[station as usize].phase == Phase::Idle {
             self.reschedule(station);
-            return;
-        };
+        }
+    }
+
+    fn take_into_service(&mut self, station: u32, index: usize, packet: Packet) {
+        let now = self.now;
         let frame_bytes = packet.bytes + self.rules.overhead_bytes;
         let rate_bps = self.data_rate_bps(station, packet.to);
-        let here = &mut self.stations[index];
+        let here = &mut self.stations[station as usize];
         here.next_number += 1;
-        here.current = Some(Current {
+        let idle = self.rules.immediate_access && here.extra_backoff_slots == 0 && here.is_idle(now);
+        here.accesses[index].current = Some(Current {
             packet,
             frame_bytes,
             rate_bps,
@@ -311,16 +358,44 @@ impl Air {
             cleared: false,
             attempts: 0,
         });
-        if here.backoff.is_none() {
-            if self.rules.immediate_access && here.extra_backoff_slots == 0 && here.is_idle(now) {
-                here.backoff = Some(Backoff { slots: 0, started: 0 });
+        if here.accesses[index].backoff.is_some() {
+            return;
+        }
+        if idle {
+            here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
+        } else {
+            let slots = here.draw_backoff(&self.rules, index, now);
+            self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
+        }
+    }
+
+    /// Moves a station: its links and all links to it are drawn anew. Frames under way keep their course.
+    pub fn move_station(&mut self, station: u32, position_m: [f64; 2]) {
+        self.config.positions_m[station as usize] = position_m;
+        let config = &self.config;
+        for other in 0..self.links.len() as u32 {
+            if other == station {
+                self.links[other as usize] = links_from(&config.propagation, &config.positions_m, config.seed, other);
             } else {
-                let slots = here.draw_backoff(&self.rules, now);
-                self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
+                let link = link_between(&config.propagation, &config.positions_m, config.seed, other, station);
+                replace_link(&mut self.links[other as usize], station, link);
             }
         }
-        if self.stations[index].phase == Phase::Idle {
-            self.reschedule(station);
-        }
+    }
+
+    /// Sets the data rate of one directed link from now on.
+    pub fn set_link_rate(&mut self, from: u32, to: u32, rate_bps: u32) {
+        let rates = &mut self.config.link_rates_bps;
+        rates.retain(|&(a, b, _)| (a, b) != (from, to));
+        rates.push((from, to, rate_bps));
+    }
+}
+
+/// Puts the link to `to` in its place, or takes it away.
+fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
+    links.retain(|old| old.to != to);
+    if let Some(link) = link {
+        let place = links.partition_point(|other| other.to < to);
+        links.insert(place, link);
     }
 }

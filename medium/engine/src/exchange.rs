@@ -2,12 +2,13 @@
 //!
 //! IEEE 802.11-2016 Sec. 10.3; where ns-2 differs, `Rules` says so.
 
+use crate::access::Current;
 use crate::agenda::{NEVER, Ns};
 use crate::air::{Air, Failure, MacAckRate, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
 use crate::rules::{Overlap, Patience, Rules};
-use crate::station::{Current, Phase, Response};
+use crate::station::{Phase, Response};
 use crate::tap::Happening;
 
 impl Air {
@@ -22,8 +23,8 @@ impl Air {
             self.follow_cts(station);
         } else if here.timeout_at <= now {
             self.time_out(station);
-        } else if here.backoff_ends(&self.rules) <= now {
-            self.access(station);
+        } else if here.first_backoff_ends(&self.rules) <= now {
+            self.contend(station);
         }
         self.reschedule(station);
     }
@@ -55,12 +56,12 @@ impl Air {
         if here.phase != Phase::Idle || here.response.is_some() {
             return;
         }
-        let cts_ns = phy.airtime_ns(frame_bytes::CTS, self.config.basic_rate_bps);
+        let cts_ns = phy.airtime_ns(frame_bytes::CTS, header.rate_bps);
         here.response = Some(Response {
             is_cts: true,
             to: header.from,
             duration_ns: header.duration_ns - phy.sifs_ns - cts_ns,
-            rate_bps: self.config.basic_rate_bps,
+            rate_bps: header.rate_bps,
             at: now + phy.sifs_ns,
         });
     }
@@ -68,9 +69,14 @@ impl Air {
     fn receive_cts(&mut self, station: u32, now: Ns) {
         let sifs_ns = self.rules.phy.sifs_ns;
         let here = &mut self.stations[station as usize];
-        let (Phase::WaitCts, Some(current)) = (here.phase, here.current.as_mut()) else { return };
-        current.cleared = true;
-        here.short_retries = 0;
+        if here.phase != Phase::WaitCts {
+            return;
+        }
+        let access = here.access();
+        access.short_retries = 0;
+        if let Some(current) = access.current.as_mut() {
+            current.cleared = true;
+        }
         here.phase = Phase::Idle;
         here.idle_since = now;
         here.timeout_at = NEVER;
@@ -91,10 +97,8 @@ impl Air {
             } else if here.response.is_some() {
                 return;
             }
-            let rate_bps = match self.config.mac_ack_rate {
-                MacAckRate::Basic => self.config.basic_rate_bps,
-                MacAckRate::Data => header.rate_bps,
-            };
+            let rate_bps = self.ack_rate_bps(header.rate_bps);
+            let here = &mut self.stations[station as usize];
             // ns-2 sends an ACK that falls into its own wait for an ACK only after that.
             let behind_wait = self.rules.response_needs_idle && here.phase != Phase::Idle;
             here.response = Some(Response {
@@ -121,22 +125,45 @@ impl Air {
         here.phase = Phase::Idle;
         here.idle_since = now;
         here.timeout_at = NEVER;
-        let Some(current) = here.current else { return };
+        let Some(current) = here.current() else { return };
         if current.protected {
-            here.long_retries = 0;
+            here.access().long_retries = 0;
         } else {
-            here.short_retries = 0;
+            here.access().short_retries = 0;
         }
         here.counters.delivered_frames += 1;
         self.finish(station, current, None);
         self.draw(station, now);
     }
 
-    /// The backoff has ended: send the RTS, or the data where there is none.
-    fn access(&mut self, station: u32) {
+    /// At least one countdown has ended: the most urgent category with a packet sends; others that ended in the same
+    /// moment take it for a collision (IEEE 802.11-2016 Sec. 10.22.2.4).
+    fn contend(&mut self, station: u32) {
+        let now = self.now;
+        let mut winner = None;
+        for index in (0..self.stations[station as usize].accesses.len()).rev() {
+            let here = &mut self.stations[station as usize];
+            if here.backoff_ends(&self.rules, &here.accesses[index]) > now {
+                continue;
+            }
+            here.accesses[index].backoff = None;
+            let Some(current) = here.accesses[index].current else { continue };
+            if winner.is_none() {
+                winner = Some((index, current));
+            } else {
+                here.serving = index;
+                if current.protected {
+                    self.fail_rts(station, now, current);
+                } else {
+                    self.fail_data(station, now, current);
+                }
+            }
+        }
+        let Some((index, current)) = winner else { return };
         let here = &mut self.stations[station as usize];
-        here.backoff = None;
-        let Some(current) = here.current else { return };
+        here.serving = index;
+        let rules = self.rules;
+        here.freeze(&rules, now);
         if current.protected && !current.cleared {
             self.send_rts(station, current);
         } else {
@@ -146,15 +173,15 @@ impl Air {
 
     fn send_rts(&mut self, station: u32, current: Current) {
         let phy = self.rules.phy;
-        let basic = self.config.basic_rate_bps;
-        let cts_ns = phy.airtime_ns(frame_bytes::CTS, basic);
+        let control = self.control_rate_bps(current.rate_bps);
+        let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(current.frame_bytes, current.rate_bps);
         let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(current.rate_bps));
         let duration_ns = 3 * phy.sifs_ns + cts_ns + data_ns + ack_ns;
         self.stations[station as usize].phase = Phase::WaitCts;
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
-        let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, basic);
+        let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, control);
         self.stations[station as usize].timeout_at = give_up_at(&self.rules, end, cts_ns);
     }
 
@@ -178,11 +205,12 @@ impl Air {
         let now = self.now;
         let here = &mut self.stations[station as usize];
         here.data_at = NEVER;
-        let Some(current) = here.current else { return };
+        let Some(current) = here.current() else { return };
         if self.rules.response_needs_idle && !here.is_idle(now) {
             // ns-2: a new RTS with the window doubled; no retry is counted.
-            here.current = Some(Current { cleared: false, ..current });
-            here.widen_cw(&self.rules);
+            let access = here.access();
+            access.current = Some(Current { cleared: false, ..current });
+            access.widen_cw();
             self.tap.note(now, station, Happening::HoldData, current.packet.to, 0);
             self.draw(station, now);
             return;
@@ -244,11 +272,10 @@ impl Air {
         here.timeout_at = NEVER;
         let phase = std::mem::replace(&mut here.phase, Phase::Idle);
         here.idle_since = here.idle_since.max(now);
-        match (phase, here.current) {
+        match (phase, here.current()) {
             (Phase::WaitCts, Some(current)) => self.fail_rts(station, now, current),
             (Phase::WaitAck, Some(current)) => self.fail_data(station, now, current),
             (Phase::Broadcast, Some(current)) => {
-                here.reset_cw(&self.rules);
                 self.finish(station, current, None);
                 self.draw(station, now);
             }
@@ -259,7 +286,8 @@ impl Air {
         if let Some(response) = here.response.as_mut().filter(|response| response.at == NEVER) {
             response.at = now + sifs_ns;
         }
-        if here.current.is_some() && here.backoff.is_none() && here.data_at == NEVER {
+        let lost = here.current().is_some() && here.access().backoff.is_none() && here.data_at == NEVER;
+        if lost {
             self.draw(station, now);
         }
     }
@@ -269,11 +297,12 @@ impl Air {
         let rules = self.rules;
         let here = &mut self.stations[station as usize];
         here.counters.rts_failures += 1;
-        here.short_retries += 1;
-        if here.short_retries >= limit {
-            here.short_retries = 0;
+        let access = here.access();
+        access.short_retries += 1;
+        if access.short_retries >= limit {
+            access.short_retries = 0;
             if !rules.long_retries_survive {
-                here.long_retries = 0;
+                access.long_retries = 0;
             }
             here.counters.drops_rts += 1;
             self.tap.note(now, station, Happening::DropRts, current.packet.to, u64::from(current.packet.id));
@@ -287,8 +316,9 @@ impl Air {
         let (short, long) = (self.config.short_retry_limit, self.config.long_retry_limit);
         let here = &mut self.stations[station as usize];
         here.counters.data_failures += 1;
+        let access = here.access();
         let (retries, limit) =
-            if current.protected { (&mut here.long_retries, long) } else { (&mut here.short_retries, short) };
+            if current.protected { (&mut access.long_retries, long) } else { (&mut access.short_retries, short) };
         *retries += 1;
         if *retries >= limit {
             *retries = 0;
@@ -302,10 +332,11 @@ impl Air {
 
     fn retry(&mut self, station: u32, now: Ns, current: Current) {
         let here = &mut self.stations[station as usize];
-        here.current = Some(Current { cleared: false, ..current });
         here.counters.retries += 1;
-        here.widen_cw(&self.rules);
-        let count = here.short_retries.max(here.long_retries);
+        let access = here.access();
+        access.current = Some(Current { cleared: false, ..current });
+        access.widen_cw();
+        let count = access.short_retries.max(access.long_retries);
         self.tap.note(now, station, Happening::Retry, current.packet.to, u64::from(count));
         self.draw(station, now);
     }
@@ -319,20 +350,23 @@ impl Air {
 
     fn finish(&mut self, station: u32, current: Current, failure: Option<Failure>) {
         let here = &mut self.stations[station as usize];
-        here.reset_cw(&self.rules);
-        here.current = None;
-        here.wants_refill = true;
-        self.refills.push(station);
+        let index = here.serving;
+        let access = here.access();
+        access.reset_cw();
+        access.current = None;
+        access.wants_refill = true;
+        self.refills.push((station, index));
         self.notices.push_back(Notice::Done { station, packet: current.packet, attempts: current.attempts, failure });
     }
 
     fn draw(&mut self, station: u32, now: Ns) {
-        let slots = self.stations[station as usize].draw_backoff(&self.rules, now);
+        let here = &mut self.stations[station as usize];
+        let slots = here.draw_backoff(&self.rules, here.serving, now);
         self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
     }
 
     fn count_attempt(&mut self, station: u32) {
-        if let Some(current) = self.stations[station as usize].current.as_mut() {
+        if let Some(current) = self.stations[station as usize].access().current.as_mut() {
             current.attempts += 1;
         }
     }
@@ -341,6 +375,15 @@ impl Air {
         match self.config.mac_ack_rate {
             MacAckRate::Basic => self.config.basic_rate_bps,
             MacAckRate::Data => data_rate_bps,
+            MacAckRate::Mandatory => self.rules.phy.mandatory_rate_bps(data_rate_bps),
+        }
+    }
+
+    /// Rate of RTS and CTS around data of this rate.
+    fn control_rate_bps(&self, data_rate_bps: u32) -> u32 {
+        match self.config.mac_ack_rate {
+            MacAckRate::Mandatory => self.rules.phy.mandatory_rate_bps(data_rate_bps),
+            _ => self.config.basic_rate_bps,
         }
     }
 
@@ -370,7 +413,7 @@ impl Air {
         here.counters.airtime_ns += airtime_ns;
         match self.rules.overlap {
             Overlap::PairwiseFirstLock => here.lock.iter_mut().for_each(|lock| lock.spoiled = true),
-            Overlap::CumulativeSinr => here.lock = None, // reception is given up; its energy stays
+            _ => here.lock = None, // reception is given up; its energy stays
         }
         let what = match header.kind {
             Kind::Rts => Happening::SendRts,

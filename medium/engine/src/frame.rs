@@ -11,6 +11,27 @@ pub struct Packet {
     pub to: Option<u32>,
     /// Size without MAC header.
     pub bytes: u32,
+    /// Which queue it takes where there are four.
+    pub category: Category,
+}
+
+/// EDCA's access categories, least urgent first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// AC_BK.
+    Background,
+    /// AC_BE.
+    #[default]
+    BestEffort,
+    /// AC_VI.
+    Video,
+    /// AC_VO.
+    Voice,
+}
+
+impl Category {
+    /// All of them, least urgent first.
+    pub const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 }
 
 /// Kinds of frames on the air.

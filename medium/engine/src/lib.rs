@@ -12,9 +12,11 @@
 //!
 //! What differs between the radio presets is one table, `rules`.
 
+mod access;
 mod agenda;
 mod air;
 mod counters;
+mod error_model;
 mod exchange;
 mod frame;
 mod phy;
@@ -26,11 +28,13 @@ mod station;
 mod tap;
 
 pub use agenda::{Agenda, NEVER, Ns};
-pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, Preset};
+pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, PhyKind, Preset};
 pub use counters::Counters;
-pub use frame::Packet;
-pub use phy::{DSSS_RATES_BPS, Phy, frame_bytes};
-pub use propagation::{DECODE_THRESHOLD_W, Link, Propagation, SENSE_THRESHOLD_W, links_from, two_ray_power_w};
+pub use frame::{Category, Packet};
+pub use phy::{DSSS_RATES_BPS, Modulation, OFDM_RATES_BPS, Phy, frame_bytes};
+pub use propagation::{
+    DECODE_THRESHOLD_W, Link, Propagation, SENSE_THRESHOLD_W, link_between, links_from, two_ray_power_w,
+};
 pub use random::Stream;
 pub use rules::{Overlap, Patience, Rules};
 pub use tap::{Happening, Record};

@@ -1,6 +1,7 @@
 //! Physical layer timing: how long a frame occupies the air, and the intervals of the DCF.
 //!
-//! 802.11b DSSS with the long preamble (IEEE 802.11-2016 Sec. 15.3, Table 15-2).
+//! 802.11b DSSS with the long preamble (IEEE 802.11-2016 Sec. 15.3, Table 15-2), 802.11a OFDM (Sec. 17.4.3,
+//! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
 
 use crate::agenda::Ns;
 
@@ -8,6 +9,13 @@ const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
 
 /// The rates of 802.11b in bit/s.
 pub const DSSS_RATES_BPS: [u32; 4] = [1_000_000, 2_000_000, 5_500_000, 11_000_000];
+
+/// The rates of 802.11a and g OFDM in bit/s.
+pub const OFDM_RATES_BPS: [u32; 8] =
+    [6_000_000, 9_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000, 48_000_000, 54_000_000];
+
+/// Mandatory rates of OFDM: control responses use the highest not above the data rate.
+const OFDM_MANDATORY_BPS: [u32; 3] = [24_000_000, 12_000_000, 6_000_000];
 
 /// MAC frame sizes in bytes, frame check sequence included (IEEE 802.11-2016 Sec. 9.3.1).
 pub mod frame_bytes {
@@ -19,6 +27,23 @@ pub mod frame_bytes {
     pub const ACK: u32 = 14;
 }
 
+/// How bits become airtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Modulation {
+    /// A preamble and header of fixed length, then bits at the rate. `whole_us`: rounded up to whole microseconds, as
+    /// the standard's TXTIME does; ns-2 keeps the fraction.
+    Dsss {
+        /// Round up.
+        whole_us: bool,
+    },
+    /// A preamble and SIGNAL of 20 us, then symbols of 4 us that carry 16 service bits, the frame and 6 tail bits;
+    /// then silence that belongs to the frame (ERP: 6 us).
+    Ofdm {
+        /// The signal extension.
+        extension_ns: Ns,
+    },
+}
+
 /// Timing constants of one physical layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Phy {
@@ -26,20 +51,52 @@ pub struct Phy {
     pub slot_ns: Ns,
     /// Short interframe space.
     pub sifs_ns: Ns,
-    /// Preamble and PLCP header.
+    /// Preamble and header.
     pub preamble_ns: Ns,
     /// Smallest contention window, as the standard counts it (31: slots 0..=31).
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
-    /// Round airtimes up to whole microseconds, as the standard's TXTIME does; ns-2 keeps the fraction.
-    pub whole_us: bool,
+    /// Bits to airtime.
+    pub modulation: Modulation,
 }
 
 impl Phy {
     /// 802.11b DSSS/CCK, long preamble: 144 + 48 bits at 1 Mbit/s.
     pub const fn dsss(whole_us: bool) -> Self {
-        Phy { slot_ns: 20_000, sifs_ns: 10_000, preamble_ns: 192_000, cw_min: 31, cw_max: 1023, whole_us }
+        Phy {
+            slot_ns: 20_000,
+            sifs_ns: 10_000,
+            preamble_ns: 192_000,
+            cw_min: 31,
+            cw_max: 1023,
+            modulation: Modulation::Dsss { whole_us },
+        }
+    }
+
+    /// 802.11a, 20 MHz.
+    pub const fn ofdm_a() -> Self {
+        Phy {
+            slot_ns: 9_000,
+            sifs_ns: 16_000,
+            preamble_ns: 20_000,
+            cw_min: 15,
+            cw_max: 1023,
+            modulation: Modulation::Ofdm { extension_ns: 0 },
+        }
+    }
+
+    /// 802.11g, OFDM rates only, short slots.
+    pub const fn ofdm_g() -> Self {
+        Phy { sifs_ns: 10_000, modulation: Modulation::Ofdm { extension_ns: 6_000 }, ..Phy::ofdm_a() }
+    }
+
+    /// Rates that this physical layer has, ascending, bit/s.
+    pub const fn rates_bps(&self) -> &'static [u32] {
+        match self.modulation {
+            Modulation::Dsss { .. } => &DSSS_RATES_BPS,
+            Modulation::Ofdm { .. } => &OFDM_RATES_BPS,
+        }
     }
 
     /// DCF interframe space: SIFS and two slots.
@@ -49,18 +106,36 @@ impl Phy {
 
     /// Airtime of a frame of `bytes` (MAC header and FCS included) at `rate_bps`.
     pub fn airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
-        let numerator = u64::from(bytes) * NS_PER_BYTE_AT_1_BPS;
         let rate = u64::from(rate_bps);
-        if self.whole_us {
-            self.preamble_ns + numerator.div_ceil(rate * 1_000) * 1_000
-        } else {
-            self.preamble_ns + (numerator + rate / 2) / rate
+        match self.modulation {
+            Modulation::Dsss { whole_us: true } => {
+                self.preamble_ns + (u64::from(bytes) * NS_PER_BYTE_AT_1_BPS).div_ceil(rate * 1_000) * 1_000
+            }
+            Modulation::Dsss { whole_us: false } => {
+                self.preamble_ns + (u64::from(bytes) * NS_PER_BYTE_AT_1_BPS + rate / 2) / rate
+            }
+            Modulation::Ofdm { extension_ns } => {
+                let bits_per_symbol = rate * 4 / 1_000_000;
+                let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits_per_symbol);
+                self.preamble_ns + 4_000 * symbols + extension_ns
+            }
+        }
+    }
+
+    /// Highest mandatory rate not above `data_rate_bps` (the lowest rate below all of them).
+    pub fn mandatory_rate_bps(&self, data_rate_bps: u32) -> u32 {
+        match self.modulation {
+            Modulation::Dsss { .. } => DSSS_RATES_BPS[usize::from(data_rate_bps >= DSSS_RATES_BPS[1])],
+            Modulation::Ofdm { .. } => {
+                let fitting = OFDM_MANDATORY_BPS.iter().find(|&&rate| rate <= data_rate_bps);
+                fitting.copied().unwrap_or(OFDM_RATES_BPS[0])
+            }
         }
     }
 
     /// Extended interframe space: SIFS, an ACK at the lowest rate, DIFS (IEEE 802.11-2016 Sec. 10.3.7).
     pub fn eifs_ns(&self) -> Ns {
-        self.sifs_ns + self.airtime_ns(frame_bytes::ACK, DSSS_RATES_BPS[0]) + self.difs_ns()
+        self.sifs_ns + self.airtime_ns(frame_bytes::ACK, self.rates_bps()[0]) + self.difs_ns()
     }
 }
 
@@ -80,5 +155,28 @@ mod tests {
         assert_eq!(Phy::dsss(true).airtime_ns(1534, 11_000_000), 192_000 + 1_116_000);
         // 1534 B at 2 Mbit/s is 6136 us sharp: rounding up adds nothing
         assert_eq!(Phy::dsss(true).airtime_ns(1534, 2_000_000), 192_000 + 6_136_000);
+    }
+
+    #[test]
+    fn ofdm_times_are_those_computed_by_hand() {
+        // 1536 B: 16 + 12288 + 6 = 12310 bits; bits a symbol 24, 36, 48, 72, 96, 144, 192, 216
+        let symbols = [513, 342, 257, 171, 129, 86, 65, 57];
+        for (rate_bps, symbols) in OFDM_RATES_BPS.into_iter().zip(symbols) {
+            assert_eq!(Phy::ofdm_a().airtime_ns(1536, rate_bps), 20_000 + 4_000 * symbols, "{rate_bps}");
+            assert_eq!(Phy::ofdm_g().airtime_ns(1536, rate_bps), 26_000 + 4_000 * symbols, "{rate_bps}");
+        }
+        // ACK of 14 B: 134 bits; 6 Mbit/s 6 symbols, 12 Mbit/s 3, 24 Mbit/s 2
+        let ack = |rate_bps| Phy::ofdm_a().airtime_ns(frame_bytes::ACK, rate_bps);
+        assert_eq!([ack(6_000_000), ack(12_000_000), ack(24_000_000)], [44_000, 32_000, 28_000]);
+        assert_eq!(Phy::ofdm_a().difs_ns(), 34_000);
+        assert_eq!(Phy::ofdm_g().difs_ns(), 28_000);
+        assert_eq!(Phy::ofdm_a().eifs_ns(), 16_000 + 44_000 + 34_000);
+    }
+
+    #[test]
+    fn control_responses_use_the_highest_mandatory_rate() {
+        let phy = Phy::ofdm_a();
+        let rates = OFDM_RATES_BPS.map(|rate_bps| phy.mandatory_rate_bps(rate_bps) / 1_000_000);
+        assert_eq!(rates, [6, 6, 12, 12, 24, 24, 24, 24]);
     }
 }

@@ -5,6 +5,7 @@
 //! Source: T. Rappaport, Wireless Communications, Sec. 3.6; ns-2.35's defaults.
 
 use crate::agenda::Ns;
+use crate::random::Stream;
 
 /// Speed of light as ns-2 has it, m/s.
 const LIGHT_M_PER_S: f64 = 3.0e8;
@@ -28,6 +29,21 @@ pub enum Propagation {
         decode_m: f64,
         /// Sensed up to here, in m.
         sense_m: f64,
+    },
+    /// Loss grows with the logarithm of the distance; each pair of stations has its own shadowing for the run.
+    LogDistance {
+        /// Loss exponent.
+        exponent: f64,
+        /// Loss at 1 m, dB.
+        reference_loss_db: f64,
+        /// Transmit power, dBm.
+        tx_power_dbm: f64,
+        /// Standard deviation of the shadowing, dB.
+        shadowing_db: f64,
+        /// Weakest signal that is decoded, dBm.
+        decode_dbm: f64,
+        /// Weakest signal that is sensed, dBm.
+        sense_dbm: f64,
     },
     /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
     Matrix(Vec<(u32, u32, f64)>),
@@ -60,35 +76,57 @@ pub fn two_ray_power_w(distance_m: f64) -> f64 {
     }
 }
 
-/// The links that leave station `from`, nearest number first; stations beyond the sense range are left out.
-pub fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], from: u32) -> Vec<Link> {
+/// The links that leave station `from`, by number; stations that do not sense it are left out.
+pub fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], seed: u64, from: u32) -> Vec<Link> {
+    let others = (0..positions_m.len() as u32).filter(|&to| to != from);
+    others.filter_map(|to| link_between(propagation, positions_m, seed, from, to)).collect()
+}
+
+/// The link from one station to another, or None where nothing is sensed.
+pub fn link_between(
+    propagation: &Propagation,
+    positions_m: &[[f64; 2]],
+    seed: u64,
+    from: u32,
+    to: u32,
+) -> Option<Link> {
     if let Propagation::Matrix(entries) = propagation {
-        let mut links: Vec<Link> = entries
-            .iter()
-            .filter(|&&(source, _, power_w)| source == from && power_w >= SENSE_THRESHOLD_W)
-            .map(|&(_, to, power_w)| Link { to, delay_ns: 0, power_w, decodable: power_w >= DECODE_THRESHOLD_W })
-            .collect();
-        links.sort_by_key(|link| link.to);
-        return links;
+        let entry = entries.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
+        let &(_, _, power_w) = entry.filter(|&&(_, _, power_w)| power_w >= SENSE_THRESHOLD_W)?;
+        return Some(Link { to, delay_ns: 0, power_w, decodable: power_w >= DECODE_THRESHOLD_W });
     }
-    let here = positions_m[from as usize];
-    let mut links = Vec::new();
-    for (to, there) in positions_m.iter().enumerate() {
-        if to == from as usize {
-            continue;
+    let (here, there) = (positions_m[from as usize], positions_m[to as usize]);
+    let distance_m = libm::hypot(there[0] - here[0], there[1] - here[1]);
+    let (power_w, decodable, sensed) = match propagation {
+        Propagation::Range { decode_m, sense_m } => {
+            (two_ray_power_w(distance_m), distance_m <= *decode_m, distance_m <= *sense_m)
         }
-        let distance_m = libm::hypot(there[0] - here[0], there[1] - here[1]);
-        let power_w = two_ray_power_w(distance_m);
-        let (decodable, sensed) = match propagation {
-            Propagation::Range { decode_m, sense_m } => (distance_m <= *decode_m, distance_m <= *sense_m),
-            _ => (power_w >= DECODE_THRESHOLD_W, power_w >= SENSE_THRESHOLD_W),
-        };
-        if sensed {
-            let delay_ns = libm::round(distance_m / LIGHT_M_PER_S * 1e9) as Ns;
-            links.push(Link { to: to as u32, delay_ns, power_w, decodable });
+        Propagation::LogDistance { exponent, reference_loss_db, tx_power_dbm, shadowing_db, decode_dbm, sense_dbm } => {
+            let loss_db = reference_loss_db + 10.0 * exponent * libm::log10(distance_m.max(1.0));
+            let power_dbm = tx_power_dbm - loss_db + shadowing_db * pair_normal(seed, from, to);
+            (w_from_dbm(power_dbm), power_dbm >= *decode_dbm, power_dbm >= *sense_dbm)
         }
-    }
-    links
+        _ => {
+            let power_w = two_ray_power_w(distance_m);
+            (power_w, power_w >= DECODE_THRESHOLD_W, power_w >= SENSE_THRESHOLD_W)
+        }
+    };
+    let delay_ns = libm::round(distance_m / LIGHT_M_PER_S * 1e9) as Ns;
+    sensed.then_some(Link { to, delay_ns, power_w, decodable })
+}
+
+/// Watts from dBm.
+pub fn w_from_dbm(dbm: f64) -> f64 {
+    libm::pow(10.0, dbm / 10.0 - 3.0)
+}
+
+/// A standard normal draw that belongs to a pair of stations, the same in both directions (Box-Muller).
+fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
+    const SHADOWING_STREAM: u64 = 3 << 32;
+    let pair = u64::from(a.min(b)) << 16 | u64::from(a.max(b));
+    let mut stream = Stream::new(seed, SHADOWING_STREAM + pair);
+    let (u, v) = (1.0 - stream.unit(), stream.unit());
+    libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * std::f64::consts::PI * v)
 }
 
 #[cfg(test)]
@@ -107,15 +145,36 @@ mod tests {
     #[test]
     fn a_chain_of_200_m_decodes_one_hop_and_senses_two() {
         let positions: Vec<[f64; 2]> = (0..5).map(|i| [200.0 * f64::from(i), 0.0]).collect();
-        let links = links_from(&Propagation::TwoRay, &positions, 2);
+        let links = links_from(&Propagation::TwoRay, &positions, 1, 2);
         let summary: Vec<_> = links.iter().map(|link| (link.to, link.decodable, link.delay_ns)).collect();
         assert_eq!(summary, [(0, false, 1333), (1, true, 667), (3, true, 667), (4, false, 1333)]);
+    }
+
+    #[test]
+    fn log_distance_loses_ten_times_the_exponent_per_decade() {
+        let positions = [[0.0, 0.0], [10.0, 0.0], [100.0, 0.0]];
+        let propagation = |shadowing_db| Propagation::LogDistance {
+            exponent: 3.0,
+            reference_loss_db: 40.0,
+            tx_power_dbm: 20.0,
+            shadowing_db,
+            decode_dbm: -70.0,
+            sense_dbm: -90.0,
+        };
+        // 20 - 40 - 30 = -50 dBm at 10 m, -80 dBm at 100 m
+        let links = links_from(&propagation(0.0), &positions, 1, 0);
+        let summary: Vec<_> = links.iter().map(|link| (link.to, link.decodable)).collect();
+        assert_eq!(summary, [(1, true), (2, false)]);
+        assert!((links[0].power_w / 1e-8 - 1.0).abs() < 1e-9 && (links[1].power_w / 1e-11 - 1.0).abs() < 1e-9);
+        let shadowed = |seed, a, b| link_between(&propagation(6.0), &positions, seed, a, b).map(|link| link.power_w);
+        assert_eq!(shadowed(1, 0, 1), shadowed(1, 1, 0));
+        assert_ne!(shadowed(1, 0, 1), shadowed(2, 0, 1));
     }
 
     #[test]
     fn own_ranges_override_powers() {
         let positions = [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]];
         let range = Propagation::Range { decode_m: 250.0, sense_m: 250.0 };
-        assert_eq!(links_from(&range, &positions, 0).len(), 1);
+        assert_eq!(links_from(&range, &positions, 1, 0).len(), 1);
     }
 }

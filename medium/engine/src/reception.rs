@@ -2,8 +2,9 @@
 
 use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
+use crate::error_model;
 use crate::frame::{Arrival, BROADCAST};
-use crate::rules::Overlap;
+use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
 use crate::tap::Happening;
 
@@ -30,7 +31,7 @@ impl Air {
             }
             match self.rules.overlap {
                 Overlap::PairwiseFirstLock => self.arrive_pairwise(station, first),
-                Overlap::CumulativeSinr => self.arrive_cumulative(station, first),
+                Overlap::CumulativeSinr | Overlap::ErrorModel => self.arrive_cumulative(station, first),
             }
         }
     }
@@ -42,7 +43,7 @@ impl Air {
         let Some(lock) = here.lock else {
             here.freeze(&rules, arrival.start);
             let spoiled = here.is_sending(arrival.start + SAME_MOMENT_NS);
-            here.lock = Some(Lock { arrival, collided: false, spoiled });
+            here.lock = Some(Lock::new(arrival, false, spoiled));
             self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);
             return;
         };
@@ -56,10 +57,10 @@ impl Air {
             return;
         }
         let longer = arrival.end > lock.arrival.end;
-        here.lock =
-            Some(Lock { arrival: if longer { arrival } else { lock.arrival }, collided: true, spoiled: lock.spoiled });
+        let arrival = if longer { arrival } else { lock.arrival };
+        here.lock = Some(Lock::new(arrival, true, lock.spoiled));
         self.tap.note(arrival.start, station, Happening::Collide, Some(from), 0);
-        if self.stations[station as usize].backoff.is_some() {
+        if self.stations[station as usize].is_contending() {
             // What was projected from the lock's NAV no longer holds and may have been too late.
             self.reschedule(station);
         }
@@ -68,26 +69,40 @@ impl Air {
     fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
         let rules = self.rules;
         let ratio = self.config.capture_ratio;
+        let by_model = rules.overlap == Overlap::ErrorModel;
         let here = &mut self.stations[station as usize];
         let from = arrival.header.from;
         here.freeze(&rules, arrival.start);
+        if by_model {
+            judge(here, &rules, arrival.start);
+        }
         here.signals.retain(|&(end, _)| end > arrival.start);
         let others_w: f64 = here.signals.iter().map(|&(_, power_w)| power_w).sum();
         here.signals.push((arrival.end, arrival.power_w));
         here.energy_until = here.energy_until.max(arrival.end);
-        if let Some(mut lock) = here.lock {
-            let interference_w = others_w - lock.arrival.power_w + arrival.power_w;
-            let survives = lock.arrival.power_w >= ratio * interference_w;
-            let what = if survives { Happening::Capture } else { Happening::Collide };
-            self.tap.note(arrival.start, station, what, Some(from), 0);
-            lock.collided |= !survives;
-            here.lock = Some(lock);
-        } else if !here.is_sending(arrival.start + SAME_MOMENT_NS) {
-            let collided = arrival.power_w < ratio * others_w;
-            here.lock = Some(Lock { arrival, collided, spoiled: false });
-            self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);
-        }
-        if self.stations[station as usize].backoff.is_some() {
+        let sending = here.is_sending(arrival.start + SAME_MOMENT_NS);
+        let what = match here.lock {
+            Some(lock) if by_model && takes_over(&rules, &lock, &arrival, ratio) => {
+                here.lock = Some(Lock::new(arrival, false, false));
+                Happening::Lock
+            }
+            Some(mut lock) => {
+                let interference_w = others_w - lock.arrival.power_w + arrival.power_w;
+                let survives = lock.arrival.power_w >= ratio * interference_w;
+                lock.collided |= !survives && !by_model;
+                here.lock = Some(lock);
+                if survives { Happening::Capture } else { Happening::Collide }
+            }
+            None if sending => return,
+            None => {
+                let collided = arrival.power_w < ratio * others_w && !by_model;
+                here.lock = Some(Lock::new(arrival, collided, false));
+                Happening::Lock
+            }
+        };
+        let value = if what == Happening::Lock { arrival.end } else { 0 };
+        self.tap.note(arrival.start, station, what, Some(from), value);
+        if self.stations[station as usize].is_contending() {
             self.reschedule(station);
         }
     }
@@ -96,13 +111,21 @@ impl Air {
     fn end_lock(&mut self, station: u32) {
         let rules = self.rules;
         let here = &mut self.stations[station as usize];
-        let Some(lock) = here.lock.take() else { return };
+        let Some(lock) = here.lock else { return };
         let Arrival { end, decodable, header, .. } = lock.arrival;
+        let readable = if rules.overlap == Overlap::ErrorModel {
+            judge(here, &rules, end);
+            let log_success = here.lock.map_or(0.0, |lock| lock.log_success);
+            here.random.unit() < libm::exp(log_success)
+        } else {
+            decodable
+        };
+        here.lock = None;
         here.idle_since = here.idle_since.max(end);
         if here.is_sending(end) {
             return; // never heard
         }
-        if lock.collided || lock.spoiled || !decodable {
+        if lock.collided || lock.spoiled || !readable {
             self.tap.note(end, station, Happening::Garbled, Some(header.from), 0);
             self.hold_eifs(station, end);
             return;
@@ -134,4 +157,33 @@ impl Air {
 
 fn round_to_us(ns: Ns) -> Ns {
     (ns + 500) / 1_000 * 1_000
+}
+
+/// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.
+fn takes_over(rules: &Rules, lock: &Lock, newcomer: &Arrival, ratio: f64) -> bool {
+    newcomer.start < lock.arrival.start + rules.phy.preamble_ns && newcomer.power_w >= ratio * lock.arrival.power_w
+}
+
+/// Brings the chance of the locked frame up to `until`, stretch by stretch of constant interference.
+fn judge(here: &mut Station, rules: &Rules, until: Ns) {
+    let Some(mut lock) = here.lock else { return };
+    let (frame, rate_bps) = (lock.arrival, lock.arrival.header.rate_bps);
+    let noise_w = error_model::noise_w(&rules.phy);
+    // The preamble and header are taken as sent at the lowest rate.
+    let body_starts = frame.start + rules.phy.preamble_ns;
+    while lock.judged_until < until.min(frame.end) {
+        let from = lock.judged_until;
+        let others = here.signals.iter().filter(|&&(end, _)| end > from);
+        let change = others.clone().map(|&(end, _)| end).min().unwrap_or(Ns::MAX);
+        let in_preamble = from < body_starts;
+        let border = if in_preamble { body_starts } else { Ns::MAX };
+        let to = until.min(frame.end).min(change).min(border);
+        let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
+        let sinr = frame.power_w / (noise_w + (sum_w - frame.power_w).max(0.0));
+        let rate_bps = if in_preamble { rules.phy.rates_bps()[0] } else { rate_bps };
+        let bits = (to - from) as f64 * f64::from(rate_bps) / 1e9;
+        lock.log_success += error_model::log_success(&rules.phy, rate_bps, sinr, bits);
+        lock.judged_until = to;
+    }
+    here.lock = Some(lock);
 }

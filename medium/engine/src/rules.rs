@@ -15,6 +15,10 @@ pub enum Overlap {
     /// The first frame sensed while idle holds the lock and survives while its power exceeds the capture ratio times
     /// the sum of all others, at every moment. Nothing locks while the receiver is locked or sending.
     CumulativeSinr,
+    /// As above, but what decides is the chance of the bits: each stretch of constant interference adds its share of
+    /// the error model, and the end of the frame draws. A frame stronger by the capture ratio takes the lock over
+    /// while the first is still in its preamble.
+    ErrorModel,
 }
 
 /// When a sender gives up waiting for a CTS or an ACK.
@@ -60,9 +64,9 @@ pub struct Rules {
 
 impl Rules {
     /// ns-2.35.
-    pub const fn ns2() -> Self {
+    pub const fn ns2(phy: Phy) -> Self {
         Rules {
-            phy: Phy::dsss(false),
+            phy,
             overhead_bytes: 34,
             overlap: Overlap::PairwiseFirstLock,
             patience: Patience::WholeResponse(4_000),
@@ -77,9 +81,9 @@ impl Rules {
     }
 
     /// IEEE 802.11 as written: 28 bytes of MAC header and FCS, 8 of LLC and SNAP.
-    pub const fn standard() -> Self {
+    pub const fn standard(phy: Phy) -> Self {
         Rules {
-            phy: Phy::dsss(true),
+            phy,
             overhead_bytes: 36,
             overlap: Overlap::CumulativeSinr,
             patience: Patience::ReceptionStart,
@@ -91,5 +95,10 @@ impl Rules {
             long_retries_survive: false,
             link_layer_delay_ns: 0,
         }
+    }
+
+    /// The standard's DCF over a receiver that is judged by its error model.
+    pub const fn sinr(phy: Phy) -> Self {
+        Rules { overlap: Overlap::ErrorModel, ..Rules::standard(phy) }
     }
 }

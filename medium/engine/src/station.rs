@@ -12,11 +12,10 @@
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
 //!    whose countdowns end so that neither can have heard the other both send.
 
-use std::collections::VecDeque;
-
+use crate::access::{Access, Backoff, Contention, Current};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
-use crate::frame::{Arrival, Packet};
+use crate::frame::{Arrival, Category};
 use crate::random::Stream;
 use crate::rules::Rules;
 
@@ -37,29 +36,23 @@ pub(crate) enum Phase {
     SendAck,
 }
 
-/// The packet being served.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Current {
-    pub packet: Packet,
-    /// Frame size on the air.
-    pub frame_bytes: u32,
-    pub rate_bps: u32,
-    pub number: u32,
-    /// Uses RTS/CTS at all.
-    pub protected: bool,
-    /// The CTS has come: what is sent next is the data.
-    pub cleared: bool,
-    pub attempts: u32,
-}
-
 /// A frame that the receiver is locked on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lock {
     pub arrival: Arrival,
     /// Overlapped by a frame that it did not survive.
     pub collided: bool,
+    /// Error model: natural logarithm of the chance that all bits until `judged_until` are right.
+    pub log_success: f64,
+    pub judged_until: Ns,
     /// Cannot be received for another reason: the station was or began sending.
     pub spoiled: bool,
+}
+
+impl Lock {
+    pub fn new(arrival: Arrival, collided: bool, spoiled: bool) -> Self {
+        Lock { arrival, collided, log_success: 0.0, judged_until: arrival.start, spoiled }
+    }
 }
 
 /// A CTS or ACK to be sent a SIFS after what asked for it.
@@ -71,14 +64,6 @@ pub(crate) struct Response {
     pub rate_bps: u32,
     /// `NEVER`: behind the running wait for an ACK (ns-2).
     pub at: Ns,
-}
-
-/// A backoff in progress.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Backoff {
-    pub slots: u32,
-    /// The countdown cannot begin before this.
-    pub started: Ns,
 }
 
 #[derive(Clone, Debug)]
@@ -104,14 +89,11 @@ pub(crate) struct Station {
     pub response: Option<Response>,
     /// When the data follows the CTS.
     pub data_at: Ns,
-    pub current: Option<Current>,
-    pub backoff: Option<Backoff>,
+    /// Access categories, least urgent first; one without EDCA.
+    pub accesses: Vec<Access>,
+    /// The category whose exchange is under way, or was last.
+    pub serving: usize,
     pub extra_backoff_slots: u32,
-    pub cw: u32,
-    pub short_retries: u32,
-    pub long_retries: u32,
-    // the interface queue
-    pub queue: VecDeque<Packet>,
     pub queue_changed_at: Ns,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
@@ -120,12 +102,10 @@ pub(crate) struct Station {
     pub counters: Counters,
     /// Earliest entry of this station in the agenda, `NEVER` if none.
     pub agenda_at: Ns,
-    /// The served packet is done and the next one has not been taken yet.
-    pub wants_refill: bool,
 }
 
 impl Station {
-    pub fn new(rules: &Rules, random: Stream) -> Self {
+    pub fn new(contentions: &[Contention], random: Stream) -> Self {
         Station {
             send_start: 0,
             send_end: 0,
@@ -140,20 +120,15 @@ impl Station {
             timeout_at: NEVER,
             response: None,
             data_at: NEVER,
-            current: None,
-            backoff: None,
+            accesses: contentions.iter().map(|&contention| Access::new(contention)).collect(),
+            serving: 0,
             extra_backoff_slots: 0,
-            cw: rules.phy.cw_min,
-            short_retries: 0,
-            long_retries: 0,
-            queue: VecDeque::new(),
             queue_changed_at: 0,
             next_number: 0,
             last_numbers: Vec::new(),
             random,
             counters: Counters::default(),
             agenda_at: NEVER,
-            wants_refill: false,
         }
     }
 
@@ -172,57 +147,87 @@ impl Station {
         self.idle_since.max(self.nav).max(self.energy_until).max(heard)
     }
 
-    /// When a countdown may begin: an interframe space after the medium turned idle.
-    fn countdown_from(&self, rules: &Rules, started: Ns) -> Ns {
-        let difs_over = self.free_at().max(started) + rules.phy.difs_ns();
-        if self.garbled_at > 0 { difs_over.max(self.garbled_at + rules.phy.eifs_ns()) } else { difs_over }
+    /// When the countdown of a category may begin: its interframe space after the medium turned idle.
+    fn countdown_from(&self, rules: &Rules, space_ns: Ns, started: Ns) -> Ns {
+        let space_over = self.free_at().max(started) + space_ns;
+        if self.garbled_at == 0 {
+            return space_over;
+        }
+        space_over.max(self.garbled_at + rules.phy.eifs_ns() - rules.phy.difs_ns() + space_ns)
     }
 
-    /// When the backoff ends if nothing else is heard, or `NEVER`.
-    pub fn backoff_ends(&self, rules: &Rules) -> Ns {
-        match self.backoff {
+    /// When the backoff of a category ends if nothing else is heard, or `NEVER`.
+    pub fn backoff_ends(&self, rules: &Rules, access: &Access) -> Ns {
+        match access.backoff {
             Some(backoff) if self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER => {
-                self.countdown_from(rules, backoff.started) + Ns::from(backoff.slots) * rules.phy.slot_ns
+                let from = self.countdown_from(rules, access.contention.space_ns, backoff.started);
+                from + Ns::from(backoff.slots) * rules.phy.slot_ns
             }
             _ => NEVER,
         }
     }
 
-    /// The medium turns busy at `at`: settles the countdown (invariant 2). Call before the change is noted.
+    /// When the first backoff ends if nothing else is heard, or `NEVER`.
+    pub fn first_backoff_ends(&self, rules: &Rules) -> Ns {
+        self.accesses.iter().map(|access| self.backoff_ends(rules, access)).min().unwrap_or(NEVER)
+    }
+
+    /// A countdown is running or held.
+    pub fn is_contending(&self) -> bool {
+        self.accesses.iter().any(|access| access.backoff.is_some())
+    }
+
+    /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
     pub fn freeze(&mut self, rules: &Rules, at: Ns) {
         if !self.is_idle(at) {
             return;
         }
-        let Some(backoff) = self.backoff else { return };
-        let from = self.countdown_from(rules, backoff.started);
-        if at + SAME_MOMENT_NS > from {
-            let elapsed = ((at + SAME_MOMENT_NS - from) / rules.phy.slot_ns) as u32;
-            self.backoff = Some(Backoff { slots: backoff.slots.saturating_sub(elapsed), ..backoff });
+        for index in 0..self.accesses.len() {
+            let access = &self.accesses[index];
+            let Some(backoff) = access.backoff else { continue };
+            let from = self.countdown_from(rules, access.contention.space_ns, backoff.started);
+            if at + SAME_MOMENT_NS > from {
+                let elapsed = ((at + SAME_MOMENT_NS - from) / rules.phy.slot_ns) as u32;
+                let slots = backoff.slots.saturating_sub(elapsed);
+                self.accesses[index].backoff = Some(Backoff { slots, ..backoff });
+            }
         }
     }
 
-    /// Draws a new backoff from the present contention window.
-    pub fn draw_backoff(&mut self, rules: &Rules, now: Ns) -> u32 {
-        let bound = if rules.cw_inclusive { self.cw + 1 } else { self.cw };
-        let slots = self.random.below(bound);
+    /// Draws a new backoff for a category from its present contention window.
+    pub fn draw_backoff(&mut self, rules: &Rules, index: usize, now: Ns) -> u32 {
+        let cw = self.accesses[index].cw;
+        let slots = self.random.below(if rules.cw_inclusive { cw + 1 } else { cw });
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
         let started = if rules.immediate_access { 0 } else { now };
-        self.backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started });
+        self.accesses[index].backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started });
         slots
     }
 
-    pub fn widen_cw(&mut self, rules: &Rules) {
-        self.cw = (2 * self.cw + 1).min(rules.phy.cw_max);
+    /// Place of a category among the accesses.
+    pub fn index_of(&self, category: Category) -> usize {
+        if self.accesses.len() == 1 { 0 } else { category as usize }
     }
 
-    pub fn reset_cw(&mut self, rules: &Rules) {
-        self.cw = rules.phy.cw_min;
+    /// The category whose exchange is under way.
+    pub fn access(&mut self) -> &mut Access {
+        &mut self.accesses[self.serving]
+    }
+
+    /// The packet whose exchange is under way.
+    pub fn current(&self) -> Option<Current> {
+        self.accesses[self.serving].current
+    }
+
+    /// Packets that wait, in all categories.
+    pub fn waiting_pkts(&self) -> usize {
+        self.accesses.iter().map(|access| access.queue.len()).sum()
     }
 
     /// Notes that the queue is about to change, for its time average.
     pub fn note_queue(&mut self, now: Ns) {
-        self.counters.queue_pkt_ns += self.queue.len() as u128 * u128::from(now - self.queue_changed_at);
+        self.counters.queue_pkt_ns += self.waiting_pkts() as u128 * u128::from(now - self.queue_changed_at);
         self.queue_changed_at = now;
     }
 }

@@ -260,6 +260,8 @@ impl Config {
                 PresetName::Ns2 => Preset::Ns2,
                 PresetName::Standard => Preset::Standard,
             },
+            phy: Default::default(),
+            edca: false,
             seed: self.seed,
             positions_m: wireless.iter().map(|(_, node)| node.position_m.unwrap_or([0.0, 0.0])).collect(),
             propagation,

@@ -135,7 +135,7 @@ impl Network {
         let (Some(station), Some(packet)) = (self.station_of[node as usize], self.pool.get(id)) else { return };
         let to = next_hop.and_then(|next| self.station_of[next as usize]);
         let front = matches!(packet.body, Body::Aodv(_));
-        let frame = AirPacket { id, to, bytes: packet.bytes };
+        let frame = AirPacket { id, to, bytes: packet.bytes, category: Default::default() };
         if let Err(refused) = self.air.enqueue(self.now, station, frame, front) {
             self.drops.queue += 1;
             self.pool.remove(refused.id);

@@ -1,0 +1,115 @@
+//! One access category: its queue, its contention window and its backoff.
+//!
+//! A DCF station has one; an EDCA station has four that contend with each other as with other stations
+//! (IEEE 802.11-2016 Sec. 10.22.2). TXOP limits are zero: one packet an access.
+
+use std::collections::VecDeque;
+
+use crate::agenda::Ns;
+use crate::frame::{Category, Packet};
+use crate::phy::Phy;
+
+/// How a category contends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Contention {
+    /// Interframe space before its countdown: DIFS, or the category's AIFS.
+    pub space_ns: Ns,
+    pub cw_min: u32,
+    pub cw_max: u32,
+}
+
+impl Contention {
+    /// The DCF's only category.
+    pub fn dcf(phy: &Phy) -> Self {
+        Contention { space_ns: phy.difs_ns(), cw_min: phy.cw_min, cw_max: phy.cw_max }
+    }
+
+    /// Source: IEEE 802.11-2016 Table 9-137 (default EDCA parameters).
+    pub fn edca(phy: &Phy, category: Category) -> Self {
+        let (slots, cw_min, cw_max) = match category {
+            Category::Background => (7, phy.cw_min, phy.cw_max),
+            Category::BestEffort => (3, phy.cw_min, phy.cw_max),
+            Category::Video => (2, phy.cw_min.div_ceil(2) - 1, phy.cw_min),
+            Category::Voice => (2, phy.cw_min.div_ceil(4) - 1, phy.cw_min.div_ceil(2) - 1),
+        };
+        Contention { space_ns: phy.sifs_ns + slots * phy.slot_ns, cw_min, cw_max }
+    }
+}
+
+/// The packet being served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Current {
+    pub packet: Packet,
+    /// Frame size on the air.
+    pub frame_bytes: u32,
+    pub rate_bps: u32,
+    pub number: u32,
+    /// Uses RTS/CTS at all.
+    pub protected: bool,
+    /// The CTS has come: what is sent next is the data.
+    pub cleared: bool,
+    pub attempts: u32,
+}
+
+/// A backoff in progress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backoff {
+    pub slots: u32,
+    /// The countdown cannot begin before this.
+    pub started: Ns,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub contention: Contention,
+    pub queue: VecDeque<Packet>,
+    pub current: Option<Current>,
+    /// The served packet is done and the next one has not been taken yet.
+    pub wants_refill: bool,
+    pub backoff: Option<Backoff>,
+    pub cw: u32,
+    pub short_retries: u32,
+    pub long_retries: u32,
+}
+
+impl Access {
+    pub fn new(contention: Contention) -> Self {
+        Access {
+            contention,
+            queue: VecDeque::new(),
+            current: None,
+            wants_refill: false,
+            backoff: None,
+            cw: contention.cw_min,
+            short_retries: 0,
+            long_retries: 0,
+        }
+    }
+
+    pub fn widen_cw(&mut self) {
+        self.cw = (2 * self.cw + 1).min(self.contention.cw_max);
+    }
+
+    pub fn reset_cw(&mut self) {
+        self.cw = self.contention.cw_min;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edca_defaults_are_those_of_the_standard_for_80211a() {
+        // aCWmin 15, aCWmax 1023, slot 9 us, SIFS 16 us: AIFS of voice and video 34 us, best effort 43, background 79
+        let phy = Phy::ofdm_a();
+        let of = |category| {
+            let contention = Contention::edca(&phy, category);
+            (contention.space_ns, contention.cw_min, contention.cw_max)
+        };
+        assert_eq!(of(Category::Background), (79_000, 15, 1023));
+        assert_eq!(of(Category::BestEffort), (43_000, 15, 1023));
+        assert_eq!(of(Category::Video), (34_000, 7, 15));
+        assert_eq!(of(Category::Voice), (34_000, 3, 7));
+    }
+}

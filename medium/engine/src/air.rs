@@ -295,6 +295,8 @@ impl Air {
 
     /// The records of the tap so far, by time.
     pub fn take_records(&mut self) -> Vec<Record> {
+        // What idle bystanders have heard is told too (they are evaluated lazily).
+        (0..self.stations.len() as u32).for_each(|station| self.catch_up(station, self.now));
         self.tap.take()
     }
 

@@ -57,8 +57,8 @@ impl Air {
             return;
         }
         let longer = arrival.end > lock.arrival.end;
-        let arrival = if longer { arrival } else { lock.arrival };
-        here.lock = Some(Lock::new(arrival, true, lock.spoiled));
+        let reference = if longer { arrival } else { lock.arrival };
+        here.lock = Some(Lock::new(reference, true, lock.spoiled));
         self.tap.note(arrival.start, station, Happening::Collide, Some(from), 0);
         if self.stations[station as usize].is_contending() {
             // What was projected from the lock's NAV no longer holds and may have been too late.

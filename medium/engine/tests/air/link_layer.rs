@@ -1,0 +1,123 @@
+//! What both presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix.
+
+use pacelab_engine::{AirConfig, Failure, Happening, Preset};
+
+use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+
+const PRESETS: [Preset; 2] = [Preset::Ns2, Preset::Standard];
+
+#[test]
+fn an_rts_and_data_without_rts_are_tried_7_times() {
+    for preset in PRESETS {
+        let cases = [(0, Failure::Rts, Happening::SendRts), (NEVER_RTS, Failure::Data, Happening::SendData)];
+        for (rts_threshold_bytes, failure, sent) in cases {
+            let mut rig = Rig::new(AirConfig { rts_threshold_bytes, ..plain(preset, &[(0, 2, STRONG)]) });
+            rig.start_at(5 * MS, 0, unicast(1, 1, 500)); // 1 hears nothing
+            rig.run(2_000 * MS);
+            assert_eq!(rig.done(0), [(1, 7, Some(failure))]);
+            assert_eq!(rig.times(0, sent).len(), 7);
+            assert_eq!(rig.times(0, Happening::Retry).len(), 6);
+        }
+    }
+}
+
+#[test]
+fn frames_of_the_threshold_use_rts_and_smaller_ones_do_not() {
+    // 500 B and 34 B around it; 28 + 8 in the standard
+    for (preset, frame_bytes) in [(Preset::Ns2, 534), (Preset::Standard, 536)] {
+        for (threshold, rts) in [(frame_bytes, 1), (frame_bytes + 1, 0)] {
+            let links = both_ways(&[(0, 1, STRONG)]);
+            let mut rig = Rig::new(AirConfig { rts_threshold_bytes: threshold, ..plain(preset, &links) });
+            rig.start_at(5 * MS, 0, unicast(1, 1, 500));
+            rig.run(100 * MS);
+            assert_eq!((rig.times(0, Happening::SendRts).len(), rig.received(1)), (rts, vec![1]));
+        }
+    }
+}
+
+#[test]
+fn the_interface_queue_holds_50_and_drops_the_last() {
+    for preset in PRESETS {
+        let mut rig = Rig::new(plain(preset, &both_ways(&[(0, 1, STRONG)])));
+        let taken: Vec<u32> = (0..60).filter(|&id| rig.air.enqueue(0, 0, unicast(id, 1, 100), false).is_ok()).collect();
+        assert_eq!(taken, (0..51).collect::<Vec<u32>>()); // one in service
+        assert_eq!(rig.air.enqueue(0, 0, unicast(60, 1, 100), false), Err(unicast(60, 1, 100)));
+        // A routing packet goes before all others; the last one leaves for it.
+        assert_eq!(rig.air.enqueue(0, 0, unicast(61, 1, 100), true), Err(unicast(50, 1, 100)));
+        rig.run(1_000 * MS);
+        assert_eq!(rig.received(1)[..3], [0, 61, 1]);
+        assert_eq!(rig.received(1).len(), 51);
+        assert_eq!(rig.seen(0, Happening::DropQueue).len(), 9 + 1 + 1);
+    }
+}
+
+#[test]
+fn a_broadcast_is_sent_once_at_the_basic_rate_and_not_acknowledged() {
+    for (preset, airtime_us) in [(Preset::Ns2, 192 + 134 * 8), (Preset::Standard, 192 + 136 * 8)] {
+        let links = [(0, 1, STRONG), (0, 2, STRONG), (0, 3, FAINT)];
+        let mut rig =
+            Rig::new(AirConfig { data_rates_bps: vec![11 * M1; 4], rts_threshold_bytes: 0, ..plain(preset, &links) });
+        rig.start_at(5 * MS, 0, broadcast(1, 100));
+        rig.run(100 * MS);
+        assert_eq!((rig.received(1), rig.received(2), rig.received(3)), (vec![1], vec![1], vec![]));
+        assert_eq!(rig.seen(0, Happening::SendData), [(5 * MS, airtime_us * US)]);
+        assert_eq!(rig.done(0), [(1, 1, None)]);
+        assert!((1..4).all(|station| rig.times(station, Happening::SendAck).is_empty()));
+    }
+}
+
+#[test]
+fn repeats_are_acknowledged_but_delivered_once() {
+    for preset in PRESETS {
+        let mut rig = Rig::new(plain(preset, &[(0, 1, STRONG)])); // no ACK comes back
+        rig.start_at(5 * MS, 0, unicast(1, 1, 100));
+        rig.arrive_at(6 * MS, 0, unicast(2, 1, 100));
+        rig.run(3_000 * MS);
+        assert_eq!(rig.times(1, Happening::Decode).len(), 14);
+        assert_eq!(rig.times(1, Happening::SendAck).len(), 14);
+        assert_eq!(rig.received(1), [1, 2]);
+    }
+}
+
+#[test]
+fn each_link_has_its_own_rate() {
+    let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
+    let mut rig = Rig::new(AirConfig {
+        data_rates_bps: vec![11 * M1, 2 * M1, M1],
+        link_rates_bps: vec![(0, 2, 2 * M1)],
+        ..plain(Preset::Ns2, &links)
+    });
+    rig.start_at(5 * MS, 0, unicast(1, 1, 516)); // 550 B: 192 + 400 us at 11 Mbit/s
+    rig.arrive_at(20 * MS, 0, unicast(2, 2, 516)); // 192 + 2200
+    rig.start_at(40 * MS, 1, unicast(3, 0, 516)); // the sender's own rate: 192 + 2200
+    rig.start_at(60 * MS, 2, unicast(4, 0, 516)); // 192 + 4400
+    rig.run(100 * MS);
+    let airtimes = |station| rig.seen(station, Happening::SendData).iter().map(|&(_, ns)| ns / US).collect::<Vec<_>>();
+    assert_eq!((airtimes(0), airtimes(1), airtimes(2)), (vec![592, 2392], vec![2392], vec![4392 + 200]));
+}
+
+#[test]
+fn the_matrix_says_who_decodes_and_who_senses_in_each_direction() {
+    let links = [(0, 1, 3.652e-10), (0, 2, 3.651e-10), (0, 3, 1.559e-11), (0, 4, 1.558e-11), (4, 0, STRONG)];
+    for preset in PRESETS {
+        let mut rig = Rig::new(plain(preset, &links));
+        rig.start_at(5 * MS, 0, broadcast(1, 100));
+        rig.start_at(20 * MS, 4, broadcast(2, 100));
+        rig.run(50 * MS);
+        let locks: Vec<usize> = (0..5).map(|station| rig.times(station, Happening::Lock).len()).collect();
+        assert_eq!(locks, [1, 1, 1, 1, 0]);
+        let received: Vec<Vec<u32>> = (0..5).map(|station| rig.received(station)).collect();
+        assert_eq!(received, [vec![2], vec![1], vec![], vec![], vec![]]);
+    }
+}
+
+#[test]
+fn a_bystander_holds_the_nav_that_the_rts_announces() {
+    // 3 SIFS + CTS 304 + data 192 + 8 (100 + 34) + ACK 304
+    let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG)]);
+    let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Ns2, &links) });
+    rig.start_at(5 * MS, 0, unicast(1, 1, 100));
+    rig.run(50 * MS);
+    let rts_end = 5_352 * US;
+    assert_eq!(rig.seen(2, Happening::Nav)[0], (rts_end, rts_end + (30 + 304 + 1264 + 304) * US));
+}

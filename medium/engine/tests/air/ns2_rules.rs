@@ -1,0 +1,194 @@
+//! What ns-2 does and its manual does not say. Data at 1 Mbit/s: a packet of b bytes takes 192 + 8 (b + 34) us.
+
+use pacelab_engine::{AirConfig, Failure, Happening, Preset};
+
+use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+
+/// 0 is the receiver; what 1, 2 and 3 send reaches it alone.
+fn to_the_receiver(powers: &[f64]) -> Rig {
+    let links: Vec<_> = powers.iter().enumerate().map(|(i, &power_w)| (i as u32 + 1, 0, power_w)).collect();
+    Rig::new(plain(Preset::Ns2, &links))
+}
+
+#[test]
+fn a_frame_too_weak_to_decode_holds_the_lock_against_one_30_db_stronger() {
+    let mut rig = to_the_receiver(&[FAINT, STRONG]);
+    rig.start_at(5 * MS, 1, broadcast(1, 1000)); // until 13.464 ms
+    rig.start_at(7 * MS, 2, broadcast(2, 100));
+    rig.run(50 * MS);
+    assert_eq!(rig.times(0, Happening::Lock), [5 * MS]);
+    assert_eq!(rig.times(0, Happening::Collide), [7 * MS]);
+    assert!(rig.received(0).is_empty());
+}
+
+#[test]
+fn without_the_weak_frame_before_it_the_strong_one_is_received() {
+    let mut rig = to_the_receiver(&[FAINT, STRONG]);
+    rig.start_at(7 * MS, 2, broadcast(2, 100));
+    rig.start_at(7 * MS + 10 * US, 1, broadcast(1, 1000));
+    rig.run(50 * MS);
+    assert_eq!(rig.received(0), [2]);
+}
+
+#[test]
+fn a_captured_frame_sets_the_nav_to_its_airtime_and_eifs() {
+    let mut rig = to_the_receiver(&[STRONG, FAIR]);
+    rig.start_at(5 * MS, 1, broadcast(1, 500)); // 192 + 4272: until 9.464 ms
+    rig.start_at(7 * MS, 2, broadcast(2, 100)); // 192 + 1072 = 1264 us
+    rig.run(50 * MS);
+    assert_eq!(rig.received(0), [1]);
+    assert_eq!(rig.times(0, Happening::Capture), [7 * MS]);
+    assert_eq!(rig.seen(0, Happening::Nav), [(7 * MS, 7 * MS + 1264 * US + 364 * US)]);
+}
+
+#[test]
+fn ten_db_less_is_captured_and_a_little_more_destroys() {
+    for (power_w, received) in [(STRONG / 10.0, vec![1]), (STRONG / 9.99, vec![])] {
+        let mut rig = to_the_receiver(&[STRONG, power_w]);
+        rig.start_at(5 * MS, 1, broadcast(1, 500));
+        rig.start_at(7 * MS, 2, broadcast(2, 100));
+        rig.run(50 * MS);
+        assert_eq!(rig.received(0), received);
+    }
+}
+
+#[test]
+fn a_collision_lasts_as_long_as_the_longer_frame_then_eifs() {
+    // (bytes of the first, bytes of the second, end): the first from 5 ms, the second from 7 ms
+    for (first, second, end) in [(1000, 100, 13_464 * US), (500, 1000, 15_464 * US)] {
+        let mut rig = to_the_receiver(&[FAIR, FAIR]);
+        rig.start_at(5 * MS, 1, broadcast(1, first));
+        rig.start_at(7 * MS, 2, broadcast(2, second));
+        rig.run(50 * MS);
+        assert!(rig.received(0).is_empty());
+        assert_eq!(rig.times(0, Happening::Garbled), [end]);
+        assert_eq!(rig.seen(0, Happening::Eifs), [(end, end + 364 * US)]);
+    }
+}
+
+#[test]
+fn the_longer_frame_of_a_collision_is_what_later_ones_are_compared_with() {
+    // 2 is 5 dB above 1 and ends later; 3 is 10 dB below 2 but not below 1.
+    let mut rig = to_the_receiver(&[3.0 * FAIR, 9.0 * FAIR, 0.9 * FAIR]);
+    rig.start_at(5 * MS, 1, broadcast(1, 500));
+    rig.start_at(6 * MS, 2, broadcast(2, 1000));
+    rig.start_at(7 * MS, 3, broadcast(3, 100));
+    rig.run(50 * MS);
+    assert_eq!(rig.times(0, Happening::Collide), [6 * MS]);
+    assert_eq!(rig.times(0, Happening::Capture), [7 * MS]);
+}
+
+/// 1 asks 0 for leave to send; 2 and 3 are heard by 0 alone.
+fn with_rts(preset: Preset, others: &[(u32, f64)]) -> Rig {
+    let mut links = both_ways(&[(0, 1, STRONG)]);
+    links.extend(others.iter().map(|&(station, power_w)| (station, 0, power_w)));
+    Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(preset, &links) })
+}
+
+#[test]
+fn a_cts_is_refused_while_a_captured_frame_holds_the_nav() {
+    let mut rig = with_rts(Preset::Ns2, &[(2, FAIR)]);
+    rig.start_at(5 * MS, 1, unicast(1, 0, 100)); // RTS until 5.352
+    rig.start_at(5 * MS + 100 * US, 2, broadcast(2, 2000)); // NAV until 5.1 + 16.464 + 0.364 ms
+    rig.run(5 * MS + 400 * US);
+    assert_eq!(rig.times(0, Happening::RefuseCts), [5_362 * US]);
+    assert!(rig.times(0, Happening::SendCts).is_empty());
+    rig.run(500 * MS);
+    assert!(rig.times(0, Happening::SendCts)[0] > 5_100 * US + 16_828 * US);
+    assert_eq!(rig.received(0), [1]);
+}
+
+#[test]
+fn a_cts_is_refused_during_eifs_and_sent_after_it() {
+    // A faint frame ends at 5 ms; EIFS until 5.364. The CTS would leave 362 us after the RTS began.
+    for (rts_at, refused) in [(5_001 * US, true), (5_003 * US, false)] {
+        let mut rig = with_rts(Preset::Ns2, &[(2, FAINT)]);
+        rig.start_at(5 * MS - 1264 * US, 2, broadcast(2, 100));
+        rig.start_at(rts_at, 1, unicast(1, 0, 100));
+        rig.run(rts_at + 363 * US);
+        assert_eq!(rig.times(0, Happening::Eifs), [5 * MS]);
+        let (kept, given) = (rig.times(0, Happening::RefuseCts), rig.times(0, Happening::SendCts));
+        assert_eq!((kept.len(), given.len()), if refused { (1, 0) } else { (0, 1) });
+    }
+}
+
+#[test]
+fn data_is_held_after_the_cts_when_the_medium_is_busy_without_counting_a_retry() {
+    // 2 is heard by 1 alone, weakly: the CTS (5.362 to 5.666 ms) survives it, but it sets 1's NAV.
+    let mut beyond_30 = 0;
+    for seed in 1..=40 {
+        let mut links = both_ways(&[(0, 1, STRONG)]);
+        links.push((2, 1, FAIR));
+        let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, seed, ..plain(Preset::Ns2, &links) });
+        rig.start_at(5 * MS, 1, unicast(1, 0, 100));
+        rig.start_at(5_500 * US, 2, broadcast(2, 100));
+        rig.run(500 * MS);
+        assert_eq!(rig.times(1, Happening::HoldData), [5_676 * US]);
+        assert!(rig.times(1, Happening::Retry).is_empty());
+        assert_eq!(rig.done(1), [(1, 2, None)]); // two RTSs, one data
+        assert_eq!(rig.times(1, Happening::SendData).len(), 1);
+        let slots = rig.seen(1, Happening::Backoff)[1].1;
+        assert!(slots <= 62, "CW 63: 0..=62");
+        beyond_30 += usize::from(slots > 30);
+    }
+    // Half of CW 63's range lies beyond CW 31's: 20 +- 3.2 of 40.
+    assert!((10..=30).contains(&beyond_30), "{beyond_30}");
+}
+
+#[test]
+fn eifs_is_held_as_nav_and_a_good_frame_does_not_end_it() {
+    // 1 sends data to 2; the ACK from 2 is the good frame that 0 hears, 20 us after the faint frame of 3 ended.
+    let mut links = both_ways(&[(1, 2, STRONG)]);
+    links.extend([(2, 0, STRONG), (3, 0, FAINT)]);
+    let mut rig = Rig::new(plain(Preset::Ns2, &links));
+    rig.start_at(5 * MS, 1, unicast(1, 2, 100)); // until 6.264, ACK from 6.274 to 6.578
+    rig.start_at(6_254 * US - 1264 * US, 3, broadcast(3, 100));
+    rig.arrive_at(6 * MS, 0, broadcast(4, 100));
+    rig.run(50 * MS);
+    assert_eq!(rig.times(0, Happening::Decode), [6_578 * US]);
+    let slots = rig.seen(0, Happening::Backoff)[0].1;
+    // EIFS 6.254 + 0.364, then DIFS
+    assert_eq!(rig.times(0, Happening::SendData), [6_618 * US + 50 * US + slots * 20 * US]);
+}
+
+/// 1 sends to 0 with RTS; 2 is heard by 0 alone and destroys each data frame, then blocks the RTSs for long.
+fn lose_data_then_rts(data_losses: u64, block: bool) -> Rig {
+    let links = [(0, 1, STRONG), (1, 0, STRONG), (2, 0, STRONG)];
+    let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Ns2, &links) });
+    rig.start_at(5 * MS, 1, unicast(1, 0, 1500));
+    rig.arrive_at(1_200 * MS, 1, unicast(2, 0, 1500));
+    let (mut seen, mut blocked) = (0, false);
+    rig.run_with(3_000 * MS, |air, now| {
+        let (sent, failed) = (air.counters(now, 1).data_sent, air.counters(now, 1).data_failures);
+        if sent > seen && (seen < data_losses || blocked) {
+            air.enqueue(now, 2, broadcast(90, 100), false).unwrap(); // 2 waits 670 us at most; data lasts 12 ms
+        }
+        seen = sent;
+        if block && failed == data_losses && !blocked {
+            blocked = true;
+            air.enqueue(now, 2, broadcast(91, 100_000), false).unwrap(); // 800 ms
+        }
+    });
+    rig
+}
+
+#[test]
+fn data_after_rts_is_tried_4_times() {
+    let rig = lose_data_then_rts(4, false);
+    assert_eq!(rig.done(1), [(1, 4, Some(Failure::Data)), (2, 1, None)]);
+    assert_eq!(rig.times(1, Happening::SendData).len(), 5);
+    let three = lose_data_then_rts(3, false);
+    assert_eq!(three.done(1), [(1, 4, None), (2, 1, None)]);
+}
+
+#[test]
+fn the_long_counter_survives_an_rts_drop_into_the_next_packet() {
+    // Three data losses, then seven RTSs without answer: dropped with the long counter at 3. The next packet's first
+    // data loss is the fourth.
+    let rig = lose_data_then_rts(3, true);
+    let done = rig.done(1);
+    assert_eq!((done[0].0, done[0].2), (1, Some(Failure::Rts)));
+    assert_eq!(done[0].1, 3 + 7);
+    assert_eq!((done[1].0, done[1].2), (2, Some(Failure::Data)));
+    assert_eq!(rig.times(1, Happening::SendData).len(), 3 + 1);
+}

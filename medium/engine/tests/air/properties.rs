@@ -1,0 +1,148 @@
+//! What holds for any stations, packets and seed.
+
+use std::collections::BTreeMap;
+
+use pacelab_engine::{AirConfig, Category, Happening, MacAckRate, Notice, Ns, Packet, Preset, Propagation, Record};
+use proptest::prelude::*;
+
+use crate::rig::{M1, MS, NEVER_RTS, plain};
+
+const STATIONS: u32 = 6;
+
+#[derive(Clone, Debug)]
+struct Scene {
+    config: AirConfig,
+    /// (at, station, packet)
+    plan: Vec<(Ns, u32, Packet)>,
+}
+
+fn scenes() -> impl Strategy<Value = Scene> {
+    let place = (0.0..900.0, 0.0..300.0).prop_map(|(x, y)| [x, y]);
+    let places = proptest::collection::vec(place, STATIONS as usize);
+    let packet = (0..40 * MS, 0..STATIONS, proptest::option::of(1..STATIONS), 20u32..1500);
+    let packets = proptest::collection::vec(packet, 1..120);
+    let rates = proptest::sample::select(vec![M1, 2 * M1, 5_500_000, 11 * M1]);
+    (places, packets, rates, any::<u64>(), any::<[bool; 3]>()).prop_map(|(places, packets, rate, seed, choices)| {
+        let [standard, rts, data_acks] = choices;
+        let config = AirConfig {
+            seed,
+            positions_m: places,
+            propagation: Propagation::TwoRay,
+            data_rates_bps: vec![rate; STATIONS as usize],
+            rts_threshold_bytes: if rts { 0 } else { NEVER_RTS },
+            mac_ack_rate: if data_acks { MacAckRate::Data } else { MacAckRate::Basic },
+            queue_pkts: 5,
+            ..plain(if standard { Preset::Standard } else { Preset::Ns2 }, &[])
+        };
+        let mut plan: Vec<_> = packets
+            .into_iter()
+            .enumerate()
+            .map(|(id, (at, station, offset, bytes))| {
+                let to = offset.map(|offset| (station + offset) % STATIONS);
+                (at, station, Packet { id: id as u32, to, bytes, category: Category::default() })
+            })
+            .collect();
+        plan.sort_by_key(|&(at, _, packet)| (at, packet.id));
+        Scene { config, plan }
+    })
+}
+
+struct Outcome {
+    records: Vec<Record>,
+    notices: Vec<Notice>,
+    refused: Vec<u32>,
+    /// Packets that wait in queues; whether each station serves one cannot be seen from outside.
+    waiting: usize,
+}
+
+fn play(scene: &Scene, end: Ns) -> Outcome {
+    let mut air = pacelab_engine::Air::new(scene.config.clone());
+    let (mut notices, mut refused) = (Vec::new(), Vec::new());
+    let mut plan = scene.plan.iter().peekable();
+    loop {
+        let planned = plan.peek().map_or(Ns::MAX, |&&(at, _, _)| at);
+        if planned.min(air.next_at()) > end {
+            break;
+        }
+        if planned <= air.next_at() {
+            let &(at, station, packet) = plan.next().unwrap();
+            refused.extend(air.enqueue(at, station, packet, false).err().map(|packet| packet.id));
+        } else {
+            air.step();
+        }
+        while let Some(notice) = air.poll() {
+            notices.push(notice);
+        }
+    }
+    let waiting = (0..STATIONS).map(|station| air.queue_pkts(station)).sum();
+    Outcome { records: air.take_records(), notices, refused, waiting }
+}
+
+/// How often each packet was done, and how often received by whom.
+fn fates(notices: &[Notice]) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), u32>) {
+    let (mut done, mut received) = (BTreeMap::new(), BTreeMap::new());
+    for notice in notices {
+        match *notice {
+            Notice::Done { packet, .. } => *done.entry(packet.id).or_default() += 1,
+            Notice::Received { packet, station, .. } => *received.entry((packet, station)).or_default() += 1,
+        }
+    }
+    (done, received)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn same_seed_same_records(scene in scenes()) {
+        let (first, again) = (play(&scene, 300 * MS), play(&scene, 300 * MS));
+        prop_assert_eq!(first.records, again.records);
+        prop_assert_eq!(first.notices, again.notices);
+    }
+
+    #[test]
+    fn every_packet_ends_exactly_once(scene in scenes()) {
+        // 30 s: seven attempts of all 120 packets take less.
+        let outcome = play(&scene, 30_000 * MS);
+        let (done, received) = fates(&outcome.notices);
+        prop_assert_eq!(outcome.waiting, 0);
+        for &(_, station, packet) in &scene.plan {
+            let refused = outcome.refused.iter().filter(|&&id| id == packet.id).count() as u32;
+            let ended = done.get(&packet.id).copied().unwrap_or(0);
+            prop_assert_eq!(refused + ended, 1, "packet {}", packet.id);
+            for other in 0..STATIONS {
+                let times = received.get(&(packet.id, other)).copied().unwrap_or(0);
+                let wanted = other != station && refused == 0 && packet.to.is_none_or(|to| to == other);
+                prop_assert!(times <= u32::from(wanted), "packet {} at {}", packet.id, other);
+            }
+        }
+        for notice in &outcome.notices {
+            if let Notice::Done { packet: Packet { id, to: Some(to), .. }, failure: None, .. } = *notice {
+                prop_assert_eq!(received.get(&(id, to)), Some(&1), "acknowledged, so received");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_done_yet_still_waits(scene in scenes(), end in 1..60 * MS) {
+        let outcome = play(&scene, end);
+        let offered = scene.plan.iter().filter(|&&(at, _, _)| at <= end).count();
+        let left = offered - outcome.refused.len() - fates(&outcome.notices).0.len();
+        // Waiting, and at most one in service at each station.
+        prop_assert!(outcome.waiting <= left && left <= outcome.waiting + STATIONS as usize);
+    }
+
+    #[test]
+    fn a_station_sends_one_frame_at_a_time(scene in scenes()) {
+        let outcome = play(&scene, 300 * MS);
+        let mut free_at = [0; STATIONS as usize];
+        for record in &outcome.records {
+            let sends = [Happening::SendRts, Happening::SendCts, Happening::SendData, Happening::SendAck];
+            if sends.contains(&record.what) {
+                let free_at = &mut free_at[record.station as usize];
+                prop_assert!(*free_at <= record.at);
+                *free_at = record.at + record.value;
+            }
+        }
+    }
+}

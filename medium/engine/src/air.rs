@@ -11,7 +11,7 @@ use crate::propagation::{Link, Propagation, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::Rules;
 use crate::station::{Phase, Station};
-use crate::tap::{Happening, Record, Tap};
+use crate::tap::{Happening, Record, Sent, Tap};
 
 /// The radio presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,6 +298,11 @@ impl Air {
         // What idle bystanders have heard is told too (they are evaluated lazily).
         (0..self.stations.len() as u32).for_each(|station| self.catch_up(station, self.now));
         self.tap.take()
+    }
+
+    /// The frames that the tap has seen so far, by time.
+    pub fn take_frames(&mut self) -> Vec<Sent> {
+        self.tap.take_frames()
     }
 
     /// Puts the station into the agenda if it is due earlier than its entry there.

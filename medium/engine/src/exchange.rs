@@ -423,6 +423,7 @@ impl Air {
         };
         let peer = (header.to != BROADCAST).then_some(header.to);
         self.tap.note(now, station, what, peer, airtime_ns);
+        self.tap.sent(now, airtime_ns, &header);
         for index in 0..self.links[station as usize].len() {
             let link = self.links[station as usize][index];
             let start = now + link.delay_ns;

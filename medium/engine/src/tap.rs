@@ -3,6 +3,7 @@
 //! Stations are evaluated lazily (see `station`), so records are noted out of order and sorted when taken.
 
 use crate::agenda::Ns;
+use crate::frame::{BROADCAST, Header, Kind};
 
 /// What happened at a station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,16 +61,40 @@ pub struct Record {
     pub value: u64,
 }
 
+/// A frame that was put on the air, with what its header says: for captures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// When it began.
+    pub at: Ns,
+    /// The transmitter.
+    pub station: u32,
+    /// The receiver; None: all.
+    pub to: Option<u32>,
+    /// What it is.
+    pub kind: Kind,
+    /// How long it lasts.
+    pub airtime_ns: Ns,
+    /// Its duration field: how long the exchange goes on after it.
+    pub duration_ns: Ns,
+    /// Its rate.
+    pub rate_bps: u32,
+    /// RTS and data: the upper layer's name of the packet, and the transmitter's number for it.
+    pub packet: u32,
+    /// See `packet`.
+    pub number: u32,
+}
+
 /// Collects records while switched on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tap {
     pub on: bool,
     records: Vec<Record>,
+    frames: Vec<Sent>,
 }
 
 impl Tap {
     pub fn new(on: bool) -> Self {
-        Tap { on, records: Vec::new() }
+        Tap { on, records: Vec::new(), frames: Vec::new() }
     }
 
     #[inline]
@@ -77,6 +102,29 @@ impl Tap {
         if self.on {
             self.records.push(Record { at, station, what, peer, value });
         }
+    }
+
+    /// Notes a frame at its start.
+    #[inline]
+    pub fn sent(&mut self, at: Ns, airtime_ns: Ns, header: &Header) {
+        if self.on {
+            self.frames.push(Sent {
+                at,
+                station: header.from,
+                to: (header.to != BROADCAST).then_some(header.to),
+                kind: header.kind,
+                airtime_ns,
+                duration_ns: header.duration_ns,
+                rate_bps: header.rate_bps,
+                packet: header.packet,
+                number: header.number,
+            });
+        }
+    }
+
+    /// All frames so far, by time.
+    pub fn take_frames(&mut self) -> Vec<Sent> {
+        std::mem::take(&mut self.frames)
     }
 
     /// All records so far, by time, then station.

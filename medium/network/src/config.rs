@@ -1,6 +1,6 @@
 //! The air configuration, version 1, as `medium/README.md` states it, and its checks.
 
-use pacelab_engine::{AirConfig, DSSS_RATES_BPS, MacAckRate, Preset, Propagation};
+use pacelab_engine::{AirConfig, Category, DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation};
 use serde::Deserialize;
 
 /// The version this crate understands.
@@ -26,6 +26,10 @@ pub struct Config {
     pub nodes: Vec<Node>,
     #[serde(default)]
     pub link_rates_bps: Vec<(u32, u32, u32)>,
+    #[serde(default)]
+    pub rate_changes: Vec<(f64, u32, u32, u32)>,
+    #[serde(default)]
+    pub moves: Vec<(u32, f64, f64, f64)>,
     pub wired: Vec<Wired>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
@@ -37,6 +41,10 @@ pub struct Config {
 #[allow(missing_docs)]
 pub struct Radio {
     pub preset: PresetName,
+    #[serde(default)]
+    pub phy: PhyName,
+    #[serde(default)]
+    pub edca: bool,
     pub basic_rate_bps: u32,
     pub data_rate_bps: u32,
     pub rts_threshold_bytes: u32,
@@ -53,6 +61,25 @@ pub struct Radio {
 pub enum PresetName {
     Ns2,
     Standard,
+    Sinr,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum PhyName {
+    #[default]
+    #[serde(rename = "802.11b")]
+    B,
+    #[serde(rename = "802.11a")]
+    A,
+    #[serde(rename = "802.11g")]
+    G,
+}
+
+impl PhyName {
+    fn rates_bps(self) -> &'static [u32] {
+        if self == PhyName::B { &DSSS_RATES_BPS } else { &OFDM_RATES_BPS }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -61,15 +88,45 @@ pub enum PresetName {
 pub enum MacAckRateName {
     Basic,
     Data,
+    Mandatory,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)]
+pub enum CategoryName {
+    Background,
+    #[default]
+    BestEffort,
+    Video,
+    Voice,
 }
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[allow(missing_docs)]
 pub enum PropagationName {
-    TwoRay { capture_db: f64 },
-    Range { decode_m: f64, sense_m: f64, capture_db: f64 },
-    Matrix { capture_db: f64, links: Vec<(u32, u32, f64)> },
+    TwoRay {
+        capture_db: f64,
+    },
+    Range {
+        decode_m: f64,
+        sense_m: f64,
+        capture_db: f64,
+    },
+    LogDistance {
+        exponent: f64,
+        reference_loss_db: f64,
+        tx_power_dbm: f64,
+        shadowing_db: f64,
+        decode_dbm: f64,
+        sense_dbm: f64,
+        capture_db: f64,
+    },
+    Matrix {
+        capture_db: f64,
+        links: Vec<(u32, u32, f64)>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -86,6 +143,17 @@ pub enum Headers {
 pub enum Routing {
     Static,
     Aodv,
+}
+
+impl From<CategoryName> for Category {
+    fn from(name: CategoryName) -> Self {
+        match name {
+            CategoryName::Background => Category::Background,
+            CategoryName::BestEffort => Category::BestEffort,
+            CategoryName::Video => Category::Video,
+            CategoryName::Voice => Category::Voice,
+        }
+    }
 }
 
 /// A node; wireless ones have a position.
@@ -123,6 +191,8 @@ pub struct Flow {
     pub start_s: f64,
     #[serde(default)]
     pub stop_s: Option<f64>,
+    #[serde(default)]
+    pub category: CategoryName,
     #[serde(flatten)]
     pub traffic: Traffic,
 }
@@ -186,8 +256,11 @@ impl Config {
         let radio = &self.radio;
         let node_rates = self.nodes.iter().filter_map(|node| node.data_rate_bps);
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate)| rate);
-        for rate in [radio.basic_rate_bps, radio.data_rate_bps].into_iter().chain(node_rates).chain(link_rates) {
-            check(DSSS_RATES_BPS.contains(&rate), || format!("rate {rate} bit/s: 802.11b has {DSSS_RATES_BPS:?}"))?;
+        let changes = self.rate_changes.iter().map(|&(_, _, _, rate)| rate);
+        let rates_bps = radio.phy.rates_bps();
+        let own = [radio.basic_rate_bps, radio.data_rate_bps].into_iter();
+        for rate in own.chain(node_rates).chain(link_rates).chain(changes) {
+            check(rates_bps.contains(&rate), || format!("rate {rate} bit/s: this physical layer has {rates_bps:?}"))?;
         }
         check(radio.short_retry_limit > 0 && radio.long_retry_limit > 0, || "retry limits: must be >= 1".into())?;
         check(radio.queue_pkts > 0, || "queue_pkts 0: must be >= 1".into())
@@ -199,6 +272,19 @@ impl Config {
             let placed = node.position_m.is_some_and(|[x, y]| x.is_finite() && y.is_finite());
             let matrix = matches!(self.radio.propagation, PropagationName::Matrix { .. });
             check(!node.wireless || placed || matrix, || format!("node {}: wireless without a position", node.name))?;
+        }
+        for &(node, at_s, x, y) in &self.moves {
+            check(node < count && self.nodes[node as usize].wireless, || {
+                format!("moves: node {node} is not wireless")
+            })?;
+            check(at_s >= 0.0 && x.is_finite() && y.is_finite(), || {
+                format!("moves: node {node}: time >= 0, finite x, y")
+            })?;
+        }
+        for &(at_s, from, to, _) in &self.rate_changes {
+            check(at_s >= 0.0 && from < count && to < count, || {
+                format!("rate_changes: {at_s} s, {from} to {to}: time >= 0, nodes below {count}")
+            })?;
         }
         for wire in &self.wired {
             check(wire.a < count && wire.b < count && wire.a != wire.b, || {
@@ -221,7 +307,10 @@ impl Config {
             format!("{name}: start_s must be >= 0 and stop_s later")
         })?;
         match &flow.traffic {
-            Traffic::Tcp { segment_bytes, window_pkts, initial_window, min_rto_s, ack_every, .. } => {
+            Traffic::Tcp { segment_bytes, window_pkts, initial_window, min_rto_s, ack_every, size_bytes, .. } => {
+                check(size_bytes.is_none_or(|size| (1..=1 << 30).contains(&size)), || {
+                    format!("{name}: size_bytes must lie in 1..=1073741824")
+                })?;
                 check((1..=9000).contains(segment_bytes), || format!("{name}: segment_bytes must lie in 1..=9000"))?;
                 check((1..=65_536).contains(window_pkts), || {
                     format!("{name}: window_pkts {window_pkts}: must lie in 1..=65536")
@@ -250,6 +339,25 @@ impl Config {
             PropagationName::Range { decode_m, sense_m, capture_db } => {
                 (Propagation::Range { decode_m: *decode_m, sense_m: *sense_m }, *capture_db)
             }
+            PropagationName::LogDistance {
+                exponent,
+                reference_loss_db,
+                tx_power_dbm,
+                shadowing_db,
+                decode_dbm,
+                sense_dbm,
+                capture_db,
+            } => (
+                Propagation::LogDistance {
+                    exponent: *exponent,
+                    reference_loss_db: *reference_loss_db,
+                    tx_power_dbm: *tx_power_dbm,
+                    shadowing_db: *shadowing_db,
+                    decode_dbm: *decode_dbm,
+                    sense_dbm: *sense_dbm,
+                },
+                *capture_db,
+            ),
             PropagationName::Matrix { capture_db, links } => {
                 let stations = links.iter().filter_map(|&(a, b, power_w)| Some((station(a)?, station(b)?, power_w)));
                 (Propagation::Matrix(stations.collect()), *capture_db)
@@ -259,9 +367,14 @@ impl Config {
             preset: match self.radio.preset {
                 PresetName::Ns2 => Preset::Ns2,
                 PresetName::Standard => Preset::Standard,
+                PresetName::Sinr => Preset::Sinr,
             },
-            phy: Default::default(),
-            edca: false,
+            phy: match self.radio.phy {
+                PhyName::B => PhyKind::B,
+                PhyName::A => PhyKind::A,
+                PhyName::G => PhyKind::G,
+            },
+            edca: self.radio.edca,
             seed: self.seed,
             positions_m: wireless.iter().map(|(_, node)| node.position_m.unwrap_or([0.0, 0.0])).collect(),
             propagation,
@@ -279,6 +392,7 @@ impl Config {
             mac_ack_rate: match self.radio.mac_ack_rate {
                 MacAckRateName::Basic => MacAckRate::Basic,
                 MacAckRateName::Data => MacAckRate::Data,
+                MacAckRateName::Mandatory => MacAckRate::Mandatory,
             },
             rts_threshold_bytes: self.radio.rts_threshold_bytes,
             short_retry_limit: self.radio.short_retry_limit,

@@ -1,9 +1,10 @@
 //! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
 
-use pacelab_engine::{Failure, Ns, Packet as AirPacket};
+use pacelab_engine::{Category, Failure, Ns, Packet as AirPacket};
 
 use crate::aodv::{Aodv, Command, Transit};
 use crate::hook::Point;
+use crate::links::Class;
 use crate::network::{InLinkLayer, Network, Task};
 use crate::packet::{Body, Packet};
 
@@ -135,7 +136,9 @@ impl Network {
         let (Some(station), Some(packet)) = (self.station_of[node as usize], self.pool.get(id)) else { return };
         let to = next_hop.and_then(|next| self.station_of[next as usize]);
         let front = matches!(packet.body, Body::Aodv(_));
-        let frame = AirPacket { id, to, bytes: packet.bytes, category: Default::default() };
+        let flow = self.flows.get(packet.flow as usize);
+        let category = flow.map_or(Category::Voice, |flow| flow.config.category.into()); // routing goes first
+        let frame = AirPacket { id, to, bytes: packet.bytes, category };
         if let Err(refused) = self.air.enqueue(self.now, station, frame, front) {
             self.drops.queue += 1;
             self.pool.remove(refused.id);
@@ -179,6 +182,10 @@ impl Network {
     pub(crate) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
         let node = self.node_of[station as usize];
         self.hook_transmitted(node, frame.id, attempts, failure.is_none());
+        if let (Some(to), Some(packet)) = (frame.to, self.pool.get(frame.id)) {
+            let link = (node, self.node_of[to as usize], Class::of(packet));
+            self.links.entry(link).or_default().count(attempts, failure);
+        }
         match failure {
             None if frame.to.is_none() => self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id)),
             None => {

@@ -12,11 +12,14 @@ pub struct FlowMeter {
     pub arrived_bytes: u64,
     /// Payload delivered since the start of the run (for batches and early ends).
     pub total_bytes: u64,
-    pub rtt_count: u64,
-    pub rtt_sum_s: f64,
-    pub rtt_square_sum_s: f64,
+    /// Round trips in the order they were measured.
+    pub rtts_s: Vec<f64>,
     /// Integral of the window over time, packets times seconds.
     pub window_pkt_s: f64,
+    /// Time at each whole window, s.
+    pub window_share_s: Vec<f64>,
+    /// When the last octet of a sized flow was delivered.
+    pub finished_s: Option<f64>,
     pub window_since: Ns,
     pub sent_pkts_before: u64,
     pub retransmitted_before: u64,
@@ -38,27 +41,38 @@ impl FlowMeter {
 
     /// A round trip was measured.
     pub fn rtt(&mut self, rtt_ns: Ns) {
-        let rtt_s = rtt_ns as f64 / 1e9;
-        self.rtt_count += 1;
-        self.rtt_sum_s += rtt_s;
-        self.rtt_square_sum_s += rtt_s * rtt_s;
+        self.rtts_s.push(rtt_ns as f64 / 1e9);
     }
 
     /// The window has been `pkts` since the last call.
     pub fn window(&mut self, now: Ns, pkts: f64) {
-        self.window_pkt_s += pkts * (now - self.window_since) as f64 / 1e9;
+        let elapsed_s = (now - self.window_since) as f64 / 1e9;
+        self.window_pkt_s += pkts * elapsed_s;
+        let whole = pkts as usize;
+        if self.window_share_s.len() <= whole {
+            self.window_share_s.resize(whole + 1, 0.0);
+        }
+        self.window_share_s[whole] += elapsed_s;
         self.window_since = now;
     }
 
     /// Mean and sample standard deviation of the round trips in s, if there were any.
     pub fn rtt_mean_sd_s(&self) -> (Option<f64>, Option<f64>) {
-        if self.rtt_count == 0 {
+        if self.rtts_s.is_empty() {
             return (None, None);
         }
-        let count = self.rtt_count as f64;
-        let mean = self.rtt_sum_s / count;
-        let variance = ((self.rtt_square_sum_s - count * mean * mean) / (count - 1.0).max(1.0)).max(0.0);
-        (Some(mean), Some(variance.sqrt()))
+        let count = self.rtts_s.len() as f64;
+        let mean = self.rtts_s.iter().sum::<f64>() / count;
+        let squares: f64 = self.rtts_s.iter().map(|rtt_s| (rtt_s - mean) * (rtt_s - mean)).sum();
+        (Some(mean), Some((squares / (count - 1.0).max(1.0)).sqrt()))
+    }
+
+    /// These quantiles of the round trips (nearest rank), if there were any.
+    pub fn rtt_quantiles_s(&self, shares: &[f64]) -> Option<Vec<f64>> {
+        let mut sorted = self.rtts_s.clone();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        Some(shares.iter().map(|share| sorted[(share * last as f64).round() as usize]).collect())
     }
 
     /// An interval of the series ends.
@@ -74,6 +88,7 @@ impl FlowMeter {
         *self = FlowMeter {
             total_bytes: self.total_bytes,
             interval_bytes: self.interval_bytes,
+            finished_s: self.finished_s,
             batch_end_s: std::mem::take(&mut self.batch_end_s),
             series_goodput_bps: std::mem::take(&mut self.series_goodput_bps),
             series_cwnd_pkts: std::mem::take(&mut self.series_cwnd_pkts),

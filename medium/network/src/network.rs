@@ -9,6 +9,7 @@ use crate::aodv::Aodv;
 use crate::config::{Config, Flow as FlowConfig, Headers, PresetName, Routing, Traffic, ns_from_s};
 use crate::flow::{Ends, Flow};
 use crate::hook::Hook;
+use crate::links::{Class, LinkCounts};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
@@ -44,6 +45,8 @@ pub(crate) enum Task {
     WarmupEnds,
     Report,
     Forget(u32),
+    Move(u32),
+    RateChange(u32),
 }
 
 impl Task {
@@ -61,6 +64,8 @@ impl Task {
             Task::WarmupEnds => (9, 0),
             Task::Report => (10, 0),
             Task::Forget(packet) => (11, packet),
+            Task::Move(node) => (12, node),
+            Task::RateChange(change) => (13, change),
         };
         kind << 28 | index
     }
@@ -79,7 +84,9 @@ impl Task {
             8 => Task::Sample,
             9 => Task::WarmupEnds,
             10 => Task::Report,
-            _ => Task::Forget(index),
+            11 => Task::Forget(index),
+            12 => Task::Move(index),
+            _ => Task::RateChange(index),
         }
     }
 }
@@ -127,6 +134,7 @@ pub struct Network {
     pub(crate) station_of: Vec<Option<u32>>,
     pub(crate) node_of: Vec<u32>,
     pub(crate) drops: Drops,
+    pub(crate) links: BTreeMap<(u32, u32, Class), LinkCounts>,
     pub(crate) series_t_s: Vec<f64>,
     pub(crate) measured_from: Ns,
     /// (node, wireless end) -> link rates of the path, for hooks.
@@ -148,13 +156,7 @@ impl Network {
         for (station, &node) in node_of.iter().enumerate() {
             station_of[node as usize] = Some(station as u32);
         }
-        let radio_edges = node_of.iter().enumerate().flat_map(|(station, &node)| {
-            let decodable = air.links(station as u32).iter().filter(|link| link.decodable);
-            decodable.map(move |link| (node, link.to))
-        });
-        let radio_edges = radio_edges.map(|(node, station)| (node, node_of[station as usize]));
-        let wired_edges = config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)]);
-        let routes = Routes::new(count, radio_edges.chain(wired_edges));
+        let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
         let (wires, wires_from) = build_wires(&config);
         let aodv = (0..count as u32).map(|node| {
             let runs = config.routing == Routing::Aodv && station_of[node as usize].is_some();
@@ -180,6 +182,7 @@ impl Network {
             station_of,
             node_of,
             drops: Drops::default(),
+            links: BTreeMap::new(),
             series_t_s: Vec::new(),
             measured_from: 0,
             path_rates: BTreeMap::new(),
@@ -224,6 +227,7 @@ impl Network {
                 self.schedule(ns_from_s(stop_s), Task::FlowStop(index as u32));
             }
         }
+        self.schedule_motion();
         self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
         if self.config.warmup_s > 0.0 {
             self.schedule(ns_from_s(self.config.warmup_s), Task::WarmupEnds);
@@ -233,6 +237,8 @@ impl Network {
     /// Runs to the end of the configured duration, or until `progress` breaks.
     pub fn run(&mut self, progress: &mut Progress<'_>) {
         const REPORTS: u64 = 200;
+        /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted.
+        const EVENTS_PER_REPORT: u64 = 1 << 18;
         let end = ns_from_s(self.config.duration_s);
         let report_every = (end / REPORTS).max(1);
         self.schedule(report_every, Task::Report);
@@ -245,6 +251,9 @@ impl Network {
             }
             self.now = at;
             self.events += 1;
+            if self.events % EVENTS_PER_REPORT == 0 {
+                self.finished |= progress(at as f64 / end as f64).is_break();
+            }
             if line_at == at {
                 self.leave_link_layer();
             } else if agenda_at == at {
@@ -283,6 +292,8 @@ impl Network {
             Task::Forget(packet) => {
                 self.pool.remove(packet);
             }
+            Task::Move(node) => self.move_node(node),
+            Task::RateChange(change) => self.change_rate(change),
             Task::Report => {}
         }
     }
@@ -317,6 +328,8 @@ impl Network {
         let now = self.now;
         self.measured_from = now;
         self.air.reset_counters(now);
+        self.links.clear();
+        self.drops = Drops::default();
         for flow in &mut self.flows {
             match &flow.ends {
                 Ends::Tcp { sender, .. } => {
@@ -326,6 +339,19 @@ impl Network {
             }
         }
     }
+}
+
+/// Who decodes whom, as node numbers.
+pub(crate) fn radio_edges<'a>(air: &'a Air, node_of: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
+    node_of.iter().enumerate().flat_map(move |(station, &node)| {
+        let decodable = air.links(station as u32).iter().filter(|link| link.decodable);
+        decodable.map(move |link| (node, node_of[link.to as usize]))
+    })
+}
+
+/// The wires, both ways.
+pub(crate) fn wired_edges(config: &Config) -> impl Iterator<Item = (u32, u32)> + '_ {
+    config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)])
 }
 
 fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {

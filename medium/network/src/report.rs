@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use crate::flow::Ends;
 use crate::network::Network;
 
+/// Quantiles of the round trips that a result states.
+const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
+
 impl Network {
     /// The result so far.
     pub fn report(&mut self) -> Value {
@@ -21,6 +24,7 @@ impl Network {
             "end_s": self.now as f64 / 1e9,
             "events": self.events,
             "flows": flows,
+            "links": self.report_links(),
             "nodes": nodes,
             "drops": self.report_drops(),
             "aodv": self.report_aodv(),
@@ -53,6 +57,9 @@ impl Network {
             "rtt_sd_s": null,
             "cwnd_mean_pkts": null,
             "batch_end_s": flow.meter.batch_end_s,
+            "finished_s": flow.meter.finished_s,
+            "rtt_quantiles_s": null,
+            "cwnd_share": null,
         });
         if let Ends::Tcp { sender, .. } = &flow.ends {
             flow.meter.window(now, sender.window_pkts());
@@ -63,6 +70,11 @@ impl Network {
             value["rtt_mean_s"] = json!(mean);
             value["rtt_sd_s"] = json!(sd);
             value["cwnd_mean_pkts"] = json!(flow.meter.window_pkt_s / measured_s);
+            value["rtt_quantiles_s"] = json!(flow.meter.rtt_quantiles_s(&QUANTILES));
+            let total_s: f64 = flow.meter.window_share_s.iter().sum();
+            let shares = flow.meter.window_share_s.iter().enumerate().filter(|&(_, &time_s)| time_s > 0.0);
+            value["cwnd_share"] =
+                shares.map(|(window, time_s)| (window.to_string(), json!(time_s / total_s))).collect();
         }
         value
     }
@@ -93,6 +105,22 @@ impl Network {
             }));
         }
         nodes
+    }
+
+    fn report_links(&self) -> Vec<Value> {
+        let name = |node: u32| &self.config.nodes[node as usize].name;
+        let links = self.links.iter().map(|(&(from, to, class), counts)| {
+            json!({
+                "from": name(from),
+                "to": name(to),
+                "class": class.name(),
+                "delivered": counts.delivered,
+                "drops_rts": counts.drops_rts,
+                "drops_data": counts.drops_data,
+                "attempts": counts.attempts,
+            })
+        });
+        links.collect()
     }
 
     fn report_drops(&self) -> Value {

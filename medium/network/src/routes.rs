@@ -17,15 +17,12 @@ pub struct Routes {
 impl Routes {
     /// `edges` are directed.
     pub fn new(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Self {
-        let mut neighbours = vec![Vec::new(); nodes];
-        for (from, to) in edges {
-            neighbours[from as usize].push(to);
-        }
-        for list in &mut neighbours {
-            list.sort_unstable();
-            list.dedup();
-        }
-        Routes { neighbours, towards: vec![None; nodes] }
+        Routes { neighbours: neighbours(nodes, edges), towards: vec![None; nodes] }
+    }
+
+    /// These edges are not the ones that the routes were made from.
+    pub fn edges_differ(&self, edges: &[(u32, u32)]) -> bool {
+        neighbours(self.neighbours.len(), edges.iter().copied()) != self.neighbours
     }
 
     /// The next hop from `node` to `dst`, or None where there is no way.
@@ -49,6 +46,19 @@ impl Routes {
         let neighbours = &self.neighbours;
         self.towards[dst as usize].get_or_insert_with(|| breadth_first(neighbours, dst))
     }
+}
+
+/// Neighbours of each node in ascending order.
+fn neighbours(nodes: usize, edges: impl Iterator<Item = (u32, u32)>) -> Vec<Vec<u32>> {
+    let mut neighbours = vec![Vec::new(); nodes];
+    for (from, to) in edges {
+        neighbours[from as usize].push(to);
+    }
+    for list in &mut neighbours {
+        list.sort_unstable();
+        list.dedup();
+    }
+    neighbours
 }
 
 /// Radio links are symmetric in all presets, so searching outwards from `dst` finds the ways towards it.

@@ -192,6 +192,7 @@ impl Network {
         flow.meter.arrived_bytes += u64::from(header.payload_bytes);
         flow.meter.delivered(delivered);
         if delivered > 0 {
+            self.note_finish(index);
             self.note_batches(index);
         }
         self.pump_receiver(index);
@@ -208,6 +209,14 @@ impl Network {
             flow.meter.rtt(rtt_ns);
         }
         self.pump_sender(index);
+    }
+
+    fn note_finish(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let crate::config::Traffic::Tcp { size_bytes: Some(size), .. } = flow.config.traffic else { return };
+        if flow.meter.total_bytes >= size {
+            flow.meter.finished_s.get_or_insert(self.now as f64 / 1e9);
+        }
     }
 
     /// Records the ends of batches; ends the run once every backlogged TCP flow has delivered enough.

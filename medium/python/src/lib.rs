@@ -25,15 +25,17 @@ fn run(
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let mut boxed: Vec<(u32, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
-    if !hooks.is_empty() {
-        let contract = Contract::load(py)?;
-        for (node, object) in hooks {
-            boxed.push((node, Box::new(PythonHook::new(py, &contract, object)?)));
-        }
+    let contract = Contract::load(py)?;
+    for (node, object) in hooks {
+        boxed.push((node, Box::new(PythonHook::new(py, &contract, object)?)));
     }
     let mut network = Network::new(config, boxed).map_err(PyValueError::new_err)?;
     let mut interrupted = None;
     network.run(&mut |fraction| {
+        if let Some(error) = contract.interrupt.take() {
+            interrupted = Some(error);
+            return ControlFlow::Break(());
+        }
         let told = on_progress.as_ref().map_or(Ok(()), |call| call.call1((fraction,)).map(drop));
         match told.and_then(|()| py.check_signals()) {
             Ok(()) => ControlFlow::Continue(()),
@@ -43,7 +45,7 @@ fn run(
             }
         }
     });
-    match interrupted {
+    match interrupted.or_else(|| contract.interrupt.take()) {
         Some(error) => Err(error),
         None => Ok(network.report().to_string()),
     }

@@ -1,10 +1,12 @@
 //! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Segment};
 use pacelab_network::packet::TcpHeader;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};
 
@@ -22,6 +24,8 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
+    /// What a hook raised that is no mere failure of it: KeyboardInterrupt, SystemExit.
+    pub interrupt: RefCell<Option<PyErr>>,
 }
 
 impl Contract {
@@ -47,6 +51,7 @@ impl Contract {
             rewrite: class(&contract, "Rewrite")?,
             inject: class(&contract, "Inject")?,
             extra_backoff: class(&contract, "SetExtraBackoff")?,
+            interrupt: RefCell::new(None),
         }))
     }
 }
@@ -91,6 +96,9 @@ impl PythonHook {
         Python::with_gil(|py| {
             call(self, py).unwrap_or_else(|error| {
                 self.failure = Some(error.to_string());
+                if !error.is_instance_of::<PyException>(py) {
+                    self.contract.interrupt.replace(Some(error));
+                }
                 fallback
             })
         })

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from pacelab import __version__
+from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
 from pacelab.errors import HostError, PaceLabError
@@ -201,6 +202,10 @@ def doctor(*, json: Json = False) -> None:
     print_json(listings.doctor_document(features)) if json else print_table(listings.doctor_table(features))
     if any(feature.required and not feature.present for feature in features):
         raise typer.Exit(HostError.exit_code)
+
+
+app.command()(claim_commands.claims)
+app.command()(claim_commands.reproduce)
 
 
 def _report(notes: Sequence[str], result: str) -> None:

@@ -1,0 +1,93 @@
+"""The commands `pacelab claims` and `pacelab reproduce`: thin over `load`, `reproduce` and `report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.errors import ConfigError
+from pacelab.folder import check_destination
+from pacelab.settings import parse_one
+from pacelab.topologies.domain import Whole
+
+Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
+Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write the page of all claims, FILE.md")]
+
+
+def claims(
+    *,
+    paper: Annotated[str, typer.Option("--paper", metavar="NAME", help="a paper's claims alone")] = "all",
+    docs: Docs = None,
+    json: Json = False,
+) -> None:
+    """List the papers' claims; --docs writes them with the stored outcomes of full runs."""
+    from pacelab.claims.load import select_claims
+    from pacelab.claims.report import claims_document, claims_table
+
+    chosen = select_claims(paper)
+    if docs is not None:
+        _write_page(docs)
+    if json:
+        print_json(claims_document(chosen))
+    elif docs is None:
+        print_table(claims_table(chosen))
+
+
+def reproduce(
+    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")],
+    *,
+    quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,
+    seeds: Annotated[str | None, typer.Option("--seeds", metavar="N", help="runs per cell (the claim's own)")] = None,
+    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
+    docs: Docs = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")] = False,
+) -> None:
+    """Run a paper's claims and judge them by the bands that were written before; a verdict is no failure."""
+    from pacelab.claims.load import select_claims
+    from pacelab.claims.report import outcomes_table, summary
+    from pacelab.claims.reproduce import reproduce as run_claims
+
+    if docs is not None and (quick or seeds is not None):
+        raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")
+    chosen = select_claims(claim)
+    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
+    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    check_destination(out)
+    with progress_bar(f"claims: {claim}", quiet=quiet) as on_progress:
+        found = run_claims(
+            chosen, quick=quick, seeds=count, jobs=workers, on_done=lambda done, total: on_progress(done / total)
+        )
+    folder = found.write(out)
+    if json:
+        print_json({"reproduce": found.document(), "host": found.host})
+    elif not quiet:
+        print_table(outcomes_table(found.claims, found.outcomes), title=summary(found.outcomes))
+    if docs is not None:
+        found.store()
+        found.draw(_figures_of(docs))
+        _write_page(docs)
+    if not quiet:
+        log(f"results and figures in {folder}; {found.host['wall_s']:.0f} s of wall time")
+
+
+def _write_page(docs: Path) -> None:
+    from pacelab.claims.load import select_claims
+    from pacelab.claims.outcome import load_store
+    from pacelab.claims.report import claims_page
+    from pacelab.folder import write_file
+
+    everything = select_claims("all")
+    stored = {name: one for paper in {claim.paper for claim in everything} for name, one in load_store(paper).items()}
+    figures = [file.name for file in _figures_of(docs).glob("*.png")]
+    write_file(docs, claims_page(everything, stored, figures).encode())
+    log(f"written: {docs}")
+
+
+def _figures_of(docs: Path) -> Path:
+    """docs/claims.md has its figures in docs/claims/."""
+    return docs.with_suffix("")

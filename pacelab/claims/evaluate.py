@@ -1,0 +1,98 @@
+"""Evaluates measures: one number per seed from that seed's runs, then mean and 95 % interval over the seeds.
+
+All cells share their seeds, so that comparisons are within a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.claims.model import Measure, Point, Reduction, Scalar
+from pacelab.claims.plan import Plan
+from pacelab.claims.quantities import QUANTITIES, Aspect
+from pacelab.claims.reductions import reduce_axis
+from pacelab.metrics import Estimate, estimate
+from pacelab.results import RunResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The results of a plan, `results[cell][seed]` in the plan's order."""
+
+    plan: Plan
+    results: tuple[tuple[RunResult, ...], ...]
+
+    def at(self, point: Point) -> tuple[RunResult, ...]:
+        """Results of the one cell at `point`, a value for each axis."""
+        for cell, results in zip(self.plan.cells, self.results, strict=True):
+            if cell.point == point:
+                return results
+        raise KeyError(point)
+
+
+def measure(measured: Measured, wanted: Measure) -> Estimate | None:
+    """Mean and interval over the seeds; None when some seed's runs do not define the number."""
+    samples = [_of_seed(measured, wanted, place) for place in range(len(measured.plan.seeds))]
+    known = [sample for sample in samples if sample is not None]
+    return estimate(known) if len(known) == len(samples) else None
+
+
+def sample_cell(measured: Measured, point: Point, quantity: str, aspect: Aspect | None = None) -> Estimate | None:
+    """A quantity at one cell, over its seeds."""
+    samples = [QUANTITIES[quantity](result, aspect or Aspect()) for result in measured.at(point)]
+    known = [sample for sample in samples if sample is not None]
+    return estimate(known) if known else None
+
+
+def _of_seed(measured: Measured, wanted: Measure, place: int) -> float | None:
+    grid = measured.plan.grid
+    aspect = Aspect(
+        flow=wanted.flow,
+        node=wanted.node,
+        link=None if wanted.link is None else (wanted.link[0], wanted.link[1]),
+        between_s=None if wanted.between is None else (wanted.between[0], wanted.between[1]),
+    )
+
+    def value(point: Point) -> float | None:
+        first = QUANTITIES[wanted.of](measured.at(point)[place], aspect)
+        if wanted.against is None:
+            return first
+        second = QUANTITIES[wanted.of](measured.at(point | wanted.against)[place], aspect)
+        return _compare(wanted.compare, first, second)
+
+    reduced = {reduction.over for reduction in wanted.reduce}
+    fixed = {name: wanted.at.get(name, values[0]) for name, values in grid.items() if name not in reduced}
+    return _reduce(grid, wanted.reduce, fixed, value)
+
+
+def _reduce(
+    grid: Mapping[str, list[Scalar]],
+    reductions: Sequence[Reduction],
+    fixed: Point,
+    value: Callable[[Point], float | None],
+) -> float | None:
+    """Reduces the first reduction's axis innermost."""
+    if not reductions:
+        return value({name: fixed[name] for name in grid})
+    *inner, outer = reductions
+    names = grid[outer.over]
+    places = [float(name) if _numeric(name) else float(index) for index, name in enumerate(names)]
+    found = [_reduce(grid, inner, fixed | {outer.over: name}, value) for name in names]
+    known = [(x, y) for x, y in zip(places, found, strict=True) if y is not None]
+    return reduce_axis([x for x, _ in known], [y for _, y in known], outer)
+
+
+def _compare(how: str | None, first: float | None, second: float | None) -> float | None:
+    if first is None or second is None:
+        return None
+    if how == "difference":
+        return first - second
+    if second == 0:
+        return None
+    return first / second - (1 if how == "change" else 0)
+
+
+def _numeric(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

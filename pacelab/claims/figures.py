@@ -1,0 +1,195 @@
+"""Figures in the shape of the paper's: one per claim that has one, as PNG and SVG.
+
+Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow), time (goodput per flow over
+time) and contention (Fu's model over the measurement). Bars and whiskers are 95 % intervals over seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pacelab.claims.contention import retry_drop_probability
+from pacelab.claims.evaluate import Measured, measure, sample_cell
+from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar
+from pacelab.claims.outcome import Outcome
+from pacelab.claims.quantities import Aspect
+from pacelab.metrics import LEVEL, Estimate, estimate
+from pacelab.plots import STYLES, style_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+LOOKS = [*STYLES.values()]
+LABELS = {
+    "goodput_kbps": "goodput (kbit/s)",
+    "drop_probability": "contention drops per packet sent",
+    "contention_drops": "contention drops",
+    "queue_drops": "queue drops",
+    "queue_mean_pkts": "mean queue of the fullest node (packets)",
+    "queue_max_pkts": "longest queue (packets)",
+    "queue_deviation_pkts": "deviation of mean queues (packets)",
+    "window_pkts": "mean window (packets)",
+    "window": "window (packets)",
+    "hops": "wireless hops",
+    "queue": "queue at each node (packets)",
+    "flows": "flows",
+    "cbr-rate": "offered load (Mbit/s)",
+    "payload": "payload (B)",
+}
+
+
+def render_claim(claim: Claim, measured: Measured, outcome: Outcome) -> dict[str, bytes]:
+    """ID.png and ID.svg."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure as Canvas
+
+    assert claim.figure is not None
+    draw: Callable[[Canvas, Figure, Measured], None] = {
+        "lines": _lines,
+        "bars": _bars,
+        "time": _time,
+        "contention": _contention,
+    }[claim.figure.shape]
+    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
+        canvas = Canvas(figsize=(7, 4.2), layout="constrained")
+        draw(canvas, claim.figure, measured)
+        canvas.suptitle(f"{claim.where}: {claim.title} ({outcome['verdict']})".removeprefix(": "), fontsize="medium")
+        seeds = measured.plan.seeds
+        interval = f"; bars: {LEVEL:.0%} t intervals" if len(seeds) > 1 else "; no interval"
+        text = f"n = {len(seeds)} seeds of {outcome['seconds']:g} s, {outcome['mode']} mode{interval}"
+        canvas.supxlabel(text, fontsize="small")
+        return {f"{claim.id}.png": _bytes(canvas, "png"), f"{claim.id}.svg": _bytes(canvas, "svg")}
+
+
+def _lines(canvas: Canvas, figure: Figure, measured: Measured) -> None:
+    assert figure.x is not None
+    ax = canvas.subplots()
+    x = measured.plan.grid[figure.x]
+    groups = _groups(figure, measured)
+    for number, (group, quantity) in enumerate(product(groups, figure.y)):
+        found = [_value(figure, measured, group | {figure.x: value}, quantity) for value in x]
+        known = [(place, one) for place, one in zip(x, found, strict=True) if one is not None]
+        names = [_show(name, group[name]) for name in figure.by]
+        text = ", ".join([*names, quantity] if len(figure.y) > 1 else names)
+        look = style_of(str(group[SCHEME])) if figure.by == [SCHEME] else LOOKS[number % len(LOOKS)]
+        ax.errorbar(
+            [float(place) for place, _ in known],
+            [one.mean for _, one in known],
+            yerr=[one.half_width or 0.0 for _, one in known],
+            label=text or quantity,
+            capsize=3,
+            markersize=4,
+            linewidth=1.2,
+            **look._asdict(),
+        )
+    if figure.flat == "h/4":
+        ax.plot([float(h) for h in x], [float(h) / 4 for h in x], color="0.5", linestyle=":", label="h/4")
+    label = f"{LABELS.get(figure.peak, figure.peak)} with the largest goodput" if figure.peak else figure.y[0]
+    ax.set(xlabel=LABELS.get(figure.x, figure.x), ylabel=LABELS.get(label, label))
+    if len(figure.y) > 1:
+        ax.set_ylabel("packets")
+    _finish(ax)
+
+
+def _value(figure: Figure, measured: Measured, point: Point, quantity: str) -> Any:
+    if figure.peak is None:
+        return sample_cell(measured, point, quantity)
+    at = {name: value for name, value in point.items() if name != figure.peak}
+    return measure(measured, Measure(of=quantity, at=at, reduce=[Reduction(how="peak_at", over=figure.peak)]))
+
+
+def _bars(canvas: Canvas, figure: Figure, measured: Measured) -> None:
+    ax = canvas.subplots()
+    groups = _groups(figure, measured)
+    flows = [flow["id"] for flow in measured.results[0][0].run["flows"]]
+    width = 0.8 / len(groups)
+    for number, group in enumerate(groups):
+        found = [sample_cell(measured, group, "goodput_kbps", Aspect(flow=flow)) for flow in flows]
+        found.append(sample_cell(measured, group, "goodput_kbps"))
+        places = [place + (number - (len(groups) - 1) / 2) * width for place in range(len(found))]
+        known = [(place, one) for place, one in zip(places, found, strict=True) if one is not None]
+        text = ", ".join(_show(name, group[name]) for name in figure.by)
+        ax.bar(
+            [place for place, _ in known],
+            [one.mean for _, one in known],
+            width,
+            yerr=[one.half_width or 0.0 for _, one in known],
+            color=style_of(str(group[SCHEME])).color,
+            hatch=["", "//", "..", "xx", "--"][number % 5],
+            edgecolor="white",
+            capsize=3,
+            label=text,
+        )
+    ax.set_xticks(range(len(flows) + 1), [*(f"FTP {flow + 1}" for flow in flows), "aggregate"])
+    ax.set_ylabel(LABELS["goodput_kbps"])
+    _finish(ax)
+
+
+def _time(canvas: Canvas, figure: Figure, measured: Measured) -> None:
+    groups = _groups(figure, measured)
+    panels = canvas.subplots(1, len(groups), squeeze=False, sharey=True)
+    for ax, group in zip(panels.flat, groups, strict=True):
+        results = measured.at(group)
+        for number, _flow in enumerate(results[0].run["flows"]):
+            runs = [result.series["flows"][number]["goodput_bps"] for result in results]
+            means = [estimate([rate or 0.0 for rate in rates]).mean * 1e-3 for rates in zip(*runs, strict=True)]
+            ax.plot(results[0].series["t_s"], means, ["-", "--", ":", "-."][number % 4], label=f"FTP {number + 1}")
+        ax.set(xlabel="time (s)", title=", ".join(_show(name, group[name]) for name in figure.by))
+        _finish(ax)
+    panels[0][0].set_ylabel(LABELS["goodput_kbps"])
+
+
+def _contention(canvas: Canvas, figure: Figure, measured: Measured) -> None:
+    """Left: drops per RTS against failed RTS, measured and Eq. (2). Right: both against the load."""
+    assert figure.x is not None
+    left, right = canvas.subplots(1, 2)
+    for number, group in enumerate(_groups(figure, measured)):
+        text = ", ".join(_show(name, group[name]) for name in figure.by) or "measured"
+        points = [group | {figure.x: value} for value in measured.plan.grid[figure.x]]
+        hidden, drops, model = (
+            [_mean(sample_cell(measured, point, name)) for point in points]
+            for name in ("hidden_probability", "drops_per_rts", "model_drops_per_rts")
+        )
+        look = LOOKS[number % len(LOOKS)]
+        left.plot(hidden, drops, look.marker, color=look.color, label=text)
+        x = [float(point[figure.x]) for point in points]
+        right.plot(x, drops, look.marker, color=look.color, label=text)
+        right.plot(x, model, color=look.color, linestyle=look.linestyle, label=f"{text}, Eq. (2)")
+    share = [i / 100 for i in range(91)]
+    left.plot(share, [retry_drop_probability(one) for one in share], color="0.4", label="Eq. (2)")
+    left.set(xlabel="H: failed RTS over RTS sent", ylabel="packets dropped per RTS")
+    right.set(xlabel=LABELS.get(figure.x, figure.x), ylabel="packets dropped per RTS")
+    for ax in (left, right):
+        _finish(ax)
+
+
+def _mean(found: Estimate | None) -> float:
+    return found.mean if found else float("nan")
+
+
+def _groups(figure: Figure, measured: Measured) -> list[Point]:
+    """One point per line: the axes in `by` vary, the others are fixed."""
+    grid = measured.plan.grid
+    by = {name: grid[name] for name in figure.by}
+    fixed = {name: figure.at.get(name, values[0]) for name, values in grid.items() if name != figure.x}
+    return [fixed | dict(zip(by, values, strict=True)) for values in product(*by.values())]
+
+
+def _show(name: str, value: Scalar) -> str:
+    return str(value) if name == SCHEME else f"{name} {value}"
+
+
+def _finish(ax: Axes) -> None:
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+
+
+def _bytes(canvas: Canvas, form: str) -> bytes:
+    buffer = BytesIO()
+    canvas.savefig(buffer, format=form, dpi=110, metadata={"Date": None} if form == "svg" else {"Software": None})
+    return buffer.getvalue()

@@ -1,0 +1,113 @@
+"""Reads claim files. Errors name file, line, key and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pydantic import ValidationError
+
+from pacelab.claims.model import Claim
+from pacelab.errors import ConfigError
+
+DATA = files("pacelab.claims") / "data"
+
+
+@cache
+def all_claims() -> dict[str, Claim]:
+    """Every packaged claim by id, papers and files in alphabetical order."""
+    claims: dict[str, Claim] = {}
+    for folder in _sorted(DATA):
+        if not folder.is_dir():
+            continue
+        for file in _sorted(folder):
+            if not file.name.endswith(".yaml"):
+                continue
+            place = f"{folder.name}/{file.name}"
+            claim = parse_claim(file.read_text(encoding="utf-8"), place)
+            if file.name != f"{claim.id}.yaml" or folder.name != claim.paper:
+                own = f"{claim.paper}/{claim.id}.yaml"
+                raise ConfigError(f"claim file {place}: its id is {claim.id!r}: allowed is the name {own}")
+            claims[claim.id] = claim
+    return claims
+
+
+def select_claims(name: str) -> list[Claim]:
+    """The claims called for by an id, a paper or `all`; ConfigError names what there is."""
+    claims = all_claims()
+    if name == "all":
+        return list(claims.values())
+    if name in claims:
+        return [claims[name]]
+    found = [claim for claim in claims.values() if claim.paper == name]
+    if not found:
+        papers = ", ".join(dict.fromkeys(claim.paper for claim in claims.values()))
+        raise ConfigError(f"claim {name!r}: allowed is all, a paper ({papers}) or an id that `pacelab claims` lists")
+    return found
+
+
+def parse_claim(text: str, place: str) -> Claim:
+    """The claim in the YAML `text` of the file called `place`."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+
+    try:
+        tree = YAML(typ="rt", pure=True).load(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"claim file {place}, line {line}: not YAML: {error.problem or error.context}") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys, see docs/claims.md")
+    try:
+        return Claim.model_validate(_plain(tree))
+    except ValidationError as error:
+        first = error.errors()[0]
+        steps = first["loc"]
+        key = ".".join(map(str, steps)) or "the claim"
+        raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_allowed(first)}") from None
+
+
+def _allowed(error: Any) -> str:
+    texts = {
+        "extra_forbidden": "unknown: no such key is allowed here",
+        "missing": "missing: the key is required",
+    }
+    message: str = texts.get(error["type"]) or error["msg"].removeprefix("Value error, ")
+    return message if error["type"] in texts else f"{message} (found {_short(error['input'])})"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _line(tree: Any, steps: Sequence[int | str]) -> int:
+    """Line of the deepest part of the path that exists, counted from 1."""
+    line = tree.lc.line if hasattr(tree, "lc") else 0
+    for step in steps:
+        try:
+            positions = getattr(tree, "lc")  # noqa: B009 - of the loader's own mappings and lists
+            line = (positions.key if isinstance(tree, Mapping) else positions.item)(step)[0]
+            tree = tree[step]
+        except (KeyError, IndexError, TypeError, AttributeError):
+            break
+    return int(line) + 1
+
+
+def _plain(value: Any) -> Any:
+    """Without the loader's own types, which carry positions."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
+
+
+def _sorted(folder: Traversable) -> list[Traversable]:
+    return sorted(folder.iterdir(), key=lambda item: item.name)

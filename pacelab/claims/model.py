@@ -1,0 +1,225 @@
+"""A claim: what a paper says, how to run it, and what would count as reproducing it.
+
+    Claim       paper, place, quote, kind, then
+    Scenario    one topology with its options, a grid of axes, schemes, and how long and often to run it (full, quick)
+    Check       one number: how to measure it, the paper's value, the band, and where the band comes from
+    Variant     the same scenario with some options changed: a reason for a difference, to be tested
+    Figure      the shape that the paper's figure has
+
+Invariants, checked on construction
+1. Every check has a band and says where it comes from; every claim has a scenario.
+2. A check names one cell of the grid, or says how to reduce the axes that it leaves open, in quick mode too.
+3. A claim that is known only from a figure (kind direction) has no value of the paper's.
+
+Options have their names and units on the command line (`rate: 2`, `min-rto: 1`, `rts: on`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from pacelab.claims.quantities import QUANTITIES
+
+SCHEMA_VERSION = 1
+SCHEME = "scheme"
+"""The axis that every scenario has."""
+
+Scalar = bool | int | float | str
+Point = dict[str, Scalar]
+Kind = Literal["value", "direction"]
+Reductor = Literal[
+    "largest", "smallest", "mean", "spread", "peak_at", "reaches", "shortfall", "trend", "first_above", "knee"
+]
+
+
+class Strict(BaseModel):
+    """Unknown keys and wrong types are refused; nothing changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Effort(Strict):
+    """How much to run: simulated seconds, the start of the measured interval, seeds, and values of axes to keep."""
+
+    seconds: float = Field(gt=0)
+    seeds: int = Field(ge=1, le=1000)
+    warmup: float = Field(default=0.0, ge=0)
+    axes: dict[str, list[Scalar]] = {}
+
+
+class Scenario(Strict):
+    """Every combination of the axes' values and schemes, each with every seed."""
+
+    topology: str
+    options: dict[str, Scalar] = {}
+    axes: dict[str, list[Scalar]] = {}
+    schemes: list[str] = Field(default=["newreno"], min_length=1)
+    full: Effort
+    quick: Effort
+    series_s: float | None = Field(default=None, gt=0)
+    """Width of the time series' intervals, for checks and figures over time."""
+
+    def grid(self, *, quick: bool) -> dict[str, list[Scalar]]:
+        """The axes with their values, schemes last."""
+        axes = self.axes | (self.quick.axes if quick else self.full.axes)
+        return axes | {SCHEME: list(self.schemes)}
+
+    @model_validator(mode="after")
+    def _axes_are_known(self) -> Scenario:
+        for name in (*self.quick.axes, *self.full.axes):
+            if name not in self.axes:
+                raise ValueError(f"{name!r} is no axis: allowed is one of {', '.join(self.axes) or 'none'}")
+        for name in self.axes:
+            if name in self.options:
+                raise ValueError(f"{name!r} is an axis and an option: allowed is one of the two")
+        return self
+
+
+class Reduction(Strict):
+    """Reduce one axis to a number, over the values from `low` to `high` where these are given."""
+
+    how: Reductor
+    over: str
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    """What `first_above` has to exceed; of the largest value, what `reaches` has to."""
+    number: int = Field(default=1, ge=1, le=2)
+    """Which `knee`."""
+
+    @model_validator(mode="after")
+    def _level_where_needed(self) -> Reduction:
+        if (self.level is not None) != (self.how in ("first_above", "reaches")):
+            raise ValueError(f"level with how {self.how}: allowed with first_above and reaches, and needed there")
+        return self
+
+
+class Measure(Strict):
+    """A number per seed: a quantity of the run at `at`, compared with the run at `against`, reduced over axes."""
+
+    of: str
+    flow: int | None = None
+    node: str | None = None
+    link: list[str] | None = None
+    between: list[float] | None = None
+    """Seconds, for quantities over time."""
+    at: Point = {}
+    against: Point | None = None
+    compare: Literal["change", "difference", "ratio"] | None = None
+    reduce: list[Reduction] = []
+
+    @model_validator(mode="after")
+    def _fits(self) -> Measure:
+        if self.of not in QUANTITIES:
+            raise ValueError(f"of {self.of!r}: allowed is one of {', '.join(QUANTITIES)}")
+        if (self.compare is None) != (self.against is None):
+            raise ValueError("compare and against: allowed is both or neither")
+        for pair in (self.link, self.between):
+            if pair is not None and len(pair) != 2:
+                raise ValueError("link and between: allowed are two values")
+        return self
+
+
+class Check(Strict):
+    """One number of the claim. Bands are [low, high], both included; `.inf` for none."""
+
+    what: str
+    unit: str = ""
+    measure: Measure
+    paper: float | None = None
+    band: list[float] = Field(min_length=2, max_length=2)
+    band_from: str
+    direction: list[float] | None = Field(default=None, min_length=2, max_length=2)
+    """Where a value outside its band still goes the paper's way: between these, both excluded."""
+
+    @model_validator(mode="after")
+    def _bands_are_ordered(self) -> Check:
+        for name, pair in (("band", self.band), ("direction", self.direction)):
+            if pair is not None and not pair[0] <= pair[1]:
+                raise ValueError(f"{name} {pair}: allowed is [low, high] with low <= high")
+        if self.paper is not None and not self.band[0] <= self.paper <= self.band[1]:
+            raise ValueError(f"paper {self.paper:g} lies outside of its band {self.band}")
+        return self
+
+
+class Variant(Strict):
+    """A suspected reason, to be tested in full mode: the scenario with other options or with more seeds."""
+
+    name: str
+    options: dict[str, Scalar] = {}
+    seeds: int | None = Field(default=None, ge=1, le=1000)
+
+
+class Figure(Strict):
+    """What to draw. lines: `y` against the axis `x`; bars: goodput per flow; time: goodput per flow over time."""
+
+    shape: Literal["lines", "bars", "time", "contention"]
+    x: str | None = None
+    y: list[str] = []
+    by: list[str] = []
+    """Axes that make separate lines (or groups of bars); others must be fixed by `at`."""
+    at: Point = {}
+    flat: Literal["h/4"] | None = None
+    """A curve of the paper's own to draw beside."""
+    peak: str | None = None
+    """Draw where along this axis `y` is largest, instead of `y` itself."""
+
+
+class Claim(Strict):
+    """One claim of a paper."""
+
+    version: Literal[1] = Field(alias="schema")
+    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    paper: str
+    section: str
+    where: str = ""
+    """Figure or table."""
+    title: str
+    quote: str = Field(max_length=400)
+    kind: Kind
+    scenario: Scenario
+    checks: list[Check] = Field(min_length=1)
+    why: list[Variant] = []
+    figure: Figure | None = None
+    needs: list[str] = []
+    """What the claim still waits for; it is listed and not run."""
+    notes: str = ""
+    """What the paper leaves open or garbles, and what was decided."""
+    judgement: str = ""
+    """Written after the full run: why the outcome is what it is, by the numbers."""
+
+    @model_validator(mode="after")
+    def _checks_name_cells(self) -> Claim:
+        if not re.match(rf"{re.escape(self.paper)}-", self.id):
+            raise ValueError(f"id {self.id!r}: allowed is {self.paper}-NAME")
+        for variant in self.why:
+            for name in variant.options:
+                if name in self.scenario.axes:
+                    raise ValueError(f"variant {variant.name!r}: {name!r} is an axis: allowed are the other options")
+        for number, check in enumerate(self.checks, start=1):
+            if self.kind == "direction" and (check.paper is not None or check.direction is not None):
+                raise ValueError(f"check {number}: kind direction allows neither paper nor direction, the band says it")
+            for quick in (False, True):
+                _check_cells(number, check.measure, self.scenario.grid(quick=quick))
+        return self
+
+
+def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -> None:
+    reduced = [reduction.over for reduction in measure.reduce]
+    for point in (measure.at, measure.against or {}):
+        for name, value in point.items():
+            if value not in grid.get(name, []):
+                raise ValueError(f"check {number}: {name} {value!r} is not in the scenario, quick mode included")
+    for name, values in grid.items():
+        at, against = measure.at, measure.at | (measure.against or {})
+        if name in reduced:
+            if name in at:
+                raise ValueError(f"check {number}: {name!r} is fixed and reduced: allowed is one of the two")
+        elif len(values) > 1 and (name not in at or name not in against):
+            raise ValueError(f"check {number}: axis {name!r} is left open: fix it in `at` or reduce it")
+    for name in reduced:
+        if name not in grid:
+            raise ValueError(f"check {number}: {name!r} is no axis: allowed is one of {', '.join(grid)}")

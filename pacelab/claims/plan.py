@@ -1,0 +1,86 @@
+"""From a claim to the runs that it needs: one cell per combination of its axes' values, one run per cell and seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+from pacelab.options import OPTIONS
+from pacelab.settings import place, topology_options
+
+FLAGS = {option.flag.lstrip("-"): option for option in OPTIONS}
+COARSE_SERIES = 10
+"""Intervals of the time series where nobody asked for one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination of the axes' values, scheme included, with its run for every seed."""
+
+    point: Point
+    experiments: tuple[Experiment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The runs of a claim, or of a variant of it."""
+
+    claim: Claim
+    variant: Variant | None
+    grid: Mapping[str, list[Scalar]]
+    seeds: tuple[int, ...]
+    cells: tuple[Cell, ...]
+
+
+def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: Variant | None = None) -> Plan:
+    """All runs of `claim`; `seeds` overrides how many. ConfigError names the claim and the option."""
+    scenario = claim.scenario
+    effort = scenario.quick if quick else scenario.full
+    grid = scenario.grid(quick=quick)
+    options = dict(scenario.options)
+    if variant is not None:
+        options |= variant.options
+        seeds = seeds or variant.seeds
+    numbers = tuple(range(1, 1 + (seeds or effort.seeds)))
+    try:
+        cells = tuple(
+            _cell(claim, dict(zip(grid, values, strict=True)), options, effort, numbers)
+            for values in product(*grid.values())
+        )
+    except ConfigError as error:
+        raise ConfigError(f"claim {claim.id}: {error}") from None
+    return Plan(claim=claim, variant=variant, grid=grid, seeds=numbers, cells=cells)
+
+
+def key_of(experiment: Experiment) -> str:
+    """Equal for experiments that give the same result."""
+    return json.dumps(experiment.config(), sort_keys=True, default=str)
+
+
+def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Effort, seeds: tuple[int, ...]) -> Cell:
+    chosen = dict(options) | {name: value for name, value in point.items() if name != SCHEME}
+    values = dict(_parse(name, value) for name, value in chosen.items())
+    experiment = place(claim.scenario.topology, values, scheme=str(point[SCHEME]))
+    experiment = replace(
+        experiment,
+        duration_s=effort.seconds,
+        warmup_s=effort.warmup,
+        series_interval_s=claim.scenario.series_s or effort.seconds / COARSE_SERIES,
+    )
+    return Cell(point=point, experiments=tuple(replace(experiment, seed=seed) for seed in seeds))
+
+
+def _parse(name: str, value: Scalar) -> tuple[str, Any]:
+    """Field and value for an option's name and text on the command line."""
+    known = {option.flag.lstrip("-"): option for option in topology_options().values()}
+    option = FLAGS.get(name) or known.get(name)
+    if option is None:
+        raise ConfigError(f"option {name!r}: allowed is one of {', '.join([*FLAGS, *known])}")
+    text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
+    return option.field, option.parse(text)

@@ -1,0 +1,198 @@
+"""Numbers that a claim may ask of one run, by name. The unit is in the name; shares are 0..1.
+
+A quantity is a function of the run's result and of what the measure names beside it: a flow, a node, a link or an
+interval of time. None stands for a number that the run does not define (the fairness of flows that all got nothing).
+
+Contention drops are packets given up by the MAC after its retries: drops with static routes, and with AODV those that
+it takes for broken links. Queue drops are those of the wireless interface queues.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pacelab.metrics import jain
+from pacelab.results import RunResult
+
+KBPS = 1e-3
+BITS = 8
+MAC_DROPS = ("mac-rts", "mac-data", "link-failure")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aspect:
+    """Which part of a run a quantity is about; None stands for all of it."""
+
+    flow: int | None = None
+    node: str | None = None
+    link: tuple[str, str] | None = None
+    between_s: tuple[float, float] | None = None
+
+
+Quantity = Callable[[RunResult, Aspect], float | None]
+
+
+def goodput_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Goodput of a flow or of all; over an interval of the time series where one is given."""
+    if aspect.between_s is None:
+        return KBPS * math.fsum(flow["goodput_bps"] for flow in _flows(result, aspect))
+    low_s, high_s = aspect.between_s
+    inside = [i for i, end_s in enumerate(result.series["t_s"]) if low_s < end_s <= high_s]
+    flows = [flow for flow in result.series["flows"] if aspect.flow in (None, flow["id"])]
+    return KBPS * math.fsum(flow["goodput_bps"][i] or 0.0 for flow in flows for i in inside) / max(1, len(inside))
+
+
+def fairness(result: RunResult, aspect: Aspect) -> float | None:
+    """Jain's index of the flows' goodputs."""
+    return jain([goodput_kbps(result, _of(aspect, flow["id"])) for flow in result.run["flows"]])
+
+
+def least_to_most(result: RunResult, aspect: Aspect) -> float | None:
+    """Goodput of the slowest flow over that of the fastest: 0 when one starves, 1 when all are equal."""
+    rates = [goodput_kbps(result, _of(aspect, flow["id"])) for flow in result.run["flows"]]
+    return min(rates) / max(rates) if max(rates) > 0 else None
+
+
+def window_pkts(result: RunResult, aspect: Aspect) -> float:
+    """Mean congestion window, summed over the flows."""
+    return math.fsum(flow["cwnd_mean_pkts"] or 0.0 for flow in _flows(result, aspect))
+
+
+def rtt_mean_s(result: RunResult, aspect: Aspect) -> float | None:
+    """Mean round-trip time of a flow, or the mean over flows."""
+    times = [flow["rtt_mean_s"] for flow in _flows(result, aspect) if flow["rtt_mean_s"] is not None]
+    return math.fsum(times) / len(times) if times else None
+
+
+def queue_mean_pkts(result: RunResult, aspect: Aspect) -> float:
+    """Mean queue of a node, or of the node with the longest."""
+    return float(max(node["queue_mean_pkts"] for node in _radios(result, aspect)))
+
+
+def queue_max_pkts(result: RunResult, aspect: Aspect) -> float:
+    """Longest queue of a node, or of any."""
+    return float(max(node["queue_max_pkts"] for node in _radios(result, aspect)))
+
+
+def queue_deviation_pkts(result: RunResult, aspect: Aspect) -> float:
+    """Standard deviation of the mean queues from node to node."""
+    means = [node["queue_mean_pkts"] for node in _radios(result, aspect)]
+    mean = math.fsum(means) / len(means)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in means) / len(means))
+
+
+def contention_drops(result: RunResult, aspect: Aspect) -> float:
+    """Packets that the MAC gave up; of one link where it is named."""
+    if aspect.link is not None:
+        links = [link for link in result.run["links"] if (link["from"], link["to"]) == aspect.link]
+        return float(sum(link["drops_rts"] + link["drops_data"] for link in links))
+    return float(sum(result.run["drops"].get(cause, 0) for cause in MAC_DROPS))
+
+
+def queue_drops(result: RunResult, _aspect: Aspect) -> float:
+    """Packets dropped because a wireless queue was full."""
+    return float(result.run["drops"]["queue"])
+
+
+def contention_part(result: RunResult, aspect: Aspect) -> float | None:
+    """Contention drops over contention and queue drops together."""
+    by_mac, by_queue = contention_drops(result, aspect), queue_drops(result, aspect)
+    return by_mac / (by_mac + by_queue) if by_mac + by_queue > 0 else None
+
+
+def transmissions(result: RunResult, _aspect: Aspect) -> float:
+    """Packets that end hosts handed to the network: data, and one ACK for every segment that arrived."""
+    config, total = result.run["config"], 0.0
+    measured_s = result.run["totals"]["end_s"] - config["warmup_s"]
+    for flow in result.run["flows"]:
+        total += flow["sent_pkts"]
+        if flow["kind"] == "tcp":
+            arrived = flow["throughput_bps"] * measured_s / (BITS * config["payload_bytes"])
+            total += arrived / (2 if config["ack"] == "delayed" else 1)
+    return total
+
+
+def drop_probability(result: RunResult, aspect: Aspect) -> float | None:
+    """Contention drops over the packets that were sent and found room in the queues."""
+    entered = transmissions(result, aspect) - queue_drops(result, aspect)
+    return contention_drops(result, aspect) / entered if entered > 0 else None
+
+
+def hidden_probability(result: RunResult, _aspect: Aspect) -> float | None:
+    """Fu's H_f: failed RTS over all RTS sent. Source: [fu] Eq. (1)."""
+    sent = sum(node["rts_sent"] for node in result.run["nodes"])
+    return sum(node["rts_failures"] for node in result.run["nodes"]) / sent if sent else None
+
+
+def drops_per_rts(result: RunResult, _aspect: Aspect) -> float | None:
+    """Packets dropped for failed RTS over all RTS sent: what [fu] Eq. (2) gives as p_r."""
+    sent = sum(node["rts_sent"] for node in result.run["nodes"])
+    return sum(node["drops_rts"] for node in result.run["nodes"]) / sent if sent else None
+
+
+def model_drops_per_rts(result: RunResult, aspect: Aspect) -> float | None:
+    """p_r of Fu's Markov chain for this run's measured H_f. Source: [fu] Eq. (2)."""
+    from pacelab.claims.contention import retry_drop_probability
+
+    hidden = hidden_probability(result, aspect)
+    return None if hidden is None else retry_drop_probability(hidden)
+
+
+def timeouts(result: RunResult, aspect: Aspect) -> float:
+    """Retransmission timeouts."""
+    return float(sum(flow["timeouts"] for flow in _flows(result, aspect)))
+
+
+def finished_s(result: RunResult, aspect: Aspect) -> float | None:
+    """Mean time at which the sized flows had delivered all; None while one has not."""
+    ends = [flow.get("finished_s") for flow in _flows(result, aspect)]
+    known = [end for end in ends if end is not None]
+    return math.fsum(known) / len(known) if len(known) == len(ends) and known else None
+
+
+def longest_silence_s(result: RunResult, aspect: Aspect) -> float:
+    """Longest time without goodput in the series of a flow, or of the worst."""
+    step_s = result.series["interval_s"]
+    longest = 0
+    for flow in result.series["flows"]:
+        run = 0
+        for rate in flow["goodput_bps"] if aspect.flow in (None, flow["id"]) else ():
+            run = 0 if rate else run + 1
+            longest = max(longest, run)
+    return float(longest * step_s)
+
+
+def pacing_overflows(result: RunResult, _aspect: Aspect) -> float:
+    """Packets that found no room in a gateway's pacing queue."""
+    return float(sum(hook["counters"].get("overflows", 0) for hook in result.run["hooks"]["points"]))
+
+
+QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
+    {
+        function.__name__: function
+        for function in (
+            *(goodput_kbps, fairness, least_to_most, window_pkts, rtt_mean_s, timeouts, finished_s, longest_silence_s),
+            *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
+            *(contention_drops, contention_part, transmissions, drop_probability),
+            *(hidden_probability, drops_per_rts, model_drops_per_rts),
+        )
+    }
+)
+"""Name -> quantity."""
+
+
+def _flows(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+    return [flow for flow in result.run["flows"] if aspect.flow in (None, flow["id"])]
+
+
+def _radios(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+    wireless = {node["name"] for node in result.run["topology"]["nodes"] if node["wireless"]}
+    return [node for node in result.run["nodes"] if node["name"] in wireless and aspect.node in (None, node["name"])]
+
+
+def _of(aspect: Aspect, flow: int) -> Aspect:
+    return Aspect(flow=flow, between_s=aspect.between_s)

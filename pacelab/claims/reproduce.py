@@ -1,0 +1,120 @@
+"""Runs claims: every distinct run once, over worker processes, then one outcome and one figure per claim."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacelab.claims.evaluate import Measured
+from pacelab.claims.model import Claim
+from pacelab.claims.outcome import Outcome, conclude, load_store, render_store, store_path
+from pacelab.claims.plan import Plan, key_of, plan_claim
+from pacelab.experiment import Experiment
+from pacelab.folder import write_file, write_folder
+from pacelab.results import RunResult, dump
+from pacelab.runner import describe_host, run_many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """Outcomes in the order of the claims, with what was measured where a claim was run."""
+
+    claims: tuple[Claim, ...]
+    outcomes: tuple[Outcome, ...]
+    measured: tuple[Measured | None, ...]
+    host: dict[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """The contents of claims.json."""
+        return {"schema_version": 1, "outcomes": list(self.outcomes)}
+
+    def figures(self) -> dict[str, bytes]:
+        """PNG and SVG of every claim that has a figure and was run."""
+        from pacelab.claims.figures import render_claim
+
+        files: dict[str, bytes] = {}
+        for claim, outcome, measured in zip(self.claims, self.outcomes, self.measured, strict=True):
+            if claim.figure is not None and measured is not None:
+                files |= render_claim(claim, measured, outcome)
+        return files
+
+    def write(self, out: Path | None = None) -> Path:
+        """Write claims.json, host.json, table.csv and the figures into `out` or a fresh folder under runs/."""
+        from pacelab.claims.report import outcomes_csv
+
+        files = {
+            "claims.json": dump(self.document()),
+            "host.json": dump(self.host),
+            "table.csv": outcomes_csv(self.claims, self.outcomes).encode(),
+            **self.figures(),
+        }
+        return write_folder(out, files, name="reproduce")
+
+    def draw(self, folder: Path) -> None:
+        """Write the PNG figures into `folder`, replacing those there."""
+        for name, content in self.figures().items():
+            if name.endswith(".png"):
+                write_file(folder / name, content)
+
+    def store(self) -> None:
+        """Keep the outcomes beside the claims, for docs/claims.md. Outcomes of other claims stay."""
+        for paper in dict.fromkeys(claim.paper for claim in self.claims):
+            mine = {
+                outcome["id"]: outcome
+                for claim, outcome in zip(self.claims, self.outcomes, strict=True)
+                if claim.paper == paper
+            }
+            write_file(store_path(paper), render_store(load_store(paper) | mine))
+
+
+def reproduce(
+    claims: Sequence[Claim],
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    jobs: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Reproduction:
+    """Run `claims` and judge them. Full mode also runs the variants that test reasons. `on_done` hears runs and total.
+
+    All claims are planned before the first run: ConfigError comes early.
+    """
+    plans = [_plans(claim, quick=quick, seeds=seeds) for claim in claims]
+    runs: dict[str, Experiment] = {}
+    for plan in (plan for several in plans for plan in several):
+        for cell in plan.cells:
+            runs |= {key_of(experiment): experiment for experiment in cell.experiments}
+    started, wall = time.time(), time.perf_counter()
+    results = run_many(
+        list(runs.values()), jobs=jobs, on_done=(lambda done: on_done(done, len(runs))) if on_done else None
+    )
+    by_key = dict(zip(runs, results, strict=True))
+    host = describe_host(
+        started=started,
+        wall_s=time.perf_counter() - wall,
+        cpu_s=sum(result.host["cpu_s"] for result in results),
+        sim_s=sum(result.run["totals"]["end_s"] for result in results),
+    )
+    outcomes, mains = [], []
+    for claim, several in zip(claims, plans, strict=True):
+        measured = [_collect(plan, by_key) for plan in several]
+        main = measured[0] if measured else None
+        outcomes.append(conclude(claim, quick=quick, main=main, variants=measured[1:]))
+        mains.append(main)
+    return Reproduction(claims=tuple(claims), outcomes=tuple(outcomes), measured=tuple(mains), host=host)
+
+
+def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> list[Plan]:
+    """The claim's own plan and those of its variants; none while it waits for something."""
+    if claim.needs:
+        return []
+    main = plan_claim(claim, quick=quick, seeds=seeds)
+    return [main] + [plan_claim(claim, quick=False, seeds=seeds, variant=why) for why in ([] if quick else claim.why)]
+
+
+def _collect(plan: Plan, by_key: dict[str, RunResult]) -> Measured:
+    results = tuple(tuple(by_key[key_of(experiment)] for experiment in cell.experiments) for cell in plan.cells)
+    return Measured(plan=plan, results=results)

@@ -12,7 +12,7 @@ from pacelab.doctor import Feature
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES
 from pacelab.topologies.model import Topology
-from pacelab.topologies.plot import describe, plot_topology
+from pacelab.topologies.plot import describe, is_tall, plot_topology
 from pacelab.topologies.registry import KINDS
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def topologies_document() -> dict[str, Any]:
                 "summary": kind.summary,
                 "directions": list(kind.directions),
                 "traffic": kind.traffic,
+                "source": kind.source,
                 "options": [
                     {"name": o.name, "default": o.default, "allowed": o.domain.allowed, "help": o.help}
                     for o in kind.options
@@ -82,15 +83,27 @@ def topologies_table() -> Table:
     """All kinds of topologies, a line each."""
     rows = []
     for kind in KINDS.values():
-        options = "\n".join(f"--{o.name} {o.domain.show(o.default)}" for o in kind.options) or "-"
-        rows.append((kind.name, kind.summary, options, ", ".join(kind.directions), kind.traffic))
-    return _table(("topology", "what it is", "options", "directions", "default traffic"), rows)
+        options = "\n".join(f"{o.flag} {o.domain.show(o.default)}" for o in kind.options) or "-"
+        rows.append((kind.name, kind.summary, options, ", ".join(kind.directions), kind.traffic, kind.source or "-"))
+    return _table(("topology", "what it is", "options", "directions", "default traffic", "source"), rows)
 
 
 def topology_document(topology: Topology) -> dict[str, Any]:
     """One topology in full."""
-    derived = {"gateways": list(topology.gateways), "features": list(topology.features)}
-    return {"topology": asdict(topology) | derived}
+    fields = {
+        "name": topology.name,
+        "description": topology.description,
+        "source": topology.source,
+        "nodes": [asdict(node) for node in topology.nodes],
+        "flows": [asdict(flow) for flow in topology.flows],
+        "decode_m": topology.decode_m,
+        "sense_m": topology.sense_m,
+        "wired": [asdict(wire) for wire in topology.wired],
+        "moves": [asdict(move) for move in topology.moves],
+        "link_rates": [asdict(link) for link in topology.link_rates],
+        "defaults": dict(topology.defaults),
+    }
+    return {"topology": fields | {"gateways": list(topology.gateways), "features": list(topology.features)}}
 
 
 def draw_topology(topology: Topology, path: Path) -> bytes:
@@ -102,7 +115,7 @@ def draw_topology(topology: Topology, path: Path) -> bytes:
         raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends in one of {', '.join(FORMATS)}")
     buffer = BytesIO()
     with rc_context({"svg.hashsalt": "pacelab"}):
-        figure = Figure(figsize=(9, 4), layout="constrained")
+        figure = Figure(figsize=(8, 9) if is_tall(topology) else (9, 5), layout="constrained")
         plot_topology(topology, figure.subplots())
         figure.savefig(
             buffer, format=path.suffix[1:], metadata=None if path.suffix == ".png" else _NO_DATE[path.suffix]

@@ -124,6 +124,26 @@ class Choice:
         return next(name for name, known in self.values.items() if known == value)
 
 
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any text that is not empty."""
+
+    @property
+    def allowed(self) -> str:
+        return "a text"
+
+    def parse(self, text: str) -> str:
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        if not isinstance(value, str) or not value:
+            raise _refusal(value, self.allowed)
+
+    def show(self, value: Any) -> str:
+        return str(value)
+
+
 ON_OFF = Choice({"on": True, "off": False})
 """A switch."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab.topologies.domain import Domain
@@ -12,12 +12,20 @@ from pacelab.topologies.model import Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyOption:
-    """One option of a kind; its flag on the command line is `--NAME`."""
+    """One option of a kind; its flag on the command line is `--NAME`, with dashes for underscores.
+
+    Options of one name mean the same in every kind; defaults and limits may differ.
+    """
 
     name: str
     domain: Domain
     default: Any
     help: str
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line."""
+        return "--" + self.name.replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +38,15 @@ class Kind:
     """Takes `direction` and every option by name."""
     options: tuple[TopologyOption, ...] = ()
     directions: tuple[str, ...] = ("up",)
+    """The first one is the default."""
     traffic: str = "tcp"
     """What its flows carry unless the experiment says otherwise."""
+    source: str = ""
+    """Paper and figure."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """For a file: name of a default -> where it stands, "file:line: key", for errors."""
+    digest: str | None = None
+    """SHA-256 of the file that defines it; None for the built-in kinds."""
 
     def check(self, direction: str, options: Mapping[str, Any]) -> None:
         """Raise ValueError for a direction or an option that this kind does not take."""
@@ -40,9 +55,10 @@ class Kind:
         known = {option.name: option for option in self.options}
         for name, value in options.items():
             if name not in known:
-                names = ", ".join(f"--{option}" for option in known) or "none"
-                raise ValueError(f"--{name}: topology {self.name!r} has no such option; its own options: {names}")
+                names = ", ".join(option.flag for option in self.options) or "none"
+                flag = "--" + name.replace("_", "-")
+                raise ValueError(f"{flag}: topology {self.name!r} has no such option; its own options: {names}")
             try:
                 known[name].domain.check(value)
             except ValueError as error:
-                raise ValueError(f"--{name} {error}") from None
+                raise ValueError(f"{known[name].flag} {error}") from None

@@ -1,17 +1,21 @@
 """The data model of a network.
 
 Invariants, checked on construction
-1. Numbers are finite; distances, rates and queues are positive, delays not negative.
+1. Numbers are finite; distances, rates and queues are positive, delays and times not negative.
 2. No two wireless nodes share a position.
-3. Every flow has two different ends, and a path of decodable links and wires connects them.
+3. Every flow has two different ends, and a path of decodable links and wires connects them where nodes stand at first.
+4. Moves of a node are in the order of time; a flow stops after it starts.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +40,32 @@ class WiredLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """Where one flow starts and ends (node numbers); what it carries is the experiment's business."""
+    """Where one flow starts and ends (node numbers), and when; what it carries is the experiment's business."""
 
     src: int
     dst: int
+    start_s: float = 0.0
+    stop_s: float | None = None
+    """None: at the end of the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """The node is at `position_m` at `at_s` seconds, and on straight lines between its moves."""
+
+    node: int
+    at_s: float
+    position_m: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRate:
+    """Data rate from node `a` to node `b` (that direction) from `at_s` seconds on, in place of the experiment's."""
+
+    a: int
+    b: int
+    rate_bps: int
+    at_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +82,30 @@ class Topology:
     decode_m: float
     sense_m: float
     wired: tuple[WiredLink, ...] = ()
+    moves: tuple[Move, ...] = ()
+    link_rates: tuple[LinkRate, ...] = ()
+    source: str = ""
+    """Paper and figure."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that belong to this network, for example `{"phy": "802.11a", "rts": False}`: fields of an experiment and
+    their values. They hold unless the experiment says otherwise."""
+    _near: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+    """Neighbours of each node, in the order of their numbers."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
         _check_ranges(self)
         _check_nodes(self)
         _check_wires(self)
+        object.__setattr__(self, "_near", tuple(_neighbours(self, i) for i in range(len(self.nodes))))
         for flow in self.flows:
             _check_flow(self, flow)
+        _check_moves(self)
+        _check_link_rates(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = [name for name in self.__slots__ if name != "_near"]
+        return _rebuild, ({name: getattr(self, name) for name in names} | {"defaults": dict(self.defaults)},)
 
     @property
     def gateways(self) -> tuple[int, ...]:
@@ -106,15 +149,32 @@ class Topology:
             path.append(before[path[-1]])
         return tuple(reversed(path))
 
-    def neighbours(self, node: int) -> list[int]:
+    def neighbours(self, node: int) -> tuple[int, ...]:
         """Nodes one decodable link or one wire away, in the order of their numbers."""
-        by_wire = {link.b if link.a == node else link.a for link in self.wired if node in (link.a, link.b)}
-        return [i for i in range(len(self.nodes)) if i != node and (i in by_wire or self.decodes(node, i))]
+        return self._near[node]
+
+    def reached(self, node: int) -> set[int]:
+        """All nodes that some path connects with `node`, itself included."""
+        found, frontier = {node}, [node]
+        while frontier:
+            new = [there for there in self._near[frontier.pop()] if there not in found]
+            found.update(new)
+            frontier += new
+        return found
 
     def wireless_hops(self, flow: Flow) -> int:
         """Wireless hops on the flow's path: the papers' h."""
         path = self.path(flow)
         return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
+
+
+def _rebuild(fields: dict[str, Any]) -> Topology:
+    return Topology(**fields)
+
+
+def _neighbours(topology: Topology, node: int) -> tuple[int, ...]:
+    by_wire = {link.b if link.a == node else link.a for link in topology.wired if node in (link.a, link.b)}
+    return tuple(i for i in range(len(topology.nodes)) if i != node and (i in by_wire or topology.decodes(node, i)))
 
 
 def _check_ranges(topology: Topology) -> None:
@@ -171,9 +231,40 @@ def _check_flow(topology: Topology, flow: Flow) -> None:
             f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
             f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
         )
+    stop_s = math.inf if flow.stop_s is None else flow.stop_s
+    if not (math.isfinite(flow.start_s) and 0 <= flow.start_s < stop_s):
+        raise ValueError(
+            f"topology {topology.name!r}: flow {flow.src}->{flow.dst} from {flow.start_s} s to {flow.stop_s} s: "
+            f"allowed is a start of at least 0 and a later stop"
+        )
     if not topology.path(flow):
         src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
         raise ValueError(
             f"topology {topology.name!r}: flow {src}->{dst}: no path connects its ends; "
             f"allowed are hops of at most {topology.decode_m} m and wires"
         )
+
+
+def _check_moves(topology: Topology) -> None:
+    last: dict[int, float] = {}
+    for move in topology.moves:
+        where = f"topology {topology.name!r}: move of node {move.node} at {move.at_s} s"
+        if move.node not in range(len(topology.nodes)) or not topology.nodes[move.node].wireless:
+            raise ValueError(f"{where}: allowed is a wireless node of 0..{len(topology.nodes) - 1}")
+        if not all(math.isfinite(value) for value in (move.at_s, *move.position_m)):
+            raise ValueError(f"{where} to {move.position_m} m: allowed are finite numbers")
+        if move.at_s < 0 or move.at_s <= last.get(move.node, -1.0):
+            raise ValueError(f"{where}: allowed are times of at least 0, each later than the node's move before")
+        last[move.node] = move.at_s
+
+
+def _check_link_rates(topology: Topology) -> None:
+    for link in topology.link_rates:
+        known = link.a in range(len(topology.nodes)) and link.b in range(len(topology.nodes)) and link.a != link.b
+        if not (known and topology.nodes[link.a].wireless and topology.nodes[link.b].wireless):
+            raise ValueError(f"topology {topology.name!r}: rate {link.a}->{link.b}: allowed are two wireless nodes")
+        if not (link.rate_bps > 0 and math.isfinite(link.at_s) and link.at_s >= 0):
+            raise ValueError(
+                f"topology {topology.name!r}: rate {link.a}->{link.b} of {link.rate_bps} bit/s at {link.at_s} s: "
+                f"allowed are a rate above 0 and a time of at least 0"
+            )

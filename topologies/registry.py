@@ -6,29 +6,69 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pacelab.topologies import cell, chain, exposed, hidden, reuse
+from pacelab.topologies import (
+    access_point,
+    asymmetric,
+    cell,
+    chain,
+    cross,
+    cross_gateway,
+    exposed,
+    full_mesh,
+    grid,
+    hidden,
+    indoor,
+    parallel,
+    random_layout,
+    reuse,
+    tree,
+    two_gateways,
+)
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {kind.name: kind for kind in (chain.KIND, cell.KIND, hidden.KIND, exposed.KIND, reuse.KIND)}
+_MODULES = (
+    *(chain, cell, hidden, exposed, reuse),
+    *(parallel, cross, cross_gateway, grid, random_layout, two_gateways),
+    *(asymmetric, indoor, full_mesh, tree, access_point),
 )
+KINDS: Mapping[str, Kind] = MappingProxyType({module.KIND.name: module.KIND for module in _MODULES})
 """Name -> kind of topology."""
+
+FILES = (".yaml", ".yml", ".py")
+"""Endings of a file that defines a topology."""
+
+_built: dict[tuple[object, ...], Topology] = {}
+"""The last topologies that were built: one experiment asks for its own several times."""
+_MOST_KEPT = 32
 
 
 def find_kind(name: str) -> Kind:
-    """The kind called `name`; ValueError names the known ones."""
+    """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
+    if name.endswith(FILES):
+        from pacelab.topologies.own import load_kind
+
+        return load_kind(name)
     if name not in KINDS:
-        raise ValueError(f"topology {name!r}: allowed is one of {', '.join(KINDS)}")
+        raise ValueError(f"topology {name!r}: allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file")
     return KINDS[name]
 
 
-def load_topology(name: str, *, direction: str = "up", **options: Any) -> Topology:
+def load_topology(name: str, *, direction: str | None = None, **options: Any) -> Topology:
     """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
 
-    `direction` is "up" (wireless to wired), "down" or "mixed" where the kind offers it; `options` are the kind's own
-    (see `pacelab topologies NAME`), lengths in metres. Raises ValueError for an unknown name, option or value.
+    `name` may be the path of a YAML or Python file (docs/own-topology.md). `direction` is "up" (wireless to wired),
+    "down" or "mixed" where the kind offers it (None: its first one); `options` are the kind's own (see
+    `pacelab topologies NAME`), lengths in metres. Raises ValueError for an unknown name, option or value.
     """
     kind = find_kind(name)
+    direction = direction or kind.directions[0]
     kind.check(direction, options)
-    return kind.build(direction=direction, **{option.name: option.default for option in kind.options} | options)
+    values = {option.name: option.default for option in kind.options} | options
+    key = (name, kind.digest, direction, *values.items())
+    if key not in _built:
+        topology = kind.build(direction=direction, **values)
+        if len(_built) >= _MOST_KEPT:
+            del _built[next(iter(_built))]
+        _built[key] = topology
+    return _built[key]

@@ -1,0 +1,58 @@
+"""An access point and n stations at the same distance from it: one wireless hop, then the wired Internet.
+
+         s2
+      s3    s1
+         AP ========== host        100 Mbit/s, 20 ms
+      s4    s6
+         s5
+
+Source: [le] Fig. 5 and Sec. 4 (802.11b, 11 Mbit/s, stations equidistant, uplink of 100 Mbit/s and 20 ms).
+Deviates: the distance is not given; 50 m, so that every station decodes every other.
+"""
+
+from __future__ import annotations
+
+import math
+
+from pacelab.topologies.common import DECODE_M, SENSE_M, STATIONS, directed, host, radio, wire
+from pacelab.topologies.domain import Real
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.model import Topology
+
+SOURCE = "[le] Fig. 5"
+UPLINK_RATE_BPS, UPLINK_DELAY_S = 100_000_000, 0.02
+
+
+def build(*, direction: str, stations: int, radius: float) -> Topology:
+    """`stations` stations, `radius` metres from the access point, a flow each; "mixed": every second one downstream."""
+    turns = [2 * math.pi * i / stations for i in range(stations)]
+    # whole millimetres, so that the last bit of sine and cosine does not matter
+    around = [(round(radius * math.cos(turn), 3), round(radius * math.sin(turn), 3)) for turn in turns]
+    down = {"up": [False] * stations, "down": [True] * stations, "mixed": [i % 2 == 1 for i in range(stations)]}
+    return Topology(
+        name="access-point",
+        description=f"an access point, {stations} station(s) {radius:g} m from it, and a wired host",
+        nodes=(
+            radio("AP", 0, 0),
+            *(radio(f"s{i}", x, y) for i, (x, y) in enumerate(around, start=1)),
+            host("host", 0, -1.6 * radius),
+        ),
+        flows=directed([(i, stations + 1) for i in range(1, stations + 1)], down[direction]),
+        decode_m=DECODE_M,
+        sense_m=SENSE_M,
+        wired=(wire(0, stations + 1, rate_bps=UPLINK_RATE_BPS, delay_s=UPLINK_DELAY_S),),
+        source=SOURCE,
+    )
+
+
+KIND = Kind(
+    name="access-point",
+    summary="stations around an access point, one wireless hop, and a wired host (100 Mbit/s, 20 ms)",
+    build=build,
+    options=(
+        TopologyOption(name="stations", domain=STATIONS, default=5, help="senders or stations"),
+        TopologyOption(name="radius", domain=Real(1, 250), default=50.0, help="metres from the access point"),
+    ),
+    directions=("up", "down", "mixed"),
+    source=SOURCE,
+)

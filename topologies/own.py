@@ -1,0 +1,292 @@
+"""A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-topology.md.
+
+Errors are `file:line: key: what is wrong; what is allowed`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import CodeType
+from typing import Any, Literal
+
+from pydantic import Field
+
+from pacelab.topologies.document import Document, Length, Part, Rate, Reach, Time
+from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.model import Flow, LinkRate, Move, Node, Topology, WiredLink
+
+FILE_VERSION = 1
+DIRECTIONS = ("up", "down", "mixed")
+LARGEST = 10**9
+"""Bound of the numbers that a Python file's options may take."""
+
+
+class Ranges(Part):
+    """Two radios decode each other up to `decode` and sense each other up to `sense`."""
+
+    decode: Reach
+    sense: Reach
+
+
+class NodePart(Part):
+    """A radio with its place, or a wired host, whose place is for drawings only."""
+
+    name: str = Field(min_length=1)
+    at: list[Length] = Field(min_length=2, max_length=2)
+    wired: bool = False
+
+
+class WirePart(Part):
+    """A full-duplex wire."""
+
+    between: list[str] = Field(min_length=2, max_length=2)
+    rate: Rate
+    delay: Time
+    queue: int = Field(default=50, ge=1)
+
+
+class FlowPart(Part):
+    """Ends and times of a flow."""
+
+    source: str = Field(alias="from")
+    to: str
+    start: Time = 0.0
+    stop: Time | None = None
+
+
+class MovePart(Part):
+    """The node is at `to` at the time `at`, and on straight lines in between."""
+
+    node: str
+    at: Time
+    to: list[Length] = Field(min_length=2, max_length=2)
+
+
+class RatePart(Part):
+    """Rate of one link in one direction, from the time `at` on."""
+
+    source: str = Field(alias="from")
+    to: str
+    rate: Rate
+    at: Time = 0.0
+
+
+class TopologyFile(Part):
+    """The whole file."""
+
+    version: Literal[1]
+    name: str = Field(min_length=1)
+    description: str = ""
+    ranges: Ranges
+    nodes: list[NodePart] = Field(min_length=1)
+    wires: list[WirePart] = Field(default_factory=list)
+    flows: list[FlowPart] = Field(min_length=1)
+    moves: list[MovePart] = Field(default_factory=list)
+    rates: list[RatePart] = Field(default_factory=list)
+    defaults: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    """Options as on the command line, without their dashes."""
+
+
+_loaded: dict[tuple[str, str], Kind] = {}
+
+
+def load_kind(path: str) -> Kind:
+    """The kind of topology that the file at `path` defines."""
+    file = Path(path)
+    try:
+        content = file.read_bytes()
+        text = content.decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
+    key = (path, hashlib.sha256(content).hexdigest())
+    if key not in _loaded:
+        load = _python_kind if file.suffix == ".py" else _yaml_kind
+        _loaded[key] = load(path, text, key[1])
+    return _loaded[key]
+
+
+def _yaml_kind(path: str, text: str, digest: str) -> Kind:
+    document = Document(text, name=path)
+    file = document.parse(TopologyFile)
+    topology = _Builder(document, file).build()
+
+    def build(*, direction: str) -> Topology:
+        return topology
+
+    return Kind(
+        name=Path(path).name,
+        summary=topology.description,
+        build=build,
+        directions=DIRECTIONS[:1],
+        digest=digest,
+        places={name: f"{path}:{document.line(('defaults', name))}: defaults.{name}" for name in file.defaults},
+    )
+
+
+class _Builder:
+    """Turns names into numbers, and says at which line one is wrong."""
+
+    def __init__(self, document: Document, file: TopologyFile) -> None:
+        self.document, self.file = document, file
+        self.numbers: dict[str, int] = {}
+
+    def build(self) -> Topology:
+        file = self.file
+        nodes = tuple(self._node(i, node) for i, node in enumerate(file.nodes))
+        if file.ranges.sense < file.ranges.decode:
+            raise self.document.error(
+                ("ranges", "sense"), f"less than decode; allowed is at least {file.ranges.decode:g} m"
+            )
+        wired = tuple(self._wire(i, wire) for i, wire in enumerate(file.wires))
+        flows = tuple(self._flow(i, flow) for i, flow in enumerate(file.flows))
+        moves = tuple(self._move(i, move) for i, move in enumerate(file.moves))
+        rates = tuple(self._rate(i, rate) for i, rate in enumerate(file.rates))
+        bare = Topology(
+            name=file.name,
+            description=file.description or file.name,
+            nodes=nodes,
+            flows=(),
+            decode_m=file.ranges.decode,
+            sense_m=file.ranges.sense,
+            wired=wired,
+        )
+        for i, flow in enumerate(flows):
+            if not bare.path(flow):
+                ends = f"{file.flows[i].source} -> {file.flows[i].to}"
+                raise self.document.error(
+                    ("flows", i),
+                    f"no path connects {ends}; allowed are hops of at most {bare.decode_m:g} m and wires",
+                )
+        defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
+        return Topology(
+            name=bare.name,
+            description=bare.description,
+            nodes=nodes,
+            flows=flows,
+            decode_m=bare.decode_m,
+            sense_m=bare.sense_m,
+            wired=wired,
+            moves=moves,
+            link_rates=rates,
+            source="your own file",
+            defaults=defaults,
+        )
+
+    def _node(self, i: int, part: NodePart) -> Node:
+        if part.name in self.numbers:
+            first = self.document.line(("nodes", self.numbers[part.name]))
+            raise self.document.error(
+                ("nodes", i, "name"), f"{part.name!r} is the name of the node in line {first}; names must differ"
+            )
+        x, y = part.at
+        if not part.wired:
+            for other in self.file.nodes[:i]:
+                if not other.wired and other.at == part.at:
+                    raise self.document.error(
+                        ("nodes", i, "at"), f"{other.name!r} stands there; wireless nodes must be apart"
+                    )
+        self.numbers[part.name] = i
+        return Node(name=part.name, wireless=not part.wired, position_m=(x, y))
+
+    def _number(self, place: tuple[str | int, ...], name: str) -> int:
+        if name not in self.numbers:
+            raise self.document.error(place, f"there is no node {name!r}; allowed is one of {', '.join(self.numbers)}")
+        return self.numbers[name]
+
+    def _radio(self, place: tuple[str | int, ...], name: str) -> int:
+        number = self._number(place, name)
+        if self.file.nodes[number].wired:
+            raise self.document.error(place, f"{name!r} is wired; allowed are wireless nodes")
+        return number
+
+    def _ends(self, place: tuple[str | int, ...], a: int, b: int) -> None:
+        if a == b:
+            raise self.document.error(place, "both ends are the same node; allowed are two different ones")
+
+    def _wire(self, i: int, part: WirePart) -> WiredLink:
+        a, b = (self._number(("wires", i, "between", k), name) for k, name in enumerate(part.between))
+        self._ends(("wires", i, "between"), a, b)
+        return WiredLink(a=a, b=b, rate_bps=round(part.rate), delay_s=part.delay, queue_pkts=part.queue)
+
+    def _flow(self, i: int, part: FlowPart) -> Flow:
+        src, dst = self._number(("flows", i, "from"), part.source), self._number(("flows", i, "to"), part.to)
+        self._ends(("flows", i), src, dst)
+        if part.stop is not None and part.stop <= part.start:
+            raise self.document.error(("flows", i, "stop"), f"not after start; allowed is more than {part.start:g} s")
+        return Flow(src=src, dst=dst, start_s=part.start, stop_s=part.stop)
+
+    def _move(self, i: int, part: MovePart) -> Move:
+        node = self._radio(("moves", i, "node"), part.node)
+        before = [move.at for move in self.file.moves[:i] if move.node == part.node]
+        if before and part.at <= before[-1]:
+            raise self.document.error(("moves", i, "at"), f"allowed is later than its move before, {before[-1]:g} s")
+        return Move(node=node, at_s=part.at, position_m=(part.to[0], part.to[1]))
+
+    def _rate(self, i: int, part: RatePart) -> LinkRate:
+        a, b = self._radio(("rates", i, "from"), part.source), self._radio(("rates", i, "to"), part.to)
+        self._ends(("rates", i), a, b)
+        return LinkRate(a=a, b=b, rate_bps=round(part.rate), at_s=part.at)
+
+
+def _python_kind(path: str, text: str, digest: str) -> Kind:
+    def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Run the user's code; what it raises becomes one line with its place."""
+        try:
+            return exec(code, *arguments) if isinstance(code, CodeType) else code(*arguments, **options)
+        except Exception as error:
+            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+            line = lines[-1] if lines else 1
+            what = " ".join(str(error).split())
+            raise ValueError(f"{path}:{line}: topology: {type(error).__name__}: {what}; mend the file") from None
+
+    try:
+        code = compile(text, path, "exec")
+    except SyntaxError as error:
+        raise ValueError(f"{path}:{error.lineno}: this is not Python: {error.msg}; mend the file") from None
+    names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
+    run(code, names)
+    function = names.get("topology")
+    if not callable(function):
+        raise ValueError(f"{path}:1: topology: the file defines none; allowed is `def topology(*, direction, ...)`")
+    parameters = dict(inspect.signature(function).parameters)
+    takes_direction = parameters.pop("direction", None) is not None
+
+    def build(*, direction: str, **options: Any) -> Topology:
+        given = options | ({"direction": direction} if takes_direction else {})
+        topology = run(function, **given)
+        if not isinstance(topology, Topology):
+            line = function.__code__.co_firstlineno
+            raise ValueError(f"{path}:{line}: topology: it returned {topology!r}; allowed is a pacelab.Topology")
+        return topology
+
+    return Kind(
+        name=Path(path).name,
+        summary=" ".join((inspect.getdoc(function) or "your own topology").split("\n\n")[0].split()),
+        build=build,
+        options=tuple(_option(path, name, parameter) for name, parameter in parameters.items()),
+        directions=DIRECTIONS if takes_direction else DIRECTIONS[:1],
+        digest=digest,
+    )
+
+
+def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOption:
+    """An option of a Python file; its domain follows from the type of its default."""
+    domains: Mapping[type, Domain] = {
+        bool: ON_OFF,
+        int: Whole(-LARGEST, LARGEST),
+        float: Real(-LARGEST, LARGEST),
+        str: Text(),
+    }
+    if type(parameter.default) not in domains or parameter.kind is parameter.VAR_KEYWORD:
+        raise ValueError(
+            f"{path}:1: topology: parameter {name!r} has no default of a simple type; "
+            f"allowed are defaults that are bool, int, float or str"
+        )
+    domain = domains[type(parameter.default)]
+    return TopologyOption(name=name, domain=domain, default=parameter.default, help="an option of your own file")

@@ -21,6 +21,8 @@ pub struct Config {
     pub batch_pkts: Option<u64>,
     pub series_interval_s: f64,
     pub tap: bool,
+    #[serde(default)]
+    pub capture: Option<Capture>,
     pub radio: Radio,
     pub headers: Headers,
     pub nodes: Vec<Node>,
@@ -33,6 +35,16 @@ pub struct Config {
     pub wired: Vec<Wired>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
+}
+
+/// What a capture file is to hold.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Bytes kept of each frame, its radiotap header included; 0: all.
+    pub snap_bytes: u32,
+    /// Also frames that a node could not decode because others fell into them.
+    pub garbled: bool,
 }
 
 /// Radio settings.
@@ -398,7 +410,7 @@ impl Config {
             short_retry_limit: self.radio.short_retry_limit,
             long_retry_limit: self.radio.long_retry_limit,
             queue_pkts: self.radio.queue_pkts,
-            tap: self.tap,
+            tap: self.tap || self.capture.is_some(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use pacelab_engine::{Category, Failure, Ns, Packet as AirPacket};
 
+use crate::airlog::Enqueued;
 use crate::aodv::{Aodv, Command, Transit};
 use crate::hook::Point;
 use crate::links::Class;
@@ -139,6 +140,9 @@ impl Network {
         let flow = self.flows.get(packet.flow as usize);
         let category = flow.map_or(Category::Voice, |flow| flow.config.category.into()); // routing goes first
         let frame = AirPacket { id, to, bytes: packet.bytes, category };
+        if self.config.capture.is_some() {
+            self.enqueued.push(Enqueued { at: self.now, id, packet: packet.clone() });
+        }
         if let Err(refused) = self.air.enqueue(self.now, station, frame, front) {
             self.drops.queue += 1;
             self.pool.remove(refused.id);

@@ -11,6 +11,7 @@
 //! `network::Network` owns it all and the one loop: earliest first among the link layers' delay line, the agenda and
 //! the air. The result is a pure function of configuration and hooks.
 
+pub mod airlog;
 pub mod aodv;
 pub mod config;
 pub mod flow;
@@ -30,3 +31,4 @@ mod wire;
 
 pub use config::Config;
 pub use network::{Network, Progress};
+pub use shell::ports;

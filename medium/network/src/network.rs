@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use pacelab_engine::{Agenda, Air, Notice, Ns, Stream};
 
+use crate::airlog::Enqueued;
 use crate::aodv::Aodv;
 use crate::config::{Config, Flow as FlowConfig, Headers, PresetName, Routing, Traffic, ns_from_s};
 use crate::flow::{Ends, Flow};
@@ -141,6 +142,8 @@ pub struct Network {
     pub(crate) path_rates: BTreeMap<(u32, u32), Vec<u32>>,
     pub(crate) events: u64,
     pub(crate) finished: bool,
+    /// For captures.
+    pub(crate) enqueued: Vec<Enqueued>,
 }
 
 impl Network {
@@ -188,6 +191,7 @@ impl Network {
             path_rates: BTreeMap::new(),
             events: 0,
             finished: false,
+            enqueued: Vec::new(),
             config,
         };
         network.install_hooks(hooks)?;

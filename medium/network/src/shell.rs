@@ -252,6 +252,6 @@ const FIRST_CLIENT_PORT: u32 = 49_152;
 const SERVER_PORT: u32 = 5_001;
 
 /// Ports of a flow: each has a client port of its own.
-fn ports(flow: u32) -> (u32, u32) {
+pub fn ports(flow: u32) -> (u32, u32) {
     (FIRST_CLIENT_PORT + flow, SERVER_PORT)
 }

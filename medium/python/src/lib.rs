@@ -6,6 +6,7 @@ use pacelab_network::hook::Hook;
 use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 mod python_hook;
 
@@ -14,16 +15,18 @@ use python_hook::{Contract, PythonHook};
 /// Runs an air configuration in virtual time; see medium/README.md.
 ///
 /// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
-/// KeyboardInterrupt pass through.
+/// KeyboardInterrupt pass through. With the key `capture`, `on_capture` is given the bytes of a pcapng file.
 #[pyfunction]
-#[pyo3(signature = (config_json, hooks, on_progress = None))]
+#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None))]
 fn run(
     py: Python<'_>,
     config_json: &str,
     hooks: Vec<(u32, Bound<'_, PyAny>)>,
     on_progress: Option<Bound<'_, PyAny>>,
+    on_capture: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
+    let capture = config.capture;
     let mut boxed: Vec<(u32, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
     let contract = Contract::load(py)?;
     for (node, object) in hooks {
@@ -45,10 +48,14 @@ fn run(
             }
         }
     });
-    match interrupted.or_else(|| contract.interrupt.take()) {
-        Some(error) => Err(error),
-        None => Ok(network.report().to_string()),
+    if let Some(error) = interrupted.or_else(|| contract.interrupt.take()) {
+        return Err(error);
     }
+    if let (Some(options), Some(call)) = (capture, on_capture) {
+        let bytes = pacelab_pcap::pcapng(&network.take_air_log(), options);
+        call.call1((PyBytes::new(py, &bytes),))?;
+    }
+    Ok(network.report().to_string())
 }
 
 /// The medium: the air and the virtual-time network above it.

@@ -1,0 +1,203 @@
+//! IPv4, TCP, UDP and AODV headers of a packet; payloads are zeros and are not kept.
+//!
+//! Packets bear no identification: they are never fragmented (RFC 6864 Sec. 4.1).
+
+use pacelab_network::aodv::Message;
+use pacelab_network::packet::{Body, Packet, TcpHeader, flag};
+use pacelab_network::ports;
+
+use crate::address::{BROADCAST_IP, ip};
+
+const IP_HEADER_BYTES: usize = 20;
+const UDP_HEADER_BYTES: usize = 8;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const AODV_PORT: u16 = 654;
+const DATAGRAM_PORT: u16 = 9;
+/// TCP option kinds; 253 is for experiments (RFC 4727).
+const OPTION_MSS: u8 = 2;
+const OPTION_WINDOW_SCALE: u8 = 3;
+const OPTION_RTT_WIRED: u8 = 253;
+const NO_OPERATION: u8 = 1;
+/// Windows of up to 65535 << 7 = 8 MB; the same shift in all SYNs.
+const WINDOW_SHIFT: u8 = 7;
+
+/// Headers of an IP packet, and how many zeros follow them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IpPacket {
+    pub headers: Vec<u8>,
+    pub zeros: usize,
+}
+
+/// The bytes of a packet; `broadcast` when it goes to all neighbours.
+pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
+    let (protocol, mut transport, zeros) = match &packet.body {
+        Body::Tcp { header, forward } => (PROTOCOL_TCP, tcp(packet, header, *forward), header.payload_bytes as usize),
+        Body::Udp { payload_bytes, .. } => {
+            let client = ports(packet.flow).0 as u16;
+            (PROTOCOL_UDP, udp(client, DATAGRAM_PORT, *payload_bytes as usize), *payload_bytes as usize)
+        }
+        Body::Aodv(message) => {
+            let body = aodv(message);
+            let mut bytes = udp(AODV_PORT, AODV_PORT, body.len());
+            bytes.extend(body);
+            (PROTOCOL_UDP, bytes, 0)
+        }
+    };
+    let (src, dst) = (ip(packet.src), if broadcast { BROADCAST_IP } else { ip(packet.dst) });
+    let transport_bytes = transport.len() + zeros;
+    let mut pseudo = Vec::with_capacity(12 + transport.len());
+    pseudo.extend(src);
+    pseudo.extend(dst);
+    pseudo.extend([0, protocol]);
+    pseudo.extend((transport_bytes as u16).to_be_bytes());
+    pseudo.extend(&transport);
+    let sum = checksum(&pseudo);
+    let (place, sum) = match (protocol, sum) {
+        (PROTOCOL_TCP, sum) => (16, sum),
+        (_, 0) => (6, 0xffff), // RFC 768: 0 would mean none
+        (_, sum) => (6, sum),
+    };
+    transport[place..place + 2].copy_from_slice(&sum.to_be_bytes());
+
+    let mut headers = Vec::with_capacity(IP_HEADER_BYTES + transport.len());
+    headers.extend([0x45, 0]);
+    headers.extend(((IP_HEADER_BYTES + transport_bytes) as u16).to_be_bytes());
+    headers.extend([0, 0, 0x40, 0, packet.ttl, protocol, 0, 0]); // do not fragment
+    headers.extend(src);
+    headers.extend(dst);
+    let sum = checksum(&headers);
+    headers[10..12].copy_from_slice(&sum.to_be_bytes());
+    headers.extend(transport);
+    IpPacket { headers, zeros }
+}
+
+fn tcp(packet: &Packet, header: &TcpHeader, forward: bool) -> Vec<u8> {
+    let (client, server) = ports(packet.flow);
+    let (source, destination) = if forward { (client, server) } else { (server, client) };
+    let syn = header.flags & flag::SYN != 0;
+    let window = if syn { header.window_bytes } else { header.window_bytes >> WINDOW_SHIFT }.min(0xffff);
+    let mut options = Vec::new();
+    if syn {
+        options.extend([OPTION_MSS, 4]);
+        options.extend(1460_u16.to_be_bytes());
+        options.extend([NO_OPERATION, OPTION_WINDOW_SCALE, 3, WINDOW_SHIFT]);
+    }
+    if let Some(rtt_ns) = header.rtt_wired_ns {
+        options.extend([OPTION_RTT_WIRED, 10]);
+        options.extend(rtt_ns.to_be_bytes());
+        options.extend([NO_OPERATION; 2]);
+    }
+    let mut bytes = Vec::with_capacity(20 + options.len());
+    bytes.extend((source as u16).to_be_bytes());
+    bytes.extend((destination as u16).to_be_bytes());
+    bytes.extend(header.seq.to_be_bytes());
+    bytes.extend(header.ack.to_be_bytes());
+    bytes.extend([(((20 + options.len()) / 4) << 4) as u8, header.flags]);
+    bytes.extend((window as u16).to_be_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(options);
+    bytes
+}
+
+fn udp(source: u16, destination: u16, payload_bytes: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(UDP_HEADER_BYTES);
+    bytes.extend(source.to_be_bytes());
+    bytes.extend(destination.to_be_bytes());
+    bytes.extend(((UDP_HEADER_BYTES + payload_bytes) as u16).to_be_bytes());
+    bytes.extend([0; 2]);
+    bytes
+}
+
+/// RFC 3561 Sec. 5.1 to 5.3. The model counts hops from 1 as ns-2 does, the RFC from 0.
+fn aodv(message: &Message) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(24);
+    match message {
+        Message::Request { id, hops, origin, origin_seq, target, target_seq, .. } => {
+            bytes.extend([1, 0, 0, hops.saturating_sub(1) as u8]);
+            bytes.extend(id.to_be_bytes());
+            bytes.extend(ip(*target));
+            bytes.extend(target_seq.to_be_bytes());
+            bytes.extend(ip(*origin));
+            bytes.extend(origin_seq.to_be_bytes());
+        }
+        Message::Reply { hops, target, target_seq, origin, lifetime_ns, .. } => {
+            bytes.extend([2, 0, 0, hops.saturating_sub(1) as u8]);
+            bytes.extend(ip(*target));
+            bytes.extend(target_seq.to_be_bytes());
+            bytes.extend(ip(*origin));
+            bytes.extend(((lifetime_ns / 1_000_000) as u32).to_be_bytes());
+        }
+        Message::Error { unreachable } => {
+            bytes.extend([3, 0, 0, unreachable.len() as u8]);
+            for (node, seq) in unreachable {
+                bytes.extend(ip(*node));
+                bytes.extend(seq.to_be_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_of_rfc_1071s_example() {
+        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    fn packet(body: Body) -> Packet {
+        Packet { src: 0, dst: 1, flow: 0, bytes: 0, ttl: 64, forwards: 0, previous: 0, body }
+    }
+
+    #[test]
+    fn datagram_has_the_lengths_and_checksums_computed_by_hand() {
+        let found = encode(&packet(Body::Udp { number: 0, payload_bytes: 100 }), false);
+        assert_eq!(found.zeros, 100);
+        let ip_header = &found.headers[..20];
+        assert_eq!(&ip_header[2..4], &[0, 128]);
+        // 0x4500 + 0x0080 + 0x4000 + 0x4011 + 0x0a00 + 0x0001 + 0x0a00 + 0x0002 = 0xd994
+        assert_eq!(&ip_header[10..12], &(!0xd994_u16).to_be_bytes());
+        // ports 49152 and 9, length 108; pseudo header 0x0a00 + 0x0001 + 0x0a00 + 0x0002 + 0x0011 + 0x006c
+        // sum 0x1480, header 0xc000 + 0x0009 + 0x006c = 0xc075: together 0xd4f5
+        assert_eq!(&found.headers[20..], &[0xc0, 0, 0, 9, 0, 108, 0x2b, 0x0a]);
+    }
+
+    #[test]
+    fn syn_announces_segment_size_and_window_scale() {
+        let header = TcpHeader { flags: flag::SYN, window_bytes: 65_535, ..TcpHeader::default() };
+        let found = encode(&packet(Body::Tcp { header, forward: true }), false).headers;
+        assert_eq!(found.len(), 48);
+        assert_eq!(found[32..36], [0x70, 0x02, 0xff, 0xff]);
+        assert_eq!(found[40..], [2, 4, 0x05, 0xb4, 1, 3, 3, 7]);
+    }
+
+    #[test]
+    fn a_window_above_64_kib_is_shifted() {
+        let header = TcpHeader { flags: flag::ACK, window_bytes: 93_440, ..TcpHeader::default() };
+        let found = encode(&packet(Body::Tcp { header, forward: false }), false).headers;
+        assert_eq!(found[34..36], 730_u16.to_be_bytes());
+    }
+
+    #[test]
+    fn route_request_is_rfc_3561s() {
+        let message =
+            Message::Request { id: 5, hops: 2, origin: 0, origin_seq: 4, target: 8, target_seq: 6, sent_at: 0 };
+        let found = encode(&packet(Body::Aodv(message)), true).headers;
+        assert_eq!(found.len(), 20 + 8 + 24);
+        assert_eq!(found[16..20], [255; 4]);
+        assert_eq!(found[28..], [1, 0, 0, 1, 0, 0, 0, 5, 10, 0, 0, 9, 0, 0, 0, 6, 10, 0, 0, 1, 0, 0, 0, 4]);
+    }
+}

@@ -1,0 +1,21 @@
+//! Capture files of the air: one pcapng for a run, an interface per station, 802.11 with radiotap.
+//!
+//! ```text
+//!   AirLog  --->  story    who received what, what became of each frame, in words
+//!                 frame    bytes of the 802.11 frame          ip   bytes of the packet inside
+//!                 file     blocks, radiotap, options
+//! ```
+//!
+//! Invariants
+//! 1. The bytes are a pure function of the log and the options.
+//! 2. Times are those of a frame's first bit: at its sender, and a propagation delay later at its receivers.
+//! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
+//!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
+
+mod address;
+mod file;
+mod frame;
+mod ip;
+mod story;
+
+pub use file::pcapng;

@@ -91,7 +91,7 @@ fn fates(notices: &[Notice]) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), u32>) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn same_seed_same_records(scene in scenes()) {

@@ -21,8 +21,9 @@ from pacelab import __version__
 from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
-from pacelab.errors import HostError, PaceLabError
+from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.folder import check_destination, write_file
+from pacelab.pcap import SNAP_BYTES, SNAPS, PcapFile
 from pacelab.settings import build_experiment, parse_one, place, split_axes
 from pacelab.topologies.domain import Whole
 
@@ -83,6 +84,11 @@ def run(
     topology: TopologyName,
     *,
     scheme: Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
+    pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
+    pcap_snap: Annotated[
+        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes kept of a frame, 0: all (128)")
+    ] = None,
+    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="capture what collided, too")] = False,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -93,8 +99,9 @@ def run(
 
     experiment = build_experiment(topology, values, scheme=scheme)
     check_destination(out)
+    capture = _capture(pcap, pcap_snap, pcap_garbled)
     with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
-        result = run_experiment(experiment, on_progress=on_progress)
+        result = run_experiment(experiment, on_progress=on_progress, pcap=capture)
     folder = result.write(out)
     if json:
         print_json({"run": result.run, "host": result.host})
@@ -206,6 +213,17 @@ def doctor(*, json: Json = False) -> None:
 
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)
+
+
+def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:
+    if path is None:
+        if snap is not None or garbled:
+            raise ConfigError("--pcap-snap and --pcap-garbled: allowed with --pcap FILE alone")
+        return None
+    snap_bytes = SNAP_BYTES if snap is None else parse_one("--pcap-snap", snap, SNAPS)
+    capture = PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled)
+    capture.check()
+    return capture
 
 
 def _report(notes: Sequence[str], result: str) -> None:

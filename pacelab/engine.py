@@ -17,9 +17,15 @@ Progress = Callable[[float], None]
 """Told the fraction done, 0..1; may raise to stop the run."""
 
 
-def run_air(air: dict[str, Any], attachments: Sequence[Attachment], on_progress: Progress) -> dict[str, Any]:
+def run_air(
+    air: dict[str, Any],
+    attachments: Sequence[Attachment],
+    on_progress: Progress,
+    on_capture: Callable[[bytes], None] | None = None,
+) -> dict[str, Any]:
     """Run one air configuration with its hooks; returns the engine's result, version 1.
 
+    `on_capture` is given the capture file if the configuration asks for one.
     Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
     """
     medium = load_engine()
@@ -31,7 +37,7 @@ def run_air(air: dict[str, Any], attachments: Sequence[Attachment], on_progress:
                 stop_if_interrupted()
                 on_progress(fraction)
 
-            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell)
+            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture)
     except ValueError as error:
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
     result: dict[str, Any] = json.loads(text)

@@ -19,6 +19,7 @@ from pacelab.airconfig import compile_air
 from pacelab.engine import Progress, run_air
 from pacelab.errors import HostError
 from pacelab.experiment import Experiment
+from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble
 
 if TYPE_CHECKING:
@@ -29,15 +30,21 @@ class Stopped(Exception):
     """The parent process wants this worker to stop."""
 
 
-def run(experiment: Experiment, *, on_progress: Progress | None = None) -> RunResult:
+def run(experiment: Experiment, *, on_progress: Progress | None = None, pcap: PcapFile | None = None) -> RunResult:
     """Run one experiment in this process. `on_progress` hears the fraction done and may raise to stop it.
+
+    `pcap` is a capture file to write.
 
     Raises ConfigError or HostError; KeyboardInterrupt passes through.
     """
     topology = experiment.build_topology()
     attachments = experiment.find_scheme().attach(topology, experiment.hook_settings)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    air = run_air(compile_air(experiment, topology), attachments, on_progress or _ignore)
+    config = compile_air(experiment, topology)
+    if pcap is not None:
+        pcap.check()
+        config["capture"] = pcap.air_key()
+    air = run_air(config, attachments, on_progress or _ignore, pcap.write if pcap is not None else None)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     return RunResult(
         run=assemble(experiment, topology, attachments, air),

@@ -82,7 +82,7 @@ impl Air {
         here.energy_until = here.energy_until.max(arrival.end);
         let sending = here.is_sending(arrival.start + SAME_MOMENT_NS);
         let what = match here.lock {
-            Some(lock) if by_model && takes_over(&rules, &lock, &arrival, ratio) => {
+            Some(lock) if by_model && arrival.decodable && takes_over(&rules, &lock, &arrival, ratio) => {
                 here.lock = Some(Lock::new(arrival, false, false));
                 Happening::Lock
             }
@@ -93,7 +93,8 @@ impl Air {
                 here.lock = Some(lock);
                 if survives { Happening::Capture } else { Happening::Collide }
             }
-            None if sending => return,
+            // Too weak for its preamble to be found: energy, and nothing to learn from.
+            None if sending || (by_model && !arrival.decodable) => return,
             None => {
                 let collided = arrival.power_w < ratio * others_w && !by_model;
                 here.lock = Some(Lock::new(arrival, collided, false));

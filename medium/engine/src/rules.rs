@@ -15,7 +15,8 @@ pub enum Overlap {
     /// The first frame sensed while idle holds the lock and survives while its power exceeds the capture ratio times
     /// the sum of all others, at every moment. Nothing locks while the receiver is locked or sending.
     CumulativeSinr,
-    /// As above, but what decides is the chance of the bits: each stretch of constant interference adds its share of
+    /// As above, but only frames above the decode threshold lock (their preamble is found); weaker ones are energy
+    /// that keeps the medium busy. What decides is the chance of the bits: each stretch of constant interference adds its share of
     /// the error model, and the end of the frame draws. A frame stronger by the capture ratio takes the lock over
     /// while the first is still in its preamble.
     ErrorModel,

@@ -6,8 +6,8 @@ All cells share their seeds, so that comparisons are within a seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pacelab.claims.model import Measure, Point, Reduction, Scalar
 from pacelab.claims.plan import Plan
@@ -15,6 +15,8 @@ from pacelab.claims.quantities import QUANTITIES, Aspect
 from pacelab.claims.reductions import reduce_axis
 from pacelab.metrics import Estimate, estimate
 from pacelab.results import RunResult
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +50,18 @@ def sample_cell(measured: Measured, point: Point, quantity: str, aspect: Aspect 
 
 def _of_seed(measured: Measured, wanted: Measure, place: int) -> float | None:
     grid = measured.plan.grid
-    aspect = Aspect(
-        flow=wanted.flow,
-        node=wanted.node,
-        link=None if wanted.link is None else (wanted.link[0], wanted.link[1]),
-        between_s=None if wanted.between is None else (wanted.between[0], wanted.between[1]),
+    aspect = Aspect(flow=wanted.flow, node=wanted.node, link=_pair(wanted.link), between_s=_pair(wanted.between))
+    other = replace(
+        aspect,
+        link=_pair(wanted.against_link) or aspect.link,
+        between_s=_pair(wanted.against_between) or aspect.between_s,
     )
 
     def value(point: Point) -> float | None:
         first = QUANTITIES[wanted.of](measured.at(point)[place], aspect)
-        if wanted.against is None:
+        if wanted.compare is None:
             return first
-        second = QUANTITIES[wanted.of](measured.at(point | wanted.against)[place], aspect)
+        second = QUANTITIES[wanted.of](measured.at(point | (wanted.against or {}))[place], other)
         return _compare(wanted.compare, first, second)
 
     reduced = {reduction.over for reduction in wanted.reduce}
@@ -82,6 +84,10 @@ def _reduce(
     found = [_reduce(grid, inner, fixed | {outer.over: name}, value) for name in names]
     known = [(x, y) for x, y in zip(places, found, strict=True) if y is not None]
     return reduce_axis([x for x, _ in known], [y for _, y in known], outer)
+
+
+def _pair(values: list[T] | None) -> tuple[T, T] | None:
+    return None if values is None else (values[0], values[1])
 
 
 def _compare(how: str | None, first: float | None, second: float | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,7 @@ DATA = files("pacelab.claims") / "data"
 
 @cache
 def all_claims() -> dict[str, Claim]:
-    """Every packaged claim by id, papers and files in alphabetical order."""
+    """Every packaged claim by id, papers and files in alphabetical order, numbers in theirs (fig2 before fig10)."""
     claims: dict[str, Claim] = {}
     for folder in _sorted(DATA):
         if not folder.is_dir():
@@ -110,4 +111,8 @@ def _plain(value: Any) -> Any:
 
 
 def _sorted(folder: Traversable) -> list[Traversable]:
-    return sorted(folder.iterdir(), key=lambda item: item.name)
+    return sorted(folder.iterdir(), key=lambda item: _natural(item.name))
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name.split(".")[0])]

@@ -108,6 +108,9 @@ class Measure(Strict):
     """Seconds, for quantities over time."""
     at: Point = {}
     against: Point | None = None
+    against_link: list[str] | None = None
+    against_between: list[float] | None = None
+    """The other side of the comparison: another cell, another link, other seconds."""
     compare: Literal["change", "difference", "ratio"] | None = None
     reduce: list[Reduction] = []
 
@@ -115,9 +118,10 @@ class Measure(Strict):
     def _fits(self) -> Measure:
         if self.of not in QUANTITIES:
             raise ValueError(f"of {self.of!r}: allowed is one of {', '.join(QUANTITIES)}")
-        if (self.compare is None) != (self.against is None):
+        others = (self.against, self.against_link, self.against_between)
+        if (self.compare is None) != all(other is None for other in others):
             raise ValueError("compare and against: allowed is both or neither")
-        for pair in (self.link, self.between):
+        for pair in (self.link, self.between, self.against_link, self.against_between):
             if pair is not None and len(pair) != 2:
                 raise ValueError("link and between: allowed are two values")
         return self

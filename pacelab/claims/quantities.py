@@ -142,6 +142,12 @@ def model_drops_per_rts(result: RunResult, aspect: Aspect) -> float | None:
     return None if hidden is None else retry_drop_probability(hidden)
 
 
+def eq2_ratio(result: RunResult, aspect: Aspect) -> float | None:
+    """Measured over modelled drops per RTS."""
+    model, measured = model_drops_per_rts(result, aspect), drops_per_rts(result, aspect)
+    return measured / model if model and measured is not None else None
+
+
 def timeouts(result: RunResult, aspect: Aspect) -> float:
     """Retransmission timeouts."""
     return float(sum(flow["timeouts"] for flow in _flows(result, aspect)))
@@ -178,7 +184,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             *(goodput_kbps, fairness, least_to_most, window_pkts, rtt_mean_s, timeouts, finished_s, longest_silence_s),
             *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
             *(contention_drops, contention_part, transmissions, drop_probability),
-            *(hidden_probability, drops_per_rts, model_drops_per_rts),
+            *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio),
         )
     }
 )

@@ -29,7 +29,7 @@ def run_air(
     Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
     """
     medium = load_engine()
-    hooks = [(attachment.node, attachment.hook) for attachment in attachments]
+    hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
     try:
         with deferred_interrupts() as stop_if_interrupted:
 

@@ -1,7 +1,9 @@
 """Schemes: which algorithm sits at which hook point. One registry; an algorithm itself lives in `pacelab.pacer.core`.
 
     gateway   between the wired and the air interface of every gateway
-    sender    at every wireless host that is the source of a TCP flow
+    sender    at every wireless host that is the source of a flow
+    station   at every wireless host that is an end of a flow, both directions
+    link      at every wireless node, before the interface queue, with the outcome of each transmission
 
 A scheme states what it needs; what a topology or the traffic does not offer is refused with the reason. Nothing is
 silently replaced: a hook point that a topology lacks but the scheme can do without is stated in the result.
@@ -30,6 +32,8 @@ class HookSettings:
     """Rate of the scheme `fixed-rate`, bit/s per flow."""
 
 
+POINTS = ("gateway", "sender", "station", "link")
+
 HookFactory = Callable[[HookSettings], "Hook"]
 
 
@@ -51,6 +55,8 @@ class Scheme:
     source: str
     gateway: HookFactory | None = None
     sender: HookFactory | None = None
+    station: HookFactory | None = None
+    link: HookFactory | None = None
     needs: tuple[str, ...] = ()
     """Features that a topology must have (see `Topology.features`)."""
     traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr")
@@ -63,7 +69,7 @@ class Scheme:
     @property
     def points(self) -> tuple[str, ...]:
         """Hook points at which it acts."""
-        return tuple(point for point in ("gateway", "sender") if getattr(self, point) is not None)
+        return tuple(point for point in POINTS if getattr(self, point) is not None)
 
     def check(self, topology: Topology, *, traffic: str, settings: HookSettings) -> None:
         """Raise ConfigError with the reason when the scheme cannot act on this topology or traffic."""
@@ -89,10 +95,15 @@ class Scheme:
 
     def sites(self, topology: Topology) -> list[tuple[str, int]]:
         """Hook points with the nodes they are at, gateways first, each in the order of the nodes."""
-        gateways = topology.gateways
-        senders = sorted({flow.src for flow in topology.flows if topology.nodes[flow.src].wireless} - set(gateways))
-        sites = [("gateway", node) for node in gateways] if self.gateway else []
-        return sites + ([("sender", node) for node in senders] if self.sender else [])
+        wireless = [index for index, node in enumerate(topology.nodes) if node.wireless]
+        inner = set(wireless) - set(topology.gateways)
+        nodes = {
+            "gateway": list(topology.gateways),
+            "sender": sorted({flow.src for flow in topology.flows} & inner),
+            "station": sorted({end for flow in topology.flows for end in (flow.src, flow.dst)} & inner),
+            "link": wireless,
+        }
+        return [(point, node) for point in self.points for node in nodes[point]]
 
     def attach(self, topology: Topology, settings: HookSettings) -> list[Attachment]:
         """Fresh hooks for one run."""

@@ -36,6 +36,8 @@ class Point(IntEnum):
     """At a wireless host, leaving its own transport."""
     LOCAL_IN = 3
     """At a wireless host, addressed to its own transport."""
+    LINK = 4
+    """At any wireless node, bound for the interface queue: its own packets and those it forwards."""
 
 
 class EventMask(IntFlag):
@@ -64,6 +66,8 @@ class TransmitResult(NamedTuple):
     attempts: int
     """Transmission attempts made, RTS and data together, first included."""
     delivered: bool
+    next_hop: int | None = None
+    """The neighbour it was for; None for a broadcast."""
 
 
 class VoiceReport(NamedTuple):

@@ -8,6 +8,7 @@ use crate::hook::Point;
 use crate::links::Class;
 use crate::network::{InLinkLayer, Network, Task};
 use crate::packet::{Body, Packet};
+use crate::shell::Seen;
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
@@ -55,8 +56,9 @@ impl Network {
     }
 
     /// Continues a packet that a hook let go.
-    pub(crate) fn resume(&mut self, node: u32, point: Point, id: u32) {
-        match point {
+    pub(crate) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
+        match seen.point {
+            Point::Link => self.queue_up(node, id, seen.next_hop),
             Point::LocalIn => self.deliver_local(id),
             Point::LocalOut => self.route(node, id),
             Point::AirToWired | Point::WiredToAir => {
@@ -134,6 +136,12 @@ impl Network {
     }
 
     fn enqueue(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+        if !self.link_hook_sees(node, next_hop, id) {
+            self.queue_up(node, id, next_hop);
+        }
+    }
+
+    fn queue_up(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
         let (Some(station), Some(packet)) = (self.station_of[node as usize], self.pool.get(id)) else { return };
         let to = next_hop.and_then(|next| self.station_of[next as usize]);
         let front = matches!(packet.body, Body::Aodv(_));
@@ -185,7 +193,8 @@ impl Network {
     /// The link layer is done with a packet.
     pub(crate) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
         let node = self.node_of[station as usize];
-        self.hook_transmitted(node, frame.id, attempts, failure.is_none());
+        let next_hop = frame.to.map(|to| self.node_of[to as usize]);
+        self.hook_transmitted(node, frame.id, next_hop, attempts, failure.is_none());
         if let (Some(to), Some(packet)) = (frame.to, self.pool.get(frame.id)) {
             let link = (node, self.node_of[to as usize], Class::of(packet));
             self.links.entry(link).or_default().count(attempts, failure);

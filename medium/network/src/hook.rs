@@ -12,6 +12,16 @@ pub enum Point {
     AirToWired = 1,
     LocalOut = 2,
     LocalIn = 3,
+    Link = 4,
+}
+
+/// Where a hook sits at its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Between transport and routing, or between the wired and the air side of a gateway.
+    Node,
+    /// Between routing and the interface queue: all that the node sends by air, its own and what it forwards.
+    Link,
 }
 
 /// Event mask bits of the contract.
@@ -39,7 +49,7 @@ pub struct Segment {
 #[allow(missing_docs)]
 pub enum Event<'a> {
     Seen { point: Point, segment: Segment, path_rates_bps: &'a [u32] },
-    Transmit { segment: Segment, attempts: u32, delivered: bool },
+    Transmit { segment: Segment, attempts: u32, delivered: bool, next_hop: Option<u32> },
 }
 
 /// What a hook wants done.

@@ -9,7 +9,7 @@ use crate::airlog::Enqueued;
 use crate::aodv::Aodv;
 use crate::config::{Config, Flow as FlowConfig, Headers, PresetName, Routing, Traffic, ns_from_s};
 use crate::flow::{Ends, Flow};
-use crate::hook::Hook;
+use crate::hook::{Hook, Place};
 use crate::links::{Class, LinkCounts};
 use crate::packet::Pool;
 use crate::routes::Routes;
@@ -127,7 +127,8 @@ pub struct Network {
     pub(crate) aodv: Vec<Option<Aodv>>,
     pub(crate) purge_pending: Vec<bool>,
     pub(crate) hooks: Vec<HookShell>,
-    pub(crate) hook_at: Vec<Option<u32>>,
+    /// By node, then by `Place`.
+    pub(crate) hook_at: Vec<[Option<u32>; 2]>,
     /// Constant delay, so first in is first out.
     pub(crate) link_layer: VecDeque<(Ns, InLinkLayer)>,
     /// Things that AODV wants done later.
@@ -147,11 +148,11 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds the network; `hooks` sit at the given nodes.
+    /// Builds the network; `hooks` sit at the given nodes and places.
     ///
     /// # Errors
     /// One line: what does not fit.
-    pub fn new(config: Config, hooks: Vec<(u32, Box<dyn Hook>)>) -> Result<Self, String> {
+    pub fn new(config: Config, hooks: Vec<(u32, Place, Box<dyn Hook>)>) -> Result<Self, String> {
         let air = Air::new(config.air());
         let count = config.nodes.len();
         let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
@@ -179,7 +180,7 @@ impl Network {
             aodv,
             purge_pending: vec![false; count],
             hooks: Vec::new(),
-            hook_at: vec![None; count],
+            hook_at: vec![[None; 2]; count],
             link_layer: VecDeque::new(),
             delayed: Vec::new(),
             station_of,
@@ -200,16 +201,20 @@ impl Network {
         Ok(network)
     }
 
-    fn install_hooks(&mut self, hooks: Vec<(u32, Box<dyn Hook>)>) -> Result<(), String> {
-        for (node, hook) in hooks {
+    fn install_hooks(&mut self, hooks: Vec<(u32, Place, Box<dyn Hook>)>) -> Result<(), String> {
+        for (node, place, hook) in hooks {
             let wireless = self.station_of.get(node as usize).is_some_and(Option::is_some);
-            if !wireless || self.hook_at[node as usize].is_some() {
-                return Err(format!("hook at node {node}: needs a wireless node without another hook"));
+            if !wireless || self.hook_index(node, place).is_some() {
+                return Err(format!("hook at node {node}: needs a wireless node without another hook at that place"));
             }
-            self.hook_at[node as usize] = Some(self.hooks.len() as u32);
+            self.hook_at[node as usize][place as usize] = Some(self.hooks.len() as u32);
             self.hooks.push(HookShell::new(node, hook));
         }
         Ok(())
+    }
+
+    pub(crate) fn hook_index(&self, node: u32, place: Place) -> Option<u32> {
+        self.hook_at[node as usize][place as usize]
     }
 
     fn check_connected(&mut self) -> Result<(), String> {

@@ -4,9 +4,16 @@ use std::collections::BTreeMap;
 
 use pacelab_engine::{NEVER, Ns};
 
-use crate::hook::{Action, Event, Hook, Point, Segment, mask};
+use crate::hook::{Action, Event, Hook, Place, Point, Segment, mask};
 use crate::network::{Network, Task};
 use crate::packet::{Body, Packet};
+
+/// Where a segment was seen; at the link also where it was going.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub point: Point,
+    pub next_hop: Option<u32>,
+}
 
 /// A hook at its node.
 pub(crate) struct HookShell {
@@ -14,9 +21,9 @@ pub(crate) struct HookShell {
     pub hook: Box<dyn Hook>,
     pub mask: u32,
     /// Segments the algorithm has not decided on: handle -> where it was seen.
-    held: BTreeMap<u32, Point>,
+    held: BTreeMap<u32, Seen>,
     /// Copies kept for `Resend`: the handle they were seen under -> (where, packet).
-    kept: BTreeMap<u32, (Point, Packet)>,
+    kept: BTreeMap<u32, (Seen, Packet)>,
     timer_at: Ns,
     /// Actions on handles that are not held or kept.
     pub errors: u64,
@@ -42,7 +49,16 @@ impl HookShell {
 impl Network {
     /// Shows a packet to the hook of `node`; true if a hook took it.
     pub(crate) fn hook_sees(&mut self, node: u32, point: Point, id: u32) -> bool {
-        let Some(index) = self.hook_at[node as usize] else { return false };
+        self.show(node, Place::Node, Seen { point, next_hop: None }, id)
+    }
+
+    /// Shows a packet that is bound for the interface queue to the link hook of `node`; true if a hook took it.
+    pub(crate) fn link_hook_sees(&mut self, node: u32, next_hop: Option<u32>, id: u32) -> bool {
+        self.show(node, Place::Link, Seen { point: Point::Link, next_hop }, id)
+    }
+
+    fn show(&mut self, node: u32, place: Place, seen: Seen, id: u32) -> bool {
+        let Some(index) = self.hook_index(node, place) else { return false };
         let shell = &self.hooks[index as usize];
         let routing = self.pool.get(id).is_none_or(|packet| matches!(packet.body, Body::Aodv(_)));
         if shell.bypassed || routing || shell.mask & mask::SEGMENT == 0 {
@@ -50,26 +66,35 @@ impl Network {
         }
         // A held packet keeps its handle for good: the pool must not give the number away while a copy is kept.
         let Some(segment) = self.segment(id) else { return false };
-        let wireless_end = self.wireless_end(node, point, id);
+        let wireless_end = self.wireless_end(node, seen.point, id);
         let rates = self.path_rates_bps(node, wireless_end);
         let now = self.now;
         let shell = &mut self.hooks[index as usize];
-        shell.held.insert(id, point);
-        shell.hook.handle(now, &Event::Seen { point, segment, path_rates_bps: &rates });
+        shell.held.insert(id, seen);
+        shell.hook.handle(now, &Event::Seen { point: seen.point, segment, path_rates_bps: &rates });
         self.carry_out(index);
         true
     }
 
-    /// Tells the hook of `node` how a transmission went.
-    pub(crate) fn hook_transmitted(&mut self, node: u32, id: u32, attempts: u32, delivered: bool) {
-        let Some(index) = self.hook_at[node as usize] else { return };
-        if self.hooks[index as usize].bypassed || self.hooks[index as usize].mask & mask::TRANSMIT == 0 {
-            return;
+    /// Tells the hooks of `node` how a transmission went.
+    pub(crate) fn hook_transmitted(
+        &mut self,
+        node: u32,
+        id: u32,
+        next_hop: Option<u32>,
+        attempts: u32,
+        delivered: bool,
+    ) {
+        for index in self.hook_at[node as usize].into_iter().flatten() {
+            let shell = &self.hooks[index as usize];
+            if shell.bypassed || shell.mask & mask::TRANSMIT == 0 {
+                continue;
+            }
+            let Some(segment) = self.segment(id) else { return };
+            let now = self.now;
+            self.hooks[index as usize].hook.handle(now, &Event::Transmit { segment, attempts, delivered, next_hop });
+            self.carry_out(index);
         }
-        let Some(segment) = self.segment(id) else { return };
-        let now = self.now;
-        self.hooks[index as usize].hook.handle(now, &Event::Transmit { segment, attempts, delivered });
-        self.carry_out(index);
     }
 
     pub(crate) fn hook_timer(&mut self, index: u32) {
@@ -110,8 +135,8 @@ impl Network {
         shell.bypassed = true;
         shell.kept.clear();
         let (node, held) = (shell.node, std::mem::take(&mut shell.held));
-        for (id, point) in held {
-            self.resume(node, point, id);
+        for (id, seen) in held {
+            self.resume(node, seen, id);
         }
     }
 
@@ -121,15 +146,15 @@ impl Network {
         let shell = &mut self.hooks[index as usize];
         match action {
             Action::Forward { handle, keep } => {
-                let Some(point) = shell.held.remove(&handle) else { return false };
+                let Some(seen) = shell.held.remove(&handle) else { return false };
                 let mut onward = handle;
                 if keep {
                     // The copy travels; the original keeps the handle until it is released.
                     let Some(packet) = self.pool.get(handle).cloned() else { return false };
-                    shell.kept.insert(handle, (point, packet.clone()));
+                    shell.kept.insert(handle, (seen, packet.clone()));
                     onward = self.pool.add(packet);
                 }
-                self.resume(node, point, onward);
+                self.resume(node, seen, onward);
             }
             Action::Drop { handle, reason } => {
                 if shell.held.remove(&handle).is_none() {
@@ -139,9 +164,9 @@ impl Network {
                 *self.drops.hooks.entry(reason).or_insert(0) += 1;
             }
             Action::Resend { handle } => {
-                let Some((point, packet)) = shell.kept.get(&handle).cloned() else { return false };
+                let Some((seen, packet)) = shell.kept.get(&handle).cloned() else { return false };
                 let copy = self.pool.add(packet);
-                self.resume(node, point, copy);
+                self.resume(node, seen, copy);
             }
             Action::Release { handle } => {
                 if shell.kept.remove(&handle).is_none() {
@@ -193,7 +218,7 @@ impl Network {
             body: Body::Tcp { header, forward },
         };
         let id = self.pool.add(packet);
-        self.resume(node, Point::LocalOut, id);
+        self.resume(node, Seen { point: Point::LocalOut, next_hop: None }, id);
     }
 
     fn segment(&self, id: u32) -> Option<Segment> {
@@ -228,7 +253,7 @@ impl Network {
         let packet = self.pool.get(id)?;
         let (src, dst) = (packet.src, packet.dst);
         match point {
-            Point::WiredToAir | Point::LocalOut => self.air_target(node, dst),
+            Point::WiredToAir | Point::LocalOut | Point::Link => self.air_target(node, dst),
             Point::AirToWired | Point::LocalIn => self.air_target(node, src),
         }
     }

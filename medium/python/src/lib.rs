@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use pacelab_network::hook::Hook;
+use pacelab_network::hook::{Hook, Place};
 use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,16 +21,21 @@ use python_hook::{Contract, PythonHook};
 fn run(
     py: Python<'_>,
     config_json: &str,
-    hooks: Vec<(u32, Bound<'_, PyAny>)>,
+    hooks: Vec<(u32, Bound<'_, PyAny>, String)>,
     on_progress: Option<Bound<'_, PyAny>>,
     on_capture: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let capture = config.capture;
-    let mut boxed: Vec<(u32, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
+    let mut boxed: Vec<(u32, Place, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
     let contract = Contract::load(py)?;
-    for (node, object) in hooks {
-        boxed.push((node, Box::new(PythonHook::new(py, &contract, object)?)));
+    for (node, object, place) in hooks {
+        let place = match place.as_str() {
+            "node" => Place::Node,
+            "link" => Place::Link,
+            other => return Err(PyValueError::new_err(format!("hook place {other:?}: \"node\" or \"link\""))),
+        };
+        boxed.push((node, place, Box::new(PythonHook::new(py, &contract, object)?)));
     }
     let mut network = Network::new(config, boxed).map_err(PyValueError::new_err)?;
     let mut interrupted = None;

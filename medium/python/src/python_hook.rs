@@ -14,7 +14,7 @@ use pyo3::types::{PyTuple, PyType};
 pub struct Contract {
     segment: Py<PyType>,
     flow_key: Py<PyType>,
-    points: [Py<PyAny>; 4],
+    points: [Py<PyAny>; 5],
     seen: Py<PyType>,
     transmit: Py<PyType>,
     forward: Py<PyType>,
@@ -37,7 +37,8 @@ impl Contract {
             Ok(module.getattr(name)?.downcast_into::<PyType>()?.unbind())
         };
         let point = contract.getattr("Point")?;
-        let points = [point.call1((0,))?, point.call1((1,))?, point.call1((2,))?, point.call1((3,))?];
+        let points =
+            [point.call1((0,))?, point.call1((1,))?, point.call1((2,))?, point.call1((3,))?, point.call1((4,))?];
         Ok(Rc::new(Contract {
             segment: class(&segments, "Segment")?,
             flow_key: class(&segments, "FlowKey")?,
@@ -193,9 +194,9 @@ impl Hook for PythonHook {
                     let point = this.contract.points[*point as usize].bind(py).clone();
                     this.contract.seen.bind(py).call1((point, segment, path))?
                 }
-                Event::Transmit { segment, attempts, delivered } => {
+                Event::Transmit { segment, attempts, delivered, next_hop } => {
                     let segment = this.segment(py, segment)?;
-                    this.contract.transmit.bind(py).call1((segment, *attempts, *delivered))?
+                    this.contract.transmit.bind(py).call1((segment, *attempts, *delivered, *next_hop))?
                 }
             };
             this.handle.call1(py, (now, object)).map(drop)

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab import __version__
+from pacelab import __version__, instruments
 from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
@@ -211,6 +211,7 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
+app.command()(instruments.timeline)
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)
 

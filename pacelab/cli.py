@@ -211,6 +211,8 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
+app.command()(instruments.sweep)
+app.command()(instruments.plot)
 app.command()(instruments.timeline)
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)

@@ -85,7 +85,7 @@ def plot_goodput(comparison: Comparison, ax: Axes | None = None, *, point: dict[
         halves = [(row["goodput_bps"]["half_width"] or 0.0) * KBPS for row in rows]
         look = style_of(scheme)._asdict()
         ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
-    ax.set(xlabel=_axis_label(axis), ylabel="goodput (kbit/s)")
+    ax.set(xlabel=axis_label(axis), ylabel="goodput (kbit/s)")
     if axis is None:
         ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
@@ -151,7 +151,8 @@ def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
     return all(point[name] == value for name, value in fixed.items())
 
 
-def _axis_label(name: str | None) -> str:
+def axis_label(name: str | None) -> str:
+    """What an axis of this option is called, with its unit."""
     labels = {
         None: "scheme",
         "hops": "wireless hops",

@@ -7,12 +7,14 @@ spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, and 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import platform
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab import __version__
 from pacelab.airconfig import compile_air
@@ -24,6 +26,13 @@ from pacelab.results import RunResult, assemble
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
+
+
+Outcome = TypeVar("Outcome")
+
+
+class WorkerDied(HostError):
+    """A worker process was killed, for want of memory perhaps."""
 
 
 class Stopped(Exception):
@@ -60,15 +69,34 @@ def run_many(
 
     `on_done` hears how many runs are complete. On any error the remaining runs are cancelled.
     """
+    return for_each(run_in_worker, experiments, jobs=jobs, on_done=on_done)
+
+
+def for_each(
+    work: Callable[[Experiment], Outcome],
+    experiments: Sequence[Experiment],
+    *,
+    jobs: int | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """Do `work` (which must be picklable) for all experiments over `jobs` processes; outcomes in the same order.
+
+    As `run_many`; WorkerDied when a worker process was killed.
+    """
     jobs = min(jobs or usable_cores(), len(experiments))
     on_done = on_done or _ignore
     if jobs <= 1:
-        results = []
+        outcomes = []
         for experiment in experiments:
-            results.append(run(experiment))
-            on_done(len(results))
-        return results
-    return _run_parallel(experiments, jobs, on_done)
+            outcomes.append(work(experiment))
+            on_done(len(outcomes))
+        return outcomes
+    return _in_parallel(work, experiments, jobs, on_done)
+
+
+def run_in_worker(experiment: Experiment) -> RunResult:
+    """`run`, in a worker or where there is none: stops when the parent process says so."""
+    return run(experiment, on_progress=_obey)
 
 
 def usable_cores() -> int:
@@ -94,8 +122,9 @@ def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) 
     }
 
 
-def _run_parallel(experiments: Sequence[Experiment], jobs: int, on_done: Callable[[int], None]) -> list[RunResult]:
-    import multiprocessing
+def _in_parallel(
+    work: Callable[[Experiment], Outcome], experiments: Sequence[Experiment], jobs: int, on_done: Callable[[int], None]
+) -> list[Outcome]:
     from concurrent.futures import ProcessPoolExecutor, as_completed
     from concurrent.futures.process import BrokenProcessPool
 
@@ -104,7 +133,7 @@ def _run_parallel(experiments: Sequence[Experiment], jobs: int, on_done: Callabl
         stop = context.Event()
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
         with _interrupts_blocked():  # all workers start here and inherit it
-            futures = [pool.submit(_run_in_worker, experiment) for experiment in experiments]
+            futures = [pool.submit(work, experiment) for experiment in experiments]
     except OSError as error:
         raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
     try:
@@ -113,7 +142,7 @@ def _run_parallel(experiments: Sequence[Experiment], jobs: int, on_done: Callabl
             on_done(done)
         return [future.result() for future in futures]
     except BrokenProcessPool:
-        raise HostError("running in worker processes: one died, out of memory perhaps; try --jobs 1") from None
+        raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1") from None
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
@@ -140,10 +169,15 @@ def _start_worker(stop: Event) -> None:
     global _stop
     _stop = stop
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
-def _run_in_worker(experiment: Experiment) -> RunResult:
-    return run(experiment, on_progress=_obey)
+def _end_with_parent() -> None:
+    """A parent that is killed can tell its workers nothing; they would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _obey(_fraction: float) -> None:

@@ -53,6 +53,7 @@ def _of_seed(measured: Measured, wanted: Measure, place: int) -> float | None:
     aspect = Aspect(flow=wanted.flow, node=wanted.node, link=_pair(wanted.link), between_s=_pair(wanted.between))
     other = replace(
         aspect,
+        flow=aspect.flow if wanted.against_flow is None else wanted.against_flow,
         link=_pair(wanted.against_link) or aspect.link,
         between_s=_pair(wanted.against_between) or aspect.between_s,
     )

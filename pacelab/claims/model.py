@@ -108,9 +108,10 @@ class Measure(Strict):
     """Seconds, for quantities over time."""
     at: Point = {}
     against: Point | None = None
+    against_flow: int | None = None
     against_link: list[str] | None = None
     against_between: list[float] | None = None
-    """The other side of the comparison: another cell, another link, other seconds."""
+    """The other side of the comparison: another cell, flow, link, or other seconds."""
     compare: Literal["change", "difference", "ratio"] | None = None
     reduce: list[Reduction] = []
 
@@ -118,7 +119,7 @@ class Measure(Strict):
     def _fits(self) -> Measure:
         if self.of not in QUANTITIES:
             raise ValueError(f"of {self.of!r}: allowed is one of {', '.join(QUANTITIES)}")
-        others = (self.against, self.against_link, self.against_between)
+        others = (self.against, self.against_flow, self.against_link, self.against_between)
         if (self.compare is None) != all(other is None for other in others):
             raise ValueError("compare and against: allowed is both or neither")
         for pair in (self.link, self.between, self.against_link, self.against_between):

@@ -8,13 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from pacelab.claims.load import DATA
 from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.options import OPTIONS
 from pacelab.settings import place, topology_options
 
+FILES = (".py", ".yaml")
+"""Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""
 FLAGS = {option.flag.lstrip("-"): option for option in OPTIONS}
+OWN = ("senders",)
+"""Options of those topologies that no packaged one has."""
 COARSE_SERIES = 10
 """Intervals of the time series where nobody asked for one."""
 
@@ -65,8 +70,10 @@ def key_of(experiment: Experiment) -> str:
 
 def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Effort, seeds: tuple[int, ...]) -> Cell:
     chosen = dict(options) | {name: value for name, value in point.items() if name != SCHEME}
+    if "traffic" in chosen:
+        chosen["traffic"] = _own(claim, str(chosen["traffic"]))
     values = dict(_parse(name, value) for name, value in chosen.items())
-    experiment = place(claim.scenario.topology, values, scheme=str(point[SCHEME]))
+    experiment = place(_own(claim, claim.scenario.topology), values, scheme=str(point[SCHEME]))
     experiment = replace(
         experiment,
         duration_s=effort.seconds,
@@ -76,10 +83,17 @@ def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Eff
     return Cell(point=point, experiments=tuple(replace(experiment, seed=seed) for seed in seeds))
 
 
+def _own(claim: Claim, name: str) -> str:
+    """The path of a file that stands beside the claim; other names as they are."""
+    return str(DATA / claim.paper / name) if name.endswith(FILES) else name
+
+
 def _parse(name: str, value: Scalar) -> tuple[str, Any]:
     """Field and value for an option's name and text on the command line."""
     known = {option.flag.lstrip("-"): option for option in topology_options().values()}
     option = FLAGS.get(name) or known.get(name)
+    if option is None and name in OWN:
+        return name.replace("-", "_"), value
     if option is None:
         raise ConfigError(f"option {name!r}: allowed is one of {', '.join([*FLAGS, *known])}")
     text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

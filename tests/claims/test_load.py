@@ -1,0 +1,111 @@
+"""Claim files: what is refused, and that the message names file, line, key and what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pacelab.claims.load import all_claims, parse_claim, select_claims
+from pacelab.claims.plan import plan_claim
+from pacelab.errors import ConfigError
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_claim(text, "fu/fu-demo.yaml")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith("claim file fu/fu-demo.yaml, line ")
+    return message
+
+
+def test_load_reads_a_claim(claim_text: str) -> None:
+    claim = parse_claim(claim_text, "fu/fu-demo.yaml")
+    assert claim.id == "fu-demo"
+    assert claim.checks[0].band == [1.9, 2.1]
+    assert claim.scenario.grid(quick=False) == {"hops": [1, 2], "scheme": ["newreno"]}
+
+
+def test_load_refuses_a_check_without_band(claim_text: str) -> None:
+    message = refusal(claim_text.replace("    band: [1.9, 2.1]\n", ""))
+    assert "line 15, key checks.0.band: missing" in message
+
+
+def test_load_refuses_a_band_without_its_origin(claim_text: str) -> None:
+    assert "key checks.0.band_from: missing" in refusal(claim_text.replace("    band_from: stated, twice\n", ""))
+
+
+def test_load_refuses_a_claim_without_scenario(claim_text: str) -> None:
+    start, end = claim_text.index("scenario:"), claim_text.index("checks:")
+    assert "line 1, key scenario: missing" in refusal(claim_text[:start] + claim_text[end:])
+
+
+def test_load_refuses_a_claim_without_checks(claim_text: str) -> None:
+    start, end = claim_text.index("checks:"), claim_text.index("figure:")
+    assert "key checks: missing" in refusal(claim_text[:start] + claim_text[end:])
+
+
+def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
+    message = refusal(claim_text.replace("    unit:", "").replace("    paper: 2\n", "    papper: 2\n    paper: 2\n"))
+    assert "line 17, key checks.0.papper: unknown" in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("band: [1.9, 2.1]", "band: [2.1, 1.9]", "low <= high"),
+        ("band: [1.9, 2.1]", "band: [1.9]", "line 18, key checks.0.band"),
+        ("band: [1.9, 2.1]", "band: twice", "line 18, key checks.0.band"),
+        ("band: [1.9, 2.1]", "band: [3, 4]", "outside of its band"),
+        ("kind: value", "kind: vague", "line 7, key kind"),
+        ("kind: value", "kind: direction", "the band says it"),
+        ("seeds: 2}\n  quick", "seeds: two}\n  quick", "key scenario.full.seeds"),
+        ("seeds: 2}\n  quick", "seeds: 0}\n  quick", "key scenario.full.seeds"),
+        ("of: goodput_kbps, at", "of: goodness, at", "allowed is one of goodput_kbps"),
+        (", compare: ratio", "", "both or neither"),
+        ("at: {hops: 1}", "at: {hops: 3}", "not in the scenario"),
+        ("at: {hops: 1}, against: {hops: 2}, compare: ratio", "at: {}", "'hops' is left open"),
+        ("id: fu-demo", "id: gap-demo", "allowed is fu-NAME"),
+        ("schema: 1", "schema: 2", "key schema"),
+        ("axes: {hops: [1, 2]}", "axes: {hops: [1, 2], rate: [1, 2]}", "an axis and an option"),
+    ],
+)
+def test_load_refuses_bad_values(claim_text: str, old: str, new: str, said: str) -> None:
+    assert old in claim_text
+    assert said in refusal(claim_text.replace(old, new))
+
+
+def test_load_refuses_quick_axes_that_lose_a_checked_cell(claim_text: str) -> None:
+    text = claim_text.replace("{seconds: 10, seeds: 2}", "{seconds: 10, seeds: 2, axes: {hops: [1]}}")
+    assert "not in the scenario, quick mode included" in refusal(text)
+
+
+@pytest.mark.parametrize("text", ["a: [", "a: 1\na: 2\n", "\tx", "- 1\n", "", "just text"])
+def test_load_refuses_what_is_no_mapping(text: str) -> None:
+    refusal(text)
+
+
+def test_plan_names_the_claim_and_the_option(claim_text: str) -> None:
+    claim = parse_claim(claim_text.replace("rate: 2", "rates: 2"), "x")
+    with pytest.raises(ConfigError, match=r"claim fu-demo: option 'rates': allowed is one of .*rate"):
+        plan_claim(claim, quick=True)
+
+
+def test_select_names_what_there_is() -> None:
+    with pytest.raises(ConfigError, match="allowed is all, a paper"):
+        select_claims("nobody")
+
+
+def test_every_packaged_claim_loads_and_plans() -> None:
+    claims = all_claims()
+    assert len(claims) >= 38
+    for claim in claims.values():
+        if not claim.needs:
+            assert plan_claim(claim, quick=True).cells
+            assert plan_claim(claim, quick=False).cells
+            for why in claim.why:
+                assert plan_claim(claim, quick=False, variant=why).cells
+
+
+def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
+    ids = [claim.id for claim in select_claims("fu")]
+    assert ids.index("fu-fig2a") < ids.index("fu-fig10a")

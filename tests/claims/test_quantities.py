@@ -1,0 +1,86 @@
+"""Quantities of hand-made results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pacelab.claims.quantities import QUANTITIES, Aspect
+from pacelab.results import RunResult
+
+
+def flow(number: int, goodput_bps: float, **others: Any) -> dict[str, Any]:
+    known = {"id": number, "kind": "tcp", "goodput_bps": goodput_bps, "throughput_bps": goodput_bps, "sent_pkts": 0}
+    return known | {"cwnd_mean_pkts": 2.0, "rtt_mean_s": 0.1 * (number + 1), "timeouts": 1} | others
+
+
+def node(name: str, **others: Any) -> dict[str, Any]:
+    zero = dict.fromkeys(("rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts"), 0)
+    return {"name": name, **zero, **others}
+
+
+RESULT = RunResult(
+    run={
+        "config": {"payload_bytes": 1000, "warmup_s": 10.0, "ack": "every"},
+        "totals": {"end_s": 110.0},
+        "flows": [flow(0, 80_000.0, sent_pkts=1100), flow(1, 20_000.0, sent_pkts=300)],
+        "drops": {"mac-rts": 20, "mac-data": 3, "link-failure": 2, "queue": 25, "no-route": 7},
+        "nodes": [
+            node("a", rts_sent=300, rts_failures=90, drops_rts=8, queue_mean_pkts=1.0, queue_max_pkts=9),
+            node("b", rts_sent=100, rts_failures=10, drops_rts=12, queue_mean_pkts=3.0, queue_max_pkts=7),
+            node("host", queue_mean_pkts=50.0, queue_max_pkts=99),
+        ],
+        "topology": {"nodes": [{"name": n, "wireless": n != "host"} for n in ("a", "b", "host")]},
+        "links": [
+            {"from": "a", "to": "b", "class": "tcp-data", "drops_rts": 4, "drops_data": 1},
+            {"from": "a", "to": "b", "class": "tcp-ack", "drops_rts": 2, "drops_data": 0},
+            {"from": "b", "to": "a", "class": "tcp-ack", "drops_rts": 9, "drops_data": 0},
+        ],
+        "hooks": {"points": [{"counters": {"overflows": 2}}, {"counters": {}}]},
+    },
+    host={},
+    series={
+        "interval_s": 10.0,
+        "t_s": [10.0, 20.0, 30.0, 40.0],
+        "flows": [
+            {"id": 0, "goodput_bps": [1000.0, 3000.0, 5000.0, 0.0]},
+            {"id": 1, "goodput_bps": [1000.0, 0.0, 0.0, 7000.0]},
+        ],
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "aspect", "expected"),
+    [
+        ("goodput_kbps", Aspect(), 100.0),
+        ("goodput_kbps", Aspect(flow=1), 20.0),
+        ("goodput_kbps", Aspect(between_s=(10, 30)), 4.0),
+        ("goodput_kbps", Aspect(flow=1, between_s=(10, 40)), 7 / 3),
+        ("fairness", Aspect(), 100**2 / (2 * (80**2 + 20**2))),
+        ("fairness", Aspect(between_s=(0, 10)), 1.0),
+        ("least_to_most", Aspect(), 0.25),
+        ("window_pkts", Aspect(), 4.0),
+        ("rtt_mean_s", Aspect(), 0.15),
+        ("rtt_mean_s", Aspect(flow=1), 0.2),
+        ("timeouts", Aspect(), 2.0),
+        ("queue_mean_pkts", Aspect(), 3.0),
+        ("queue_mean_pkts", Aspect(node="a"), 1.0),
+        ("queue_max_pkts", Aspect(), 9.0),
+        ("queue_deviation_pkts", Aspect(), 1.0),
+        ("queue_drops", Aspect(), 25.0),
+        ("contention_drops", Aspect(), 25.0),
+        ("contention_drops", Aspect(link=("a", "b")), 7.0),
+        ("contention_part", Aspect(), 0.5),
+        ("transmissions", Aspect(), 1400 + 100 * 100_000 / 8000),  # and an ACK for each of 1250 segments
+        ("drop_probability", Aspect(), 25 / (2650 - 25)),
+        ("hidden_probability", Aspect(), 0.25),
+        ("drops_per_rts", Aspect(), 0.05),
+        ("pacing_overflows", Aspect(), 2.0),
+        ("longest_silence_s", Aspect(), 20.0),
+        ("longest_silence_s", Aspect(flow=0), 10.0),
+    ],
+)
+def test_quantity(name: str, aspect: Aspect, expected: float) -> None:
+    assert QUANTITIES[name](RESULT, aspect) == pytest.approx(expected)

@@ -1,17 +1,19 @@
-"""Compiles an experiment and its topology into the air configuration, version 1 (see medium/README.md)."""
+"""Compiles an experiment and its topology into the air configuration, version 1 (see medium/README.md).
+
+Keys with a default in the contract are written only where they differ from it.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pacelab.experiment import Experiment
+from pacelab.experiment import DEFAULTS, Experiment
 from pacelab.topologies.model import Topology
+from pacelab.traffic import ENGINE_KIND, PlannedFlow
 
 AIR_VERSION = 1
-BASIC_RATE_BPS = 1_000_000
 RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
 """RTS thresholds in bytes, MAC header and FCS included."""
-SHORT_RETRY_LIMIT, LONG_RETRY_LIMIT = 7, 4
 CAPTURE_DB = 10.0
 """ns-2's capture ratio."""
 ACK_EVERY = {"every": 1, "delayed": 2}
@@ -44,10 +46,16 @@ def compile_air(experiment: Experiment, topology: Topology) -> dict[str, Any]:
         ],
         "routing": experiment.routing,
         "flows": [
-            {"id": number, "src": flow.src, "dst": flow.dst, "start_s": 0.0, **_traffic(experiment)}
-            for number, flow in enumerate(topology.flows)
+            {"id": number, "src": flow.src, "dst": flow.dst, **_schedule(flow), **_traffic(experiment, flow)}
+            for number, flow in enumerate(experiment.plan())
         ],
     }
+    rates = [[link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s == 0]
+    changes = sorted([link.at_s, link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s > 0)
+    moves = [[move.node, move.at_s, *move.position_m] for move in topology.moves]
+    for key, rows in (("link_rates_bps", rates), ("rate_changes", changes), ("moves", moves)):
+        if rows:
+            air[key] = rows
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:
@@ -56,13 +64,13 @@ def compile_air(experiment: Experiment, topology: Topology) -> dict[str, Any]:
 
 
 def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
-    return {
+    radio: dict[str, Any] = {
         "preset": experiment.radio,
-        "basic_rate_bps": BASIC_RATE_BPS,
+        "basic_rate_bps": experiment.basic_rate_bps,
         "data_rate_bps": experiment.rate_bps,
         "rts_threshold_bytes": RTS_ALWAYS if experiment.rts else RTS_NEVER,
-        "short_retry_limit": SHORT_RETRY_LIMIT,
-        "long_retry_limit": LONG_RETRY_LIMIT,
+        "short_retry_limit": experiment.retry_short,
+        "long_retry_limit": experiment.retry_long,
         "queue_pkts": experiment.queue_pkts,
         "mac_ack_rate": experiment.mac_ack,
         "propagation": {
@@ -72,19 +80,37 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
             "capture_db": CAPTURE_DB,
         },
     }
+    if experiment.phy != DEFAULTS["phy"]:
+        radio["phy"] = experiment.phy
+    if experiment.edca:
+        radio["edca"] = True
+    return radio
 
 
-def _traffic(experiment: Experiment) -> dict[str, Any]:
-    kind = experiment.traffic_kind
+def _schedule(flow: PlannedFlow) -> dict[str, Any]:
+    schedule: dict[str, Any] = {"start_s": float(flow.start_s)}
+    if flow.stop_s is not None:
+        schedule["stop_s"] = float(flow.stop_s)
+    if flow.carried.category is not None:
+        schedule["category"] = flow.carried.category
+    return schedule
+
+
+def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
+    what = flow.carried
+    kind = ENGINE_KIND[what.kind]
     if kind == "tcp":
-        return {
+        tcp: dict[str, Any] = {
             "kind": kind,
-            "segment_bytes": experiment.payload_bytes,
+            "segment_bytes": what.payload_bytes,
             "window_pkts": experiment.window_pkts,
             "cc": experiment.cc,
             "initial_window": experiment.initial_window_pkts,
             "min_rto_s": float(experiment.min_rto_s),
             "ack_every": ACK_EVERY[experiment.ack],
         }
-    saturated = {"kind": kind, "payload_bytes": experiment.payload_bytes}
-    return saturated if kind == "udp-saturated" else saturated | {"rate_bps": experiment.cbr_rate_bps, "burst_pkts": 1}
+        return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
+    saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
+    if kind == "udp-saturated":
+        return saturated
+    return saturated | {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}

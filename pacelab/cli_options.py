@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from pacelab.experiment import Experiment
+from pacelab.experiment import DEFAULTS
 from pacelab.options import OPTIONS, Option
-from pacelab.settings import topology_options
+from pacelab.settings import SET, topology_options
 from pacelab.topologies.domain import ON_OFF
 from pacelab.topologies.registry import KINDS
 
 Command = Callable[..., None]
+
+GIVEN_BY = {
+    "direction": "the topology's",
+    "traffic": "the topology's",
+    "rate_bps": "the PHY's highest",
+    "mac_ack": "basic with 802.11b, else mandatory",
+}
+"""Where defaults come from that are not the same for every experiment."""
+
+
+SET_HELP = "options of a topology of your own, from a Python file"
 
 
 def with_experiment_options(command: Command) -> Command:
@@ -38,12 +48,10 @@ def _extend(command: Command, extra: list[inspect.Parameter]) -> Command:
 
 
 def _experiment_parameters() -> list[inspect.Parameter]:
-    defaults = {field.name: field.default for field in dataclasses.fields(Experiment)}
     found = []
     for option in OPTIONS:
-        default = defaults[option.field]
-        unset = {"traffic": "the topology's"}.get(option.field, "none")
-        shown = unset if default is None else option.domain.show(default)
+        default = DEFAULTS.get(option.field)
+        shown = GIVEN_BY.get(option.field, "none") if default is None else option.domain.show(default)
         found.append(_parameter(option, shown, "Experiment"))
     return found
 
@@ -54,12 +62,16 @@ def _topology_parameters() -> list[inspect.Parameter]:
         kinds = {kind.name: o.default for kind in KINDS.values() for o in kind.options if o.name == name}
         shown = ", ".join(f"{kind} {option.domain.show(default)}" for kind, default in kinds.items())
         found.append(_parameter(option, shown, "Topology"))
-    return found
+    annotation = Annotated[
+        str | None,
+        typer.Option(f"--{SET}", metavar="NAME=VALUE,...", help=SET_HELP, rich_help_panel="Topology"),
+    ]
+    return [*found, inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)]
 
 
 def _parameter(option: Option, default: str, panel: str) -> inspect.Parameter:
     switch = option.domain is ON_OFF and option.field in topology_options()
-    flag = f"{option.flag}/--no-{option.field}" if switch else option.flag
+    flag = f"{option.flag}/--no-{option.flag.removeprefix('--')}" if switch else option.flag
     text = f"{option.help} (default: {default})" if switch else f"{option.help}: {option.domain.allowed} ({default})"
     kind: Any = bool | None if switch else str | None
     metavar = None if switch else "VALUE"

@@ -130,7 +130,7 @@ def _place(base: Experiment, point: Point, scheme: str, seed: int, full: bool) -
             "duration_s": FULL_LIMIT_S,
             "series_interval_s": FULL_SERIES_S,
         }
-    return dataclasses.replace(base, topology_options=options, scheme=scheme, seed=seed, **fields)
+    return base.vary(topology_options=options, scheme=scheme, seed=seed, **fields)
 
 
 _FIELDS = frozenset(field.name for field in dataclasses.fields(Experiment))

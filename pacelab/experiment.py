@@ -5,76 +5,166 @@ Times in seconds, rates in bit/s, windows and queues in packets. The defaults of
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options import OPTIONS, SHORTEST_RUN_S
+from pacelab.options import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.phys import PHYS, Phy
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind, load_topology
+from pacelab.traffic import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
+
+UNSET: Any = None
+"""Not given: the topology's own default holds, else the PHY's, else the one of `DEFAULTS`."""
+
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "cc": "newreno",
+        "ack": "every",
+        "phy": "802.11b",
+        "rts": True,
+        "retry_short": 7,
+        "retry_long": 4,
+        "edca": False,
+        "window_pkts": 32,
+        "initial_window_pkts": 2,
+        "min_rto_s": 0.2,
+        "payload_bytes": 1460,
+        "cbr_rate_bps": 500_000,
+        "burst_pkts": 1,
+        "size_bytes": 1_000_000,  # [lee] Sec. 5.2
+        "pace_rate_bps": None,  # needed by the scheme `fixed-rate` alone
+        "queue_pkts": 50,
+        "routing": "static",
+        "radio": "ns2",
+        "headers": "real",
+        "backend": "sim",
+        "duration_s": 60.0,
+        "warmup_s": 0.0,
+        "seed": 1,
+    }
+)
+"""Default of each option. --direction and --traffic have the topology's, --rate and --mac-ack the PHY's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
     """One run, validated on construction (ConfigError names the bad value and what is allowed).
 
-    `topology` and `scheme` are names from their registries; `topology_options` are the topology's own, for example
-    `{"hops": 7, "wired": False}`. `traffic` None stands for what the topology carries by default.
+    `topology` is a name or the path of a file, `scheme` a name; `topology_options` are the topology's own, for example
+    `{"hops": 7, "wired": False}`. What is not given is filled in on construction (see `UNSET`), so that every field has
+    its value afterwards; `vary` makes another experiment of what was given to this one.
     """
 
     topology: str = "chain"
     topology_options: Mapping[str, Any] = field(default_factory=dict)
-    direction: str = "up"
-    traffic: str | None = None
     scheme: str = "newreno"
-    cc: str = "newreno"
-    ack: str = "every"
-    rate_bps: int = 11_000_000
-    rts: bool = True
-    window_pkts: int = 32
-    initial_window_pkts: int = 2
-    min_rto_s: float = 0.2
-    payload_bytes: int = 1460
-    cbr_rate_bps: int = 500_000
-    pace_rate_bps: int | None = None
-    """Needed by the scheme `fixed-rate` alone."""
-    queue_pkts: int = 50
-    routing: str = "static"
-    radio: str = "ns2"
-    mac_ack: str = "basic"
-    headers: str = "real"
-    backend: str = "sim"
-    duration_s: float = 60.0
-    warmup_s: float = 0.0
-    seed: int = 1
+    direction: str = UNSET
+    traffic: str = UNSET
+    cc: str = UNSET
+    ack: str = UNSET
+    phy: str = UNSET
+    rate_bps: int = UNSET
+    rts: bool = UNSET
+    retry_short: int = UNSET
+    """Attempts, the first one included."""
+    retry_long: int = UNSET
+    edca: bool = UNSET
+    window_pkts: int = UNSET
+    initial_window_pkts: int = UNSET
+    min_rto_s: float = UNSET
+    payload_bytes: int = UNSET
+    cbr_rate_bps: int = UNSET
+    burst_pkts: int = UNSET
+    size_bytes: int = UNSET
+    pace_rate_bps: int | None = UNSET
+    queue_pkts: int = UNSET
+    routing: str = UNSET
+    radio: str = UNSET
+    mac_ack: str = UNSET
+    headers: str = UNSET
+    backend: str = UNSET
+    duration_s: float = UNSET
+    warmup_s: float = UNSET
+    seed: int = UNSET
     series_interval_s: float = 1.0
     """Width of the time series' intervals."""
     stop_after_pkts: int | None = None
     """End early once every TCP flow has delivered so many segments."""
     batch_pkts: int | None = None
     """Record when each multiple of so many segments was delivered, per flow."""
+    _given: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Names of the fields that were not filled in."""
 
     def __post_init__(self) -> None:
-        kind = _kind(self.topology)
+        given = frozenset(option.field for option in OPTIONS if getattr(self, option.field) is not None)
+        object.__setattr__(self, "_given", given)
         object.__setattr__(self, "topology_options", dict(self.topology_options))  # the caller's may change
-        if self.traffic is None:
-            object.__setattr__(self, "traffic", kind.traffic)
-        for option in OPTIONS:
-            value = getattr(self, option.field)
-            if value is not None or option.field != "pace_rate_bps":
-                option.check(value)
+        self._check_given()
+        kind = _kind(self.topology)
+        self._fill({"direction": kind.directions[0]})
+        self._fill(_topology_defaults(kind, self._bare_topology()))
+        self._fill({"traffic": kind.traffic, **DEFAULTS})
+        self._fill({"rate_bps": self._phy.rate_bps, "mac_ack": self._phy.mac_ack})
+        self._check_rates()
         if self.warmup_s > self.duration_s - SHORTEST_RUN_S:
             raise ConfigError(f"--warmup {self.warmup_s:g}: allowed is less than --seconds, {self.duration_s:g}")
-        self.find_scheme().check(self.build_topology(), traffic=self.traffic_kind, settings=self.hook_settings)
+        topology = self.build_topology()
+        self.find_scheme().check(topology, traffic=self.traffic_kind, settings=self.hook_settings)
+        self.plan()  # refuses more flows than the engine should run
+
+    def vary(self, **changes: Any) -> Experiment:
+        """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
+        options = {option.field for option in OPTIONS}
+        kept = {
+            item.name: getattr(self, item.name)
+            for item in fields(self)
+            if item.init and (item.name in self._given or item.name not in options)
+        }
+        return Experiment(**(kept | changes))
+
+    def _fill(self, defaults: Mapping[str, Any]) -> None:
+        for name, value in defaults.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+
+    def _check_given(self) -> None:
+        for name in self._given:
+            BY_FIELD[name].check(getattr(self, name))
+
+    def _check_rates(self) -> None:
+        if self.rate_bps not in self._phy.rates_bps:
+            shown = BY_FIELD["rate_bps"].domain.show(self.rate_bps)
+            raise ConfigError(f"--rate {shown}: allowed with --phy {self.phy} is {self._phy.rates.allowed}")
+        for link in self._bare_topology().link_rates:
+            if link.rate_bps not in self._phy.rates_bps:
+                raise ConfigError(
+                    f"topology {self.topology!r}: rate {link.rate_bps} bit/s of a link: "
+                    f"allowed with --phy {self.phy} is {self._phy.rates.allowed} (Mbit/s)"
+                )
+
+    @property
+    def _phy(self) -> Phy:
+        return PHYS[self.phy]
+
+    @property
+    def basic_rate_bps(self) -> int:
+        """The PHY's basic rate."""
+        return self._phy.basic_rate_bps
 
     @property
     def traffic_kind(self) -> str:
-        """What the flows carry, the topology's default resolved."""
-        assert self.traffic is not None  # __post_init__ filled it
-        return self.traffic
+        """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
+        kinds = [ENGINE_KIND[carried.kind] for carried in self._with_traffic()[1]]
+        acted_on = [kind for kind in kinds if kind in self.find_scheme().traffic]
+        return (acted_on or kinds or ["tcp"])[0]
 
     @property
     def hook_settings(self) -> HookSettings:
@@ -82,7 +172,17 @@ class Experiment:
         return HookSettings(pace_rate_bps=self.pace_rate_bps)
 
     def build_topology(self) -> Topology:
-        """The network of this experiment."""
+        """The network of this experiment, with its traffic's flows."""
+        return self._with_traffic()[0]
+
+    def plan(self) -> tuple[PlannedFlow, ...]:
+        """The flows as the engine runs them."""
+        return plan(self, *self._with_traffic())
+
+    def _with_traffic(self) -> tuple[Topology, tuple[Carried, ...]]:
+        return with_traffic(self, self._bare_topology())
+
+    def _bare_topology(self) -> Topology:
         try:
             return load_topology(self.topology, direction=self.direction, **self.topology_options)
         except ValueError as error:
@@ -93,12 +193,23 @@ class Experiment:
         return find_scheme(self.scheme)
 
     def config(self) -> dict[str, Any]:
-        """All settings as JSON values, defaults included, in a fixed order."""
-        options = {option.name: option.default for option in _kind(self.topology).options} | dict(self.topology_options)
-        settings: dict[str, Any] = {"topology": self.topology, "topology_options": options, "scheme": self.scheme}
+        """All settings as JSON values, defaults included, in a fixed order.
+
+        Files are named without their folder, with the SHA-256 of what they say.
+        """
+        kind = _kind(self.topology)
+        options = {option.name: option.default for option in kind.options} | dict(self.topology_options)
+        settings: dict[str, Any] = {"topology": kind.name, "topology_options": options, "scheme": self.scheme}
         for option in OPTIONS:
             value = getattr(self, option.field)
             settings[option.field] = float(value) if option.field.endswith("_s") else value
+        if kind.digest is not None:
+            settings["topology_sha256"] = kind.digest
+        if is_traffic_file(self.traffic):
+            from pacelab.traffic_file import read_traffic
+
+            settings["traffic"] = PurePath(self.traffic).name
+            settings["traffic_sha256"] = hashlib.sha256(read_traffic(self.traffic).encode()).hexdigest()
         settings["stop_after_pkts"] = self.stop_after_pkts
         settings["batch_pkts"] = self.batch_pkts
         settings["series_interval_s"] = float(self.series_interval_s)
@@ -110,3 +221,22 @@ def _kind(name: str) -> Kind:
         return find_kind(name)
     except ValueError as error:
         raise ConfigError(str(error)) from None
+
+
+def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
+    """The topology's own defaults, checked. A YAML file names them by flag, as texts."""
+    found: dict[str, Any] = {}
+    for name, value in topology.defaults.items():
+        where = kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
+        option = BY_FLAG.get(name) or BY_FIELD.get(name)
+        if option is None or option.field == "direction":
+            flags = ", ".join(flag.removeprefix("--") for flag in BY_FLAG if flag != "--direction")
+            raise ConfigError(f"{where}: unknown option; allowed is one of {flags}")
+        try:
+            if name in BY_FLAG:
+                value = option.domain.parse(value)
+            option.domain.check(value)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        found[option.field] = value
+    return found

@@ -1,7 +1,7 @@
 """Every option of an experiment: its flag, what is allowed and what it means.
 
 One table serves `Experiment` (checks), the command line (parsing, help) and comparisons (lists of values). Defaults
-stand in `Experiment`; topologies bring their own options (see `pacelab.topologies.registry`).
+stand in `pacelab.experiment`; topologies bring their own options (see `pacelab.topologies.registry`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab.phys import ALL_RATES, PHYS
 from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole
 from pacelab.units import BPS_PER_MBPS
 
@@ -44,28 +45,71 @@ class Option:
             raise ConfigError(f"{self.flag} {error}") from None
 
 
-_RATES = Choice({text: round(float(text) * BPS_PER_MBPS) for text in ("1", "2", "5.5", "11")})
+@dataclass(frozen=True, slots=True)
+class TrafficDomain:
+    """A named kind of traffic, or the path of a traffic file (see `pacelab.traffic_file`)."""
+
+    @property
+    def allowed(self) -> str:
+        """In words."""
+        return f"one of {', '.join(TRAFFIC)}, or a path to a .yaml file"
+
+    def parse(self, text: str) -> str:
+        """Names and paths are their own text."""
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError when it is neither; the file itself is read later."""
+        if not isinstance(value, str) or (value not in TRAFFIC and not is_traffic_file(value)):
+            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+
+    def show(self, value: Any) -> str:
+        """Text of a value."""
+        return str(value)
+
+
+TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http")
+"""Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic`)."""
+
+
+def is_traffic_file(value: str) -> bool:
+    """Whether --traffic names a file."""
+    return value.endswith((".yaml", ".yml"))
+
+
 _LOAD = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
 
 OPTIONS: tuple[Option, ...] = tuple(
     Option(field=field, flag=flag, domain=domain, help=text)
     for field, flag, domain, text in (
         ("direction", "--direction", Choice.of("up", "down", "mixed"), "up: wireless to wired; down: the other way"),
-        ("traffic", "--traffic", Choice.of("tcp", "udp-saturated", "cbr"), "what the flows carry"),
+        ("traffic", "--traffic", TrafficDomain(), "what the flows carry"),
         ("cc", "--cc", Choice.of("newreno"), "base congestion control"),
         ("ack", "--ack", Choice.of("every", "delayed"), "ACK every segment or every second one"),
-        ("rate_bps", "--rate", _RATES, "802.11b data rate, Mbit/s"),
+        ("phy", "--phy", Choice.of(*PHYS), "802.11 PHY"),
+        ("rate_bps", "--rate", ALL_RATES, "data rate, Mbit/s, one of the PHY's"),
         ("rts", "--rts", ON_OFF, "RTS/CTS before every unicast frame"),
+        ("retry_short", "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one"),
+        ("retry_long", "--retry-long", Whole(1, 255), "attempts of data sent after an RTS"),
+        ("edca", "--edca", ON_OFF, "four queues a station by category, instead of one"),
         ("window_pkts", "--window", Whole(1, 10_000), "TCP's advertised window, packets"),
         ("initial_window_pkts", "--iw", Whole(1, 100), "TCP's initial window, packets"),
         ("min_rto_s", "--min-rto", Real(0.001, 60), "TCP's least retransmission timeout, s"),
         ("payload_bytes", "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes"),
         ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s"),
+        ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back"),
+        ("size_bytes", "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes"),
         ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail"),
         ("routing", "--routing", Choice.of("static", "aodv"), "routing among the wireless nodes"),
-        ("radio", "--radio", Choice.of("ns2", "standard"), "radio preset"),
-        ("mac_ack", "--mac-ack", Choice.of("basic", "data"), "MAC ACKs at the basic rate or at the data rate"),
+        ("radio", "--radio", Choice.of("ns2", "standard", "sinr"), "radio preset"),
+        (
+            "mac_ack",
+            "--mac-ack",
+            Choice.of("basic", "data", "mandatory"),
+            "rate of MAC ACKs; mandatory: the highest such rate not above the data rate",
+        ),
         ("headers", "--headers", Choice.of("real", "ns2"), "ns2: UDP adds no header"),
         ("backend", "--backend", Choice.of("sim"), "where the air is"),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
@@ -73,6 +117,9 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),
     )
 )
+
+BY_FLAG: dict[str, Option] = {option.flag: option for option in OPTIONS}
+"""Flag on the command line -> its option."""
 
 BY_FIELD: dict[str, Option] = {option.field: option for option in OPTIONS}
 """Field of `Experiment` -> its option."""

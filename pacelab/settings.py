@@ -12,18 +12,31 @@ from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD, Option
 from pacelab.topologies.domain import Domain, Whole
-from pacelab.topologies.registry import KINDS
+from pacelab.topologies.registry import KINDS, find_kind
 
 LONGEST_RANGE = 1000
+SET = "set"
+"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own."""
 
 
 def topology_options() -> dict[str, Option]:
-    """Every option that some topology takes, by name. A name means the same wherever it occurs."""
-    return {
-        option.name: Option(field=option.name, flag=f"--{option.name}", domain=option.domain, help=option.help)
-        for kind in KINDS.values()
-        for option in kind.options
-    }
+    """Every option that some built-in topology takes, by name. A name means the same wherever it occurs.
+
+    Where limits differ the widest ones hold here; the topology itself checks its own.
+    """
+    found: dict[str, Option] = {}
+    for kind in KINDS.values():
+        for option in kind.options:
+            domain = _widest(found[option.name].domain, option.domain) if option.name in found else option.domain
+            found[option.name] = Option(field=option.name, flag=option.flag, domain=domain, help=option.help)
+    return found
+
+
+def _widest(one: Domain, other: Domain) -> Domain:
+    if isinstance(one, Whole) and isinstance(other, Whole):
+        return Whole(min(one.low, other.low), max(one.high, other.high))
+    assert one == other, f"options of one name with different domains: {one}, {other}"
+    return one
 
 
 def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
@@ -39,7 +52,8 @@ def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = 
 def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experiment:
     """Experiment for parsed values, sorted into the experiment's own and the topology's."""
     fields = {name: value for name, value in values.items() if name in BY_FIELD}
-    options = {name: value for name, value in values.items() if name not in BY_FIELD}
+    options = {name: value for name, value in values.items() if name not in BY_FIELD and name != SET}
+    options |= _assigned(topology, values.get(SET, ""))
     return Experiment(topology=topology, topology_options=options, scheme=scheme, **fields)
 
 
@@ -49,6 +63,9 @@ def split_axes(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, lis
     axes: dict[str, list[Any]] = {}
     for name, given in values.items():
         if given is None:
+            continue
+        if name == SET:
+            single[name] = given
             continue
         parsed = [given] if isinstance(given, bool) else parse_list(_find(name), given)
         if len(parsed) == 1:
@@ -73,6 +90,24 @@ def parse_list(option: Option, text: str) -> list[Any]:
 def parse_one(flag: str, text: str, domain: Domain) -> Any:
     """Value of an option that is not part of an experiment."""
     return Option(field=flag, flag=flag, domain=domain, help="").parse(text)
+
+
+def _assigned(topology: str, text: str) -> dict[str, Any]:
+    """Values of --set, by the options that the topology has."""
+    if not text:
+        return {}
+    try:
+        known = {option.name: option for option in find_kind(topology).options}
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    found: dict[str, Any] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or name not in known:
+            names = ", ".join(known) or "none"
+            raise ConfigError(f"--set {item!r}: allowed is NAME=VALUE with a name of topology {topology!r}: {names}")
+        found[name] = parse_one(f"--set {name}=", value, known[name].domain)
+    return found
 
 
 def _range(option: Option, item: str, low: str, high: str) -> range:

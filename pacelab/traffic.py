@@ -1,0 +1,152 @@
+"""Traffic: what the flows of a topology carry, and when.
+
+    tcp             a backlogged TCP flow (FTP of the papers)
+    udp-saturated   UDP whose queue is never empty
+    cbr             UDP at a constant rate, in bursts of 1 or more packets back to back
+    file            one TCP transfer of a fixed size
+    http            short TCP transfers one after another: a think time, then an object, and again
+
+HTTP-like flows are drawn here, before the run, from a stream of their own that the run's seed and the flow's number
+start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357 and sigma = 1.318
+(in ln bytes; median 11.6 kB, mean 27.6 kB), at most 133 kB.
+Source: [surge] Barford and Crovella, SIGMETRICS 1998, Table 2 (inactive OFF times; body of the file sizes).
+Deviates: one object per page, no tail of sizes above 133 kB, and an open loop: the next request starts a think time
+after the one before started, not after it ended, since the engine takes start times. Two may therefore overlap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ConfigError
+from pacelab.options import is_traffic_file
+from pacelab.topologies.model import Flow, Topology
+
+if TYPE_CHECKING:
+    from pacelab.experiment import Experiment
+
+THINK_K_S, THINK_ALPHA, THINK_MOST_S = 1.0, 1.5, 60.0
+SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
+MOST_FLOWS = 20_000
+"""More planned flows than this are refused: an HTTP-like user makes about 20 a minute."""
+
+ENGINE_KIND = {"tcp": "tcp", "file": "tcp", "http": "tcp", "udp-saturated": "udp-saturated", "cbr": "cbr"}
+"""Kind of traffic -> what the engine calls it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What one flow of the topology carries."""
+
+    kind: str
+    payload_bytes: int
+    rate_bps: int
+    """Of cbr."""
+    burst_pkts: int
+    """Of cbr."""
+    size_bytes: int
+    """Of file."""
+    category: str | None = None
+    """EDCA's; None: best effort."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFlow:
+    """One flow of the engine. `group` is the flow of the topology that it belongs to."""
+
+    group: int
+    src: int
+    dst: int
+    start_s: float
+    stop_s: float | None
+    carried: Carried
+    size_bytes: int | None = None
+    """None: backlogged."""
+
+
+def named(experiment: Experiment, kind: str) -> Carried:
+    """What a flow of `kind` carries by the experiment's own options."""
+    return Carried(
+        kind=kind,
+        payload_bytes=experiment.payload_bytes,
+        rate_bps=experiment.cbr_rate_bps,
+        burst_pkts=experiment.burst_pkts,
+        size_bytes=experiment.size_bytes,
+    )
+
+
+def with_traffic(experiment: Experiment, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
+    """The topology with the flows that the traffic gives it, and what each of them carries."""
+    if is_traffic_file(experiment.traffic):
+        from pacelab.traffic_file import apply_traffic_file
+
+        return apply_traffic_file(experiment, topology)
+    return topology, (named(experiment, experiment.traffic),) * len(topology.flows)
+
+
+def plan(experiment: Experiment, topology: Topology, carried: tuple[Carried, ...]) -> tuple[PlannedFlow, ...]:
+    """The engine's flows, in the order of the topology's; ConfigError for more than it should run."""
+    planned: list[PlannedFlow] = []
+    for group, (flow, what) in enumerate(zip(topology.flows, carried, strict=True)):
+        for piece in _pieces(experiment, group, flow, what):
+            planned.append(piece)
+            if len(planned) > MOST_FLOWS:
+                raise ConfigError(
+                    f"--traffic {experiment.traffic}: more than {MOST_FLOWS} flows in {experiment.duration_s:g} s: "
+                    f"allowed is a shorter run or fewer flows"
+                )
+    return tuple(planned)
+
+
+def _pieces(experiment: Experiment, group: int, flow: Flow, what: Carried) -> Iterator[PlannedFlow]:
+    def piece(start_s: float, size_bytes: int | None) -> PlannedFlow:
+        return PlannedFlow(
+            group=group,
+            src=flow.src,
+            dst=flow.dst,
+            start_s=start_s,
+            stop_s=flow.stop_s if what.kind not in ("file", "http") else None,
+            carried=what,
+            size_bytes=size_bytes,
+        )
+
+    if what.kind == "http":
+        end_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
+        for start_s, size_bytes in requests(experiment.seed, group, start_s=flow.start_s, end_s=end_s):
+            yield piece(start_s, size_bytes)
+    else:
+        yield piece(flow.start_s, what.size_bytes if what.kind == "file" else None)
+
+
+def requests(seed: int, group: int, *, start_s: float, end_s: float) -> Iterator[tuple[float, int]]:
+    """Start (whole milliseconds, in s) and size (bytes) of each request of an HTTP-like flow in [start_s, end_s).
+
+    Rounding keeps the last bit of this machine's logarithm out of the run.
+    """
+    random = Random(f"http {seed} {group}")
+    normal = NormalDist(SIZE_MU, SIZE_SIGMA)
+    now_ms = round(start_s * 1e3)
+    while True:
+        think_s = min(THINK_K_S * (1 - random.random()) ** (-1 / THINK_ALPHA), THINK_MOST_S)
+        now_ms += round(think_s * 1e3)
+        if now_ms >= end_s * 1e3:
+            return
+        # a uniform number of 52 bits and a half, so never 0 or 1
+        size = math.exp(normal.inv_cdf((int(random.random() * 2**52) + 0.5) / 2**52))
+        yield now_ms / 1e3, max(1, min(round(size), SIZE_MOST_BYTES))
+
+
+def describe_flow(flow: PlannedFlow) -> dict[str, Any]:
+    """What run.json adds to the engine's report of a flow."""
+    return {
+        "group": flow.group,
+        "traffic": flow.carried.kind,
+        "start_s": flow.start_s,
+        "stop_s": flow.stop_s,
+        "size_bytes": flow.size_bytes,
+    }

@@ -99,7 +99,7 @@ class AirLog:
     @property
     def nodes(self) -> list[int]:
         """The nodes that did or heard anything, by number."""
-        parts: Iterable[Any] = (*self.frames, *self.hearings, *self.marks)
+        parts: Iterable[Any] = (*self.frames, *self.hearings, *self.holds, *self.backoffs, *self.marks)
         return sorted({part.node for part in parts})
 
 

@@ -119,10 +119,12 @@ def plot_points(
                 continue
             counts.add(len(samples))
             found = estimate(samples)
-            spots.append(value if numeric else spot)
+            spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
             means.append(found.mean * scale)
             halves.append((found.half_width or 0.0) * scale)
         look = style_of(group[0])._asdict() if lines == ["scheme"] else LINES[place % len(LINES)]._asdict()
+        if not numeric:
+            look["linestyle"] = "none"  # between names there is nothing
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
         ax.errorbar(spots, means, yerr=halves, label=text, capsize=3, markersize=5, linewidth=1.4, **look)
     if not numeric:

@@ -1,0 +1,170 @@
+"""Capture files, read back byte by byte: blocks, radiotap, check sequences, times."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import pacelab
+from pacelab.cli import main
+from pacelab.pcap import PcapFile
+from pacelab.runner import run
+
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+RTS, CTS, DATA, ACK = 0xB4, 0xC4, 0x08, 0xD4
+
+
+@dataclass
+class Packet:
+    """One captured frame."""
+
+    interface: int
+    at_ns: int
+    length: int
+    radiotap: bytes
+    frame: bytes
+    options: dict[int, bytes]
+
+    @property
+    def comment(self) -> str:
+        return self.options.get(1, b"").decode()
+
+    @property
+    def is_sent(self) -> bool:
+        return self.options[2][0] & 3 == 2
+
+
+def options_of(data: bytes) -> dict[int, bytes]:
+    found = {}
+    while data:
+        code, length = struct.unpack_from("<HH", data)
+        if code == 0:
+            break
+        found[code] = data[4 : 4 + length]
+        data = data[4 + (length + 3) // 4 * 4 :]
+    return found
+
+
+def read(path: Path) -> tuple[list[dict[int, bytes]], list[Packet]]:
+    """The interfaces' options, and the packets."""
+    data, interfaces, packets = path.read_bytes(), [], []
+    while data:
+        kind, length = struct.unpack_from("<II", data)
+        assert struct.unpack_from("<I", data, length - 4) == (length,)
+        body, data = data[8 : length - 4], data[length:]
+        if kind == INTERFACE:
+            assert struct.unpack_from("<H", body) == (127,), "802.11 with radiotap"
+            interfaces.append(options_of(body[8:]))
+        elif kind == PACKET:
+            interface, high, low, kept, original = struct.unpack_from("<IIIII", body)
+            content = body[20 : 20 + kept]
+            (header,) = struct.unpack_from("<H", content, 2)
+            options = options_of(body[20 + (kept + 3) // 4 * 4 :])
+            packets.append(Packet(interface, high << 32 | low, original, content[:header], content[header:], options))
+        else:
+            assert kind == SECTION
+    return interfaces, packets
+
+
+def capture(path: Path, *, snap_bytes: int = 0, garbled: bool = False, **fields: object) -> list[Packet]:
+    experiment = pacelab.Experiment(**fields)  # type: ignore[arg-type]
+    run(experiment, pcap=PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled))
+    return read(path)[1]
+
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def test_pcap_has_an_interface_per_radio_with_times_in_ns(tmp_path: Path) -> None:
+    capture(tmp_path / "a.pcapng", topology_options={"hops": 2}, duration_s=0.1)
+    interfaces, _ = read(tmp_path / "a.pcapng")
+    assert [options[2].decode() for options in interfaces] == ["n0", "n1", "n2"], "the wired host has no radio"
+    assert {options[9] for options in interfaces} == {b"\x09"}
+    assert [options[6] for options in interfaces] == [bytes([2, 0, 0, 0, 0, n]) for n in range(3)]
+
+
+def test_pcap_shows_an_exchange_in_order_at_both_ends(tmp_path: Path) -> None:
+    packets = capture(
+        tmp_path / "a.pcapng", topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", duration_s=0.01
+    )
+    kinds = [(packet.interface, packet.frame[0], packet.is_sent) for packet in packets[:8]]
+    both = [
+        [(sender, kind, True), (1 - sender, kind, False)] for sender, kind in ((0, RTS), (1, CTS), (0, DATA), (1, ACK))
+    ]
+    assert kinds == [entry for pair in both for entry in pair]
+    starts = [packet.at_ns for packet in packets[:8:2]]
+    # RTS 352 us, CTS 304 us, 1488 + 34 B at 11 Mbit/s 192 + 1106.909 us; a SIFS and 200 m, 667 ns, after each
+    assert [late - early for early, late in pairwise(starts)] == [362_667, 314_667, 1_309_576]
+    assert [packet.at_ns - start for packet, start in zip(packets[1:8:2], starts, strict=True)] == [667] * 4
+    # 3 SIFS, CTS, data and ACK to come: 30 + 304 + 1298.909 + 304, rounded up
+    assert struct.unpack_from("<H", packets[0].frame, 2) == (1_937,)
+    assert struct.unpack_from("<H", packets[6].frame, 2) == (0,)
+
+
+def test_pcap_check_sequences_are_right_and_wrong_in_garbled_frames(tmp_path: Path) -> None:
+    packets = capture(tmp_path / "a.pcapng", garbled=True, topology="hidden", rts=False, duration_s=0.1)
+    good = {False: 0, True: 0}
+    for packet in packets:
+        (fcs,) = struct.unpack("<I", packet.frame[-4:])
+        is_bad = packet.radiotap[16] & 0x40 != 0
+        assert (zlib.crc32(packet.frame[:-4]) == fcs) is not is_bad
+        assert len(packet.frame) + len(packet.radiotap) == packet.length
+        good[is_bad] += 1
+    assert min(good.values()) > 10
+
+
+def test_pcap_numbers_packets_and_marks_repeats(tmp_path: Path) -> None:
+    packets = capture(tmp_path / "a.pcapng", topology="hidden", rts=False, duration_s=0.2)
+    sent = [packet for packet in packets if packet.interface == 0 and packet.is_sent and packet.frame[0] == DATA]
+    numbers = [struct.unpack_from("<H", packet.frame, 22)[0] >> 4 for packet in sent]
+    assert numbers == sorted(numbers)
+    seen: set[int] = set()
+    for number, packet in zip(numbers, sent, strict=True):
+        assert bool(packet.frame[1] & 0x08) is (number in seen)
+        assert ("retry" in packet.comment) is (number in seen)
+        seen.add(number)
+    assert len(seen) < len(sent)
+
+
+def test_pcap_says_who_collided(tmp_path: Path) -> None:
+    packets = capture(tmp_path / "a.pcapng", topology="hidden", duration_s=0.1)
+    comments = {(packet.interface, packet.comment) for packet in packets}
+    assert (0, "lost at n1: collided with n2") in comments
+    assert (2, "lost at n1: collided with n0") in comments
+
+
+def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:
+    packets = capture(tmp_path / "a.pcapng", snap_bytes=64, topology="hidden", duration_s=0.05)
+    assert max(len(packet.radiotap) + len(packet.frame) for packet in packets) == 64
+    # sent: 24 B radiotap, 24 MAC, 8 LLC and SNAP, 28 IP and UDP, 1460, 4 FCS
+    assert max(packet.length for packet in packets) == 1_548
+
+
+def test_pcap_is_the_same_bytes_each_time_and_changes_no_result(in_tmp: Path) -> None:
+    command = ["run", "chain", "--hops", "3", "--routing", "aodv", "--seconds", "2", "--quiet"]
+    assert main([*command, "--pcap", "a.pcapng", "--out", "a"]) == 0
+    assert main([*command, "--pcap", "b.pcapng", "--out", "b"]) == 0
+    assert main([*command, "--out", "c"]) == 0
+    assert Path("a.pcapng").read_bytes() == Path("b.pcapng").read_bytes()
+    assert Path("a/run.json").read_bytes() == Path("c/run.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--pcap", "."], "it is a folder: allowed is a file name"),
+        (["--pcap-snap", "64"], "allowed with --pcap FILE alone"),
+        (["--pcap", "x", "--pcap-snap", "-1"], "--pcap-snap -1: allowed is a whole number from 0 to 262144"),
+    ],
+)
+def test_pcap_refuses_before_the_run(
+    options: list[str], says: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "chain", *options]) == 2
+    assert says in capsys.readouterr().err
+    assert list(in_tmp.iterdir()) == []

@@ -1,0 +1,132 @@
+"""Pictures of the air: a lane per node, blocks where frames are, the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+import pacelab
+from pacelab.cli import main
+from pacelab.timeline import BLOCKS, COLLISION, HOLDS, plot_timeline, record_air, title_of
+
+EXCHANGE: list[list[Any]] = [
+    [100_000, 0, "backoff", None, 7],
+    [290_000, 0, "send-rts", 1, 352_000],
+    [291_000, 1, "lock", 0, 643_000],
+    [643_000, 1, "decode", 0, 0],
+    [653_000, 1, "send-cts", 0, 304_000],
+    [957_000, 2, "nav", None, 2_600_000],
+    [967_000, 0, "send-data", 1, 1_300_000],
+    [2_277_000, 1, "send-ack", 0, 304_000],
+    [2_900_000, 0, "retry", 1, 3],
+]
+
+
+def blocks(ax: Axes, face: str) -> list[tuple[float, float]]:
+    """Left edges and widths, in ms, of the blocks of a colour."""
+    from matplotlib.colors import to_rgba
+
+    patches = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    found = [patch for patch in patches if patch.get_facecolor() == to_rgba(face)]
+    return [(pytest.approx(patch.get_x()), pytest.approx(patch.get_width())) for patch in found]
+
+
+def draw(records: list[list[Any]], **options: Any) -> Axes:
+    return plot_timeline(records, Figure(figsize=(12, 4)).subplots(), **options)
+
+
+def test_timeline_draws_each_frame_where_it_was() -> None:
+    ax = draw(EXCHANGE, window_ns=(0, 3_000_000))
+    assert blocks(ax, BLOCKS["RTS"].face) == [(0.29, 0.352)]
+    assert blocks(ax, BLOCKS["CTS"].face) == [(0.653, 0.304)]
+    assert blocks(ax, BLOCKS["DATA"].face) == [(0.967, 1.3)]
+    assert blocks(ax, BLOCKS["ACK"].face) == [(2.277, 0.304)]
+    assert blocks(ax, HOLDS["NAV"].face) == [(0.957, 1.643)]
+    assert blocks(ax, COLLISION.face) == []
+    texts = [text.get_text() for text in ax.texts]
+    assert {"DATA → n1", "NAV", "7", "↻3"} <= set(texts)
+
+
+def test_timeline_has_a_lane_per_node_from_the_top() -> None:
+    ax = draw(EXCHANGE, names={0: "ann", 1: "bob"}, window_ns=(0, 3_000_000))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["ann", "bob"]
+    assert list(ax.get_yticks()) == [1.5, 0.5]
+    assert ax.get_xlabel() == "time (ms)"
+
+
+def test_timeline_cuts_blocks_at_the_window() -> None:
+    ax = draw(EXCHANGE, window_ns=(1_000_000, 2_000_000))
+    assert blocks(ax, BLOCKS["DATA"].face) == [(1.0, 1.0)]
+    assert blocks(ax, BLOCKS["RTS"].face) == []
+    assert ax.get_xlim() == (1.0, 2.0)
+
+
+def test_timeline_tells_kinds_apart_without_colour() -> None:
+    looks = {(look.hatch, look.text) for look in (*BLOCKS.values(), COLLISION, *HOLDS.values())}
+    assert len(looks) == len(BLOCKS) + 1 + len(HOLDS)
+
+
+def test_title_says_what_matters() -> None:
+    experiment = pacelab.Experiment(topology="hidden", rts=False, seed=7)
+    assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
+
+
+@pytest.mark.usefixtures("engine")
+def test_records_of_the_engine_cover_no_more_than_asked_for() -> None:
+    records = record_air(pacelab.Experiment(topology="hidden", warmup_s=5.0), until_s=0.05)
+    assert records[0][2] == "backoff"
+    assert 0.04e9 < records[-1][0] < 0.0501e9
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_timeline_is_the_same_bytes_each_time(form: str, in_tmp: Path) -> None:
+    for name in ("a", "b"):
+        assert main(["timeline", "hidden", "--rts", "both", "--out", f"{name}.{form}"]) == 0
+    content = (in_tmp / f"a.{form}").read_bytes()
+    assert content == (in_tmp / f"b.{form}").read_bytes()
+    assert len(content) > 10_000
+
+
+@pytest.mark.usefixtures("engine")
+def test_timeline_of_hidden_senders_shows_collisions_with_and_without_rts(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["timeline", "hidden", "--rts", "both", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["timeline"]
+    assert (in_tmp / document["figure"]).is_file()
+    with_rts, without = document["panels"]
+    assert (with_rts["config"]["rts"], without["config"]["rts"]) == (True, False)
+    assert with_rts["frames"]["RTS"] > 0
+    assert without["frames"]["RTS"] == without["frames"]["CTS"] == 0
+    assert min(panel["collisions"] for panel in (with_rts, without)) > 0
+
+
+@pytest.mark.usefixtures("engine")
+def test_timeline_shows_the_window_asked_for(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["timeline", "chain", "--hops", "2", "--from", "30", "--to", "42.5", "--json"]) == 0
+    (panel,) = json.loads(capsys.readouterr().out)["timeline"]["panels"]
+    assert (panel["from_ms"], panel["to_ms"]) == (30.0, 42.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--from", "5", "--to", "4"], "--to 4: allowed is more than --from, 5 ms"),
+        (["--to", "20000"], "--to '20000': allowed is a number from 0 to 10000"),
+        (["--hops", "2,3"], "--hops: allowed is one value here"),
+        (["--out", "x.jpg"], "allowed is a file name that ends with .svg, .png or .pdf"),
+    ],
+)
+def test_timeline_refuses_what_it_cannot_draw(
+    options: list[str], says: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["timeline", "chain", *options]) == 2
+    assert says in capsys.readouterr().err
+    assert list(in_tmp.iterdir()) == []

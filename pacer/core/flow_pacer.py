@@ -1,9 +1,11 @@
-"""The pacing queue of one flow: a FIFO whose head leaves no earlier than a planned time.
+"""The pacing queue of one flow, in sequence order, whose head leaves no earlier than a planned time.
 
     plan = max(previous plan + T, now)      now: when the segment became the head, or the pace changed
 
 Invariants
-1. First in, first out. A control segment (no payload: a FIN) queued behind data leaves right after it, unpaced.
+1. The lowest sequence number leaves first: new data first in, first out, and what the source sends again ahead of
+   it, as from a TCP that paces its own output. What was acknowledged meanwhile never leaves. A control segment (no
+   payload: a FIN) queued behind data leaves right after it, unpaced.
 2. With punctual timeouts two releases are at least T apart, T being the pace in force at the second.
 3. Plans, not releases, are T apart: a late timeout costs no throughput. Up to `MAX_BEHIND` releases are caught up, at
    no more than twice the pace (at least T/2 apart), so that a host that slept does not burst.
@@ -68,7 +70,11 @@ class FlowPacer:
 
     def push(self, segment: Segment) -> None:
         """Queue a data segment that `admits` refused, or control that must not overtake queued data."""
-        self._queue.append(segment)
+        queue = self._queue
+        at = len(queue)
+        while at and seq_diff(segment.seq, queue[at - 1].seq) < 0:
+            at -= 1
+        queue.insert(at, segment)
         self.queued_bytes += segment.payload_bytes
 
     def pop(self, now_ns: int) -> Segment:
@@ -82,6 +88,14 @@ class FlowPacer:
         """Release the head if it is control."""
         if self._queue and self._queue[0].payload_bytes == 0:
             return self._queue.popleft()
+        return None
+
+    def pop_acknowledged(self, ack: int) -> Segment | None:
+        """Take out the head if it is data that a cumulative ACK covers whole; that is no release."""
+        queue = self._queue
+        if queue and queue[0].payload_bytes and seq_diff(ack, queue[0].end_seq) >= 0:
+            self.queued_bytes -= queue[0].payload_bytes
+            return queue.popleft()
         return None
 
     def holds_copy(self, segment: Segment) -> bool:

@@ -34,8 +34,8 @@ class PacingHook(Generic[F]):
         self._actions: deque[Action] = deque()
         self._flows: FlowTable[F] = FlowTable(table)
         self._wakes: WakeHeap[F] = WakeHeap()
-        common = ("paced", "delayed", "copies_absorbed", "overflows", "unpaced_flows", "unpaced_segments")
-        names = (*common, "flows_ended", "flows_expired", *self._COUNTERS)
+        queue = ("paced", "delayed", "copies_absorbed", "acknowledged_in_queue", "overflows")
+        names = (*queue, "unpaced_flows", "unpaced_segments", "flows_ended", "flows_expired", *self._COUNTERS)
         self._count = dict.fromkeys(names, 0)
 
     def handle(self, now_ns: int, event: Event) -> None:
@@ -132,6 +132,23 @@ class PacingHook(Generic[F]):
         else:
             self._forward(segment)
 
+    def _discard_acknowledged(self, flow: F, ack: int) -> None:
+        """Drop queued data that has meanwhile arrived: a source that went back sends much of it for nothing."""
+        pacer = flow.pacer
+        segment = pacer.pop_acknowledged(ack)
+        if segment is None:
+            return
+        while segment is not None:
+            self._count["acknowledged_in_queue"] += 1
+            self._actions.append(Drop(segment.handle, "acknowledged in queue"))
+            segment = pacer.pop_acknowledged(ack)
+        self._forward_control(flow)
+        self._schedule(flow)
+
+    def _forward_control(self, flow: F) -> None:
+        while (control := flow.pacer.pop_control()) is not None:
+            self._forward(control)
+
     def _set_pace(self, now_ns: int, flow: F, interval_ns: int) -> None:
         flow.pacer.set_interval(now_ns, interval_ns)
         self._schedule(flow)
@@ -157,7 +174,6 @@ class PacingHook(Generic[F]):
     def _release_head(self, now_ns: int, flow: F) -> None:
         pacer = flow.pacer
         self._send(now_ns, flow, pacer.pop(now_ns))
-        while (control := pacer.pop_control()) is not None:
-            self._forward(control)
+        self._forward_control(flow)
         self._flows.touch(flow, now_ns)
         self._schedule(flow)

@@ -208,9 +208,11 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
             self._control.credit(now_ns, down.meter, advance)
         for handle in down.store.acknowledged(segment.ack):
             self._actions.append(Release(handle))
+        self._discard_acknowledged(flow, segment.ack)
         sample = down.matcher.acknowledged(now_ns, segment.ack)
         if sample is not None:
             usable = down.estimator.sample(
+                now_ns,
                 sample.rtt_ns,
                 data_bytes=sample.data_bytes,
                 ack_bytes=segment.packet_bytes - segment.payload_bytes,

@@ -18,7 +18,7 @@ from pacelab.pacer.core.pace_estimator import PaceConfig, PaceEstimator
 from pacelab.pacer.core.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing_hook import PacingHook
 from pacelab.pacer.core.rtt_matcher import RttMatcher
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
+from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment, seq_diff
 from pacelab.pacer.core.teardown import Teardown
 
 
@@ -125,10 +125,14 @@ class TcpGapSender(PacingHook[SenderFlow]):
     def _acknowledged(self, now_ns: int, flow: SenderFlow, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         if segment.rtt_wired_ns is not None and self._config.subtract_rtt_wired:
             flow.rtt_wired_ns = segment.rtt_wired_ns
+        highest = flow.matcher.highest_end
+        if highest is not None and seq_diff(segment.ack, highest) <= 1:
+            self._discard_acknowledged(flow, segment.ack)
         sample = flow.matcher.acknowledged(now_ns, segment.ack)
         if sample is None:
             return
         usable = flow.estimator.sample(
+            now_ns,
             sample.rtt_ns - flow.rtt_wired_ns,
             data_bytes=sample.data_bytes,
             ack_bytes=segment.packet_bytes - segment.payload_bytes,

@@ -1,4 +1,4 @@
-"""The coefficient of variation of recent RTT samples: TCP-GAP's measure of contention."""
+"""How much recent samples vary: TCP-GAP's measure of contention, as printed and as in its authors' code."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from math import sqrt
 from pacelab.pacer.core.checks import require
 
 DEFAULT_SAMPLES = 50
-"""N of eq. (5), which the paper does not give; 50 is our choice. With an ACK per segment at 20-50 packets/s that is a
-memory of one to three seconds: long against a round trip (or the variation due to contention would not show), short
-against a route's life; and the relative error of a standard deviation from N samples, 1/sqrt(2N), is 10 %."""
+"""N of eq. (5), which the paper does not give; 50 is that of the authors' ns-2 code of TCP-AP (`history_`). With an ACK
+per segment at 20-50 packets/s that is a memory of one to three seconds: long against a round trip (or the variation due
+to contention would not show), short against a route's life; and the relative error of a standard deviation from N
+samples, 1/sqrt(2N), is 10 %."""
 
 
 class CoefficientOfVariation:
@@ -51,3 +52,31 @@ class CoefficientOfVariation:
         # sum of squared deviations = (n S2 - S1^2) / n; standard deviation / mean = sqrt(that / (n-1)) / (S1 / n)
         scatter = count * self._sum_squares - self._sum * self._sum
         return sqrt(scatter * count / (count - 1)) / self._sum
+
+
+class MeanDeviation:
+    """Mean absolute deviation over mean, of the last N samples: about 0.8 of the coefficient for normal samples.
+
+    Source: the ns-2 code of TCP-AP by TCP-GAP's authors (`adev_`), there of the n-hop delay: "to avoid computing the
+    sqrt".
+    """
+
+    __slots__ = ("_samples",)
+
+    def __init__(self, samples: int = DEFAULT_SAMPLES) -> None:
+        """`samples` is N, at least 2. Raises ValueError."""
+        require(samples >= 2, "samples", samples, "an integer of at least 2")
+        self._samples: deque[int] = deque(maxlen=samples)
+
+    def add(self, sample: int) -> None:
+        """Take in a sample; the oldest leaves when N are there."""
+        self._samples.append(sample)
+
+    def value(self) -> float:
+        """The relative deviation, at least 0; no unit."""
+        samples = self._samples
+        count, total = len(samples), sum(samples)
+        if count < 2 or total <= 0:
+            return 0.0
+        # integers: sum |n x - total| / n is the sum of absolute deviations
+        return sum(abs(count * sample - total) for sample in samples) / (count * total)

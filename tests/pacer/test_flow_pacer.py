@@ -108,6 +108,31 @@ def test_control_follows_the_data_before_it() -> None:
     assert len(pacer) == 0
 
 
+def test_lowest_sequence_number_leaves_first() -> None:
+    pacer = paced(1000)
+    pacer.admits(0)
+    for seq in (2920, 4380, 0, 1460):  # two of new data, then the source goes back
+        pacer.push(data(DOWN, seq))
+    assert [pacer.pop(i * 1000).seq for i in range(1, 5)] == [0, 1460, 2920, 4380]
+
+
+def test_order_holds_across_the_wrap() -> None:
+    pacer = paced(1000)
+    pacer.admits(0)
+    for seq in (700, 2**32 - 760):
+        pacer.push(data(DOWN, seq))
+    assert [pacer.pop(i * 1000).seq for i in (1, 2)] == [2**32 - 760, 700]
+
+
+def test_acknowledged_data_leaves_without_a_release() -> None:
+    pacer = paced(1000)
+    pacer.admits(0)
+    for i in range(3):
+        pacer.push(data(DOWN, i * 1460))
+    assert [held.seq for held in iter(lambda: pacer.pop_acknowledged(4379), None)] == [0, 1460]
+    assert (len(pacer), pacer.queued_bytes, pacer.due_ns()) == (1, 1460, 1000)
+
+
 def test_copy_in_the_queue_is_recognised() -> None:
     pacer = paced(1000)
     pacer.push(data(DOWN, 0, 100))

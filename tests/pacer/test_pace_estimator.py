@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
-from pacelab.pacer.core.pace_estimator import PaceConfig, PaceEstimator
+from pacelab.pacer.core.pace_estimator import NS2_CODE, PaceConfig, PaceEstimator
 
 MS = 1_000_000
+S = 1_000_000_000
 FOUR = (2_000_000,) * 4
+_clock = count(100, 100)
+"""Seconds: round trips do not overlap."""
 
 
 def sample(estimator: PaceEstimator, rtt_ns: int, path: tuple[int, ...] = FOUR) -> bool:
-    return estimator.sample(rtt_ns, data_bytes=1500, ack_bytes=40, path_rates_bps=path)
+    return estimator.sample(next(_clock) * S, rtt_ns, data_bytes=1500, ack_bytes=40, path_rates_bps=path)
 
 
 def test_first_sample_sets_the_delay() -> None:
@@ -73,6 +78,34 @@ def test_changed_route_is_followed() -> None:
     assert estimator.interval_ns == 31_680_000  # 2 (80/8 + 5.84)
 
 
+def test_round_trip_that_waited_for_a_route_is_left_out() -> None:
+    estimator = PaceEstimator(PaceConfig())
+    sample(estimator, 80 * MS)
+    assert not sample(estimator, 2_000 * MS)  # RTO is 80 + 4 x 40 ms
+    assert estimator.interval_ns == 51_680_000
+    assert estimator.rtt_wireless_ns == 80 * MS
+
+
+def test_path_that_became_slow_sets_the_pace() -> None:
+    estimator = PaceEstimator(PaceConfig())
+    sample(estimator, 80 * MS)
+    assert [sample(estimator, 400 * MS) for _ in range(2)] == [False, True]  # bounds 240 and 480 ms
+
+
+def test_ns2_code_takes_the_deviation_of_the_delay() -> None:
+    estimator = PaceEstimator(NS2_CODE)
+    sample(estimator, 80 * MS)
+    sample(estimator, 120 * MS)
+    # delays 51.68 and 71.68: deviation 10 of 61.68; average 57.68
+    assert estimator.interval_ns == pytest.approx(76_382_983, abs=1)
+
+
+def test_ns2_code_takes_one_hop_of_a_short_path() -> None:
+    estimator = PaceEstimator(NS2_CODE)
+    sample(estimator, 60 * MS, (2_000_000,) * 3)
+    assert estimator.interval_ns == 12_920_000  # t_q = (60 - 3 x 6.16) / 6
+
+
 def test_pace_is_bounded() -> None:
     estimator = PaceEstimator(PaceConfig())
     sample(estimator, 30_000 * MS)
@@ -81,7 +114,15 @@ def test_pace_is_bounded() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("hops", 0), ("smoothing", 1.0), ("smoothing", -0.1), ("cov_samples", 1), ("max_interval_ns", 0)],
+    [
+        ("hops", 0),
+        ("smoothing", 1.0),
+        ("smoothing", -0.1),
+        ("cov_samples", 1),
+        ("max_interval_ns", 0),
+        ("min_timeout_ns", 0),
+        ("one_hop_below", -1),
+    ],
 )
 def test_config_names_what_is_wrong(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{field} is {value}: allowed is "):

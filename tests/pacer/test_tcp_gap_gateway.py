@@ -52,6 +52,17 @@ def test_data_is_released_at_the_measured_pace() -> None:
     assert shell.times(DOWN) == [0, 80 * MS, 80 * MS + T, 80 * MS + 2 * T]
 
 
+def test_queued_data_that_was_acknowledged_meanwhile_is_not_sent() -> None:
+    shell = with_hole()
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))  # the source goes back
+    shell.see(AIR, pure_ack(DOWN, 4380))
+    assert [segment.seq for segment, _ in shell.dropped] == [1460, 2920]
+    shell.run_until(2 * S)
+    assert shell.sent_seqs(DOWN)[4:] == [4380]
+    shell.check_conservation()
+
+
 def test_flows_are_paced_independently() -> None:
     shell = sampled()
     for i in range(2):

@@ -202,6 +202,61 @@ def test_copy_of_a_queued_segment_is_absorbed() -> None:
     assert [reason for _, reason in shell.dropped] == ["copy already queued"]
 
 
+def gone_back() -> Shell:
+    """`sampled`, then octets 1460..5840 sent until 80 ms + 2 T, and queued again by a source that went back."""
+    shell = sampled()
+    for _ in range(2):
+        for i in range(1, 4):
+            shell.see(OUT, data(UP, i * 1460))
+        shell.run_until(80 * MS + 2 * T)
+    assert shell.sent_seqs(UP) == [0, 1460, 2920, 4380]
+    return shell
+
+
+def test_queued_data_that_was_acknowledged_meanwhile_is_not_sent() -> None:
+    shell = gone_back()
+    shell.see(IN, pure_ack(UP, 4380))
+    assert [segment.seq for segment, _ in shell.dropped] == [1460, 2920]
+    shell.run_until(2 * S)
+    assert shell.sent_seqs(UP)[4:] == [4380]
+    assert shell.hook.counters()["acknowledged_in_queue"] == 2
+    shell.check_conservation()
+
+
+def test_fin_behind_acknowledged_data_leaves_with_the_ack() -> None:
+    shell = gone_back()
+    shell.see(OUT, data(UP, 5840, 0, flags=FIN | ACK))
+    shell.see(IN, pure_ack(UP, 5840))
+    assert any(sent.segment.flags & FIN for sent in shell.sent)
+    assert not shell.held
+
+
+def test_ack_of_data_never_sent_empties_no_queue() -> None:
+    shell = gone_back()
+    shell.see(IN, pure_ack(UP, 50_000))
+    assert not shell.dropped
+
+
+def test_retransmission_overtakes_queued_new_data() -> None:
+    shell = sampled()
+    for i in (1, 2, 3, 4):
+        shell.see(OUT, data(UP, i * 1460))
+    shell.see(OUT, data(UP, 1460))
+    shell.run_until(2 * S)
+    assert shell.sent_seqs(UP) == [0, 1460, 1460, 2920, 4380, 5840]
+
+
+def test_wait_for_a_route_does_not_set_the_pace() -> None:
+    shell = sampled()
+    shell.see(OUT, data(UP, 1460))
+    shell.run_until(2080 * MS)  # RTO is 240 ms
+    shell.see(IN, pure_ack(UP, 2920))
+    for i in (2, 3):
+        shell.see(OUT, data(UP, i * 1460))
+    assert shell.hook.deadline() == (2080 * MS + T, "pace")
+    assert shell.hook.counters()["rtt_unusable"] == 1
+
+
 def test_full_queue_lets_its_head_go_early() -> None:
     shell = sender(queue_limit_bytes=3000)
     for i in range(4):

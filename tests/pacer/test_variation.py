@@ -7,7 +7,7 @@ from hook_shell import CALM
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.variation import CoefficientOfVariation
+from pacelab.pacer.core.variation import CoefficientOfVariation, MeanDeviation
 
 
 def cov_of(samples: list[int], window: int = 50) -> float:
@@ -49,3 +49,20 @@ def test_long_runs_do_not_drift() -> None:
 def test_one_sample_is_no_window() -> None:
     with pytest.raises(ValueError, match="samples is 1: allowed is an integer of at least 2"):
         CoefficientOfVariation(1)
+
+
+@pytest.mark.parametrize(
+    ("samples", "window", "expected"),
+    [
+        ([], 50, 0.0),
+        ([7], 50, 0.0),
+        ([10, 20, 30], 50, 1 / 3),  # deviations 10, 0, 10
+        ([2, 4, 4, 4, 5, 5, 7, 9], 50, 0.3),  # 12 / 8 of 5
+        ([90, 10, 30], 2, 0.5),
+    ],
+)
+def test_mean_deviation_by_hand(samples: list[int], window: int, expected: float) -> None:
+    deviation = MeanDeviation(window)
+    for sample in samples:
+        deviation.add(sample)
+    assert deviation.value() == pytest.approx(expected, rel=1e-12)

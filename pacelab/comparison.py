@@ -19,7 +19,7 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
-from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate
+from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
 from pacelab.tables import BASELINE, comparison_csv, show_point
@@ -146,7 +146,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "scheme": scheme,
         "goodput_bps": _as_json(estimate(_goodput_samples(runs))),
         "gain": None,
-        "flows_goodput_bps": [_mean([run["flows"][i]["goodput_bps"] for run in runs]) for i in range(_flows(runs))],
+        "flows_goodput_bps": [_mean(rates) for rates in zip(*map(group_goodputs, runs), strict=True)],
         "jain": _as_json(estimate(fairness)) if fairness else None,
         "rtt_mean_s": _mean(rtts) if rtts else None,
         "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
@@ -205,7 +205,3 @@ def _as_json(value: Estimate) -> dict[str, Any]:
 
 def _mean(values: Sequence[float]) -> float:
     return estimate(values).mean
-
-
-def _flows(runs: Sequence[dict[str, Any]]) -> int:
-    return len(runs[0]["flows"])

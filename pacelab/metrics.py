@@ -1,4 +1,7 @@
-"""Figures of merit: Jain's index and 95 % intervals.
+"""Figures of merit: fairness, utility, utilisation, loss, distributions, and 95 % intervals.
+
+All of them read results (run.json) only, whichever back end made them. Rates in bit/s, probabilities and shares 0..1;
+None where a figure is not defined.
 
 `math.fsum` throughout: Python's own `sum` of floats differs between versions, and results must not.
 """
@@ -6,9 +9,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 LEVEL = 0.95
 
@@ -30,6 +34,114 @@ def jain(rates: Sequence[float]) -> float | None:
     total = math.fsum(rates)
     squares = math.fsum(rate * rate for rate in rates)
     return total * total / (len(rates) * squares) if squares > 0 else None
+
+
+def jain_times_hops(rates: Sequence[float], hops: Sequence[int]) -> float | None:
+    """Jain's index of x_i = goodput_i * h_i, in bit/s times hops: 1 when flows take equal shares of the air.
+
+    A packet of a flow of h_i wireless hops is sent h_i times, so x_i is what the flow costs the air.
+    """
+    return jain([rate * count for rate, count in zip(rates, hops, strict=True)])
+
+
+def jain_per_hop(rates: Sequence[float], hops: Sequence[int]) -> float | None:
+    """Jain's index of x_i = goodput_i / h_i, in bit/s per hop; None with a flow of no wireless hop.
+
+    It is 1 when the longer flow has the higher goodput in proportion, which asks more for it than equal goodput does.
+    Source: [lee] Sec. 5.3: "we divide the average goodput of a flow by the number of hops in that flow's path".
+    """
+    if not all(hops):
+        return None
+    return jain([rate / count for rate, count in zip(rates, hops, strict=True)])
+
+
+def log_utility(rates: Sequence[float]) -> float:
+    """Sum over the flows of ln(g_i / 1 bit/s), natural logarithm; 0 as soon as one flow has no goodput.
+
+    In another unit every flow adds a constant (kbit/s: 6.908 less each), so compare equal numbers of flows only.
+    Source: [lee] Sec. 4.2, which states neither unit nor base.
+    """
+    return math.fsum(math.log(rate) for rate in rates) if all(rate > 0 for rate in rates) else 0.0
+
+
+def group_goodputs(run: Mapping[str, Any]) -> list[float]:
+    """Goodput in bit/s of each flow of the topology; all HTTP-like transfers of one user are one flow."""
+    groups: dict[int, list[float]] = {}
+    for flow in run["flows"]:
+        groups.setdefault(flow.get("group", flow["id"]), []).append(flow["goodput_bps"])
+    return [math.fsum(groups[group]) for group in sorted(groups)]
+
+
+def airtime_shares(run: Mapping[str, Any]) -> dict[str, float]:
+    """Name of a wireless node -> share of the measured time in which it transmits anything (RTS, CTS, data, ACK)."""
+    measured_s = measured(run)
+    return {node["name"]: node["airtime_s"] / measured_s for node in run["nodes"]}
+
+
+def measured(run: Mapping[str, Any]) -> float:
+    """Length of the measured interval in seconds: from the end of the warm-up to the end."""
+    return float(run["totals"]["end_s"] - run["config"]["warmup_s"])
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Part of a whole; None of nothing."""
+    return part / whole if whole > 0 else None
+
+
+def link_loss(run: Mapping[str, Any], *, kind: str | None = None) -> dict[tuple[str, str], dict[str, Any]] | None:
+    """(from, to) -> what the link layer was offered and dropped on each wireless hop; None where not recorded.
+
+    `kind` is a class of packets ("tcp-data", "tcp-ack", "udp", "routing"; None: all of them). Per hop: `offered_pkts`
+    (delivered and dropped), `drops_rts` and `drops_data` (retry limit reached by RTS, by data), `drop_probability`,
+    `attempts_mean` (of a packet). Source: [tcp-gap] Table 2; [fu] Fig. 4.
+    """
+    if run.get("links") is None:
+        return None
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for link in run["links"]:
+        if kind in (None, link["class"]):
+            names = ("delivered", "drops_rts", "drops_data", "attempts")
+            sums = found.setdefault((link["from"], link["to"]), dict.fromkeys(names, 0))
+            for name in names:
+                sums[name] += link[name]
+    return {hop: _loss(sums) for hop, sums in found.items()}
+
+
+def _loss(sums: Mapping[str, int]) -> dict[str, Any]:
+    dropped = sums["drops_rts"] + sums["drops_data"]
+    offered = sums["delivered"] + dropped
+    return {
+        "offered_pkts": offered,
+        "dropped_pkts": dropped,
+        "drops_rts": sums["drops_rts"],
+        "drops_data": sums["drops_data"],
+        "drop_probability": ratio(dropped, offered),
+        "attempts_mean": ratio(sums["attempts"], offered),
+    }
+
+
+def loss_curve(runs: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
+    """Offered load against drop probability, a point per run in the order of load.
+
+    Load: payload that the sources sent, in bit/s, over all flows. Probability: of a packet to be dropped by the link
+    layer of one hop, over all wireless hops. Runs without traffic on the air give no point. Source: [fu] Fig. 4.
+    """
+    points = [(run["totals"]["offered_bps"], run["totals"]["link_drop_probability"]) for run in runs]
+    return sorted(point for point in points if point[1] is not None)
+
+
+def window_quantile(shares: Mapping[str, float], quantile: float) -> int:
+    """Least whole window (packets) that the flow kept to for at least this part of the time, 0..1.
+
+    `shares` maps a window to its share of time (`cwnd_share` of a flow in run.json).
+    """
+    so_far: list[float] = []
+    windows = sorted(shares, key=int)
+    for window in windows:
+        so_far.append(shares[window])
+        if math.fsum(so_far) >= quantile - 1e-9:
+            return int(window)
+    return int(windows[-1])
 
 
 def estimate(samples: Sequence[float]) -> Estimate:

@@ -16,9 +16,11 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
-from pacelab.metrics import jain
+from pacelab.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.schemes import Attachment
 from pacelab.topologies.model import Topology
+from pacelab.traffic import PlannedFlow, describe_flow
+from pacelab.units import BITS_PER_BYTE
 
 SCHEMA_VERSION = 1
 FLOW_KEYS = (
@@ -26,6 +28,8 @@ FLOW_KEYS = (
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
 )
 """What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
+OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share")
+"""The same of back ends that measure it; None of others."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
@@ -64,31 +68,118 @@ def assemble(
     experiment: Experiment, topology: Topology, attachments: Sequence[Attachment], air: dict[str, Any]
 ) -> dict[str, Any]:
     """run.json from an experiment and the engine's result."""
-    flows = [{name: flow[name] for name in FLOW_KEYS} | {"mos": None} for flow in air["flows"]]
+    planned = experiment.plan()
+    flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
+    measured_s = air["end_s"] - experiment.warmup_s
     hooks = _hooks(attachments, air["hooks"], experiment.find_scheme().acting)
     return {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config(),
         "topology": _topology(topology),
         "flows": flows,
-        "totals": {
-            "goodput_bps": math.fsum(flow["goodput_bps"] for flow in flows),
-            "throughput_bps": math.fsum(flow["throughput_bps"] for flow in flows),
-            "jain": jain([flow["goodput_bps"] for flow in flows]),
-            "delivered_pkts": sum(flow["delivered_pkts"] for flow in flows),
-            "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),
-            "timeouts": sum(flow["timeouts"] for flow in flows),
-            "dropped_pkts": sum(air["drops"].values()),
-            "end_s": air["end_s"],
-            "events": air["events"],
-        },
+        "totals": _totals(flows, planned, air, measured_s),
         "drops": air["drops"],
-        "nodes": air["nodes"],
+        "nodes": [node | {"airtime_share": node["airtime_s"] / measured_s} for node in air["nodes"]],
+        "links": air.get("links"),
         "aodv": air["aodv"],
         "hooks": hooks,
         "fidelity": "valid",
         "notes": [*_silent(flows), *_notes(experiment, topology, hooks)],
     }
+
+
+def _flow(report: dict[str, Any], planned: PlannedFlow) -> dict[str, Any]:
+    """One flow of run.json. `completion_s` is how long a transfer of a fixed size took; None of one not finished."""
+    flow = {name: report[name] for name in FLOW_KEYS} | {name: report.get(name) for name in OPTIONAL_FLOW_KEYS}
+    took_s = None if flow["finished_s"] is None else flow["finished_s"] - planned.start_s
+    transfer = {
+        "completion_s": took_s,
+        "transfer_bps": ratio(BITS_PER_BYTE * planned.size_bytes, took_s) if planned.size_bytes and took_s else None,
+    }
+    return flow | describe_flow(planned) | transfer | {"mos": None}
+
+
+def _totals(
+    flows: list[dict[str, Any]], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float
+) -> dict[str, Any]:
+    """Sums and figures of merit over the flows; HTTP-like transfers of one user count as one flow for fairness."""
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for flow in flows:
+        groups.setdefault(flow["group"], []).append(flow)
+    rates = [math.fsum(flow["goodput_bps"] for flow in group) for group in groups.values()]
+    hops = [group[0]["hops"] for group in groups.values()]
+    goodput_bps = math.fsum(flow["goodput_bps"] for flow in flows)
+    throughput_bps = math.fsum(flow["throughput_bps"] for flow in flows)
+    sent_bits = sum(
+        BITS_PER_BYTE * flow["sent_pkts"] * plan.carried.payload_bytes
+        for flow, plan in zip(flows, planned, strict=True)
+    )
+    airtime = [node["airtime_s"] / measured_s for node in air["nodes"]]
+    return {
+        "goodput_bps": goodput_bps,
+        "throughput_bps": throughput_bps,
+        "offered_bps": sent_bits / measured_s,
+        "efficiency": ratio(goodput_bps, throughput_bps),
+        "jain": jain(rates),
+        "jain_goodput_x_hops": jain_times_hops(rates, hops),
+        "jain_goodput_per_hop": jain_per_hop(rates, hops),
+        "log_utility": log_utility(rates),
+        "airtime_share_sum": math.fsum(airtime),
+        "airtime_share_max": max(airtime, default=0.0),
+        **_link_totals(air.get("links"), measured_s),
+        "delivered_pkts": sum(flow["delivered_pkts"] for flow in flows),
+        "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),
+        "timeouts": sum(flow["timeouts"] for flow in flows),
+        "dropped_pkts": sum(air["drops"].values()),
+        "finished_flows": sum(flow["finished_s"] is not None for flow in flows),
+        "end_s": air["end_s"],
+        "events": air["events"],
+    }
+
+
+def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:
+    """What all wireless hops together were offered and dropped at their retry limits."""
+    if links is None:
+        return dict.fromkeys(("link_offered_pkts", "link_offered_pps", "link_dropped_pkts", "link_drop_probability"))
+    dropped = sum(link["drops_rts"] + link["drops_data"] for link in links)
+    offered = sum(link["delivered"] for link in links) + dropped
+    return {
+        "link_offered_pkts": offered,
+        "link_offered_pps": offered / measured_s,
+        "link_dropped_pkts": dropped,
+        "link_drop_probability": ratio(dropped, offered),
+    }
+
+
+def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any]:
+    """The engine's time series with one entry for all HTTP-like transfers of one user, at its first flow's id.
+
+    Their goodput is added up; a window or round-trip time of many short flows means nothing and is left out.
+    """
+    joined: dict[int, dict[str, Any]] = {}
+    for flow, plan in zip(series["flows"], experiment.plan(), strict=True):
+        before = joined.get(plan.group)
+        if plan.carried.kind != "http":
+            joined[-1 - flow["id"]] = flow
+        elif before is None:
+            silent = [None] * len(flow["goodput_bps"])
+            joined[plan.group] = flow | {"cwnd_pkts": silent, "rtt_s": silent}
+        else:
+            pairs = zip(before["goodput_bps"], flow["goodput_bps"], strict=True)
+            before["goodput_bps"] = [one + other for one, other in pairs]
+    return series | {"flows": list(joined.values())}
+
+
+def series_ids(run: dict[str, Any]) -> list[int]:
+    """Ids of the flows that have a time series (see `join_series`)."""
+    first: dict[int, int] = {}
+    for flow in run["flows"]:
+        first.setdefault(flow.get("group", flow["id"]), flow["id"])
+    return [
+        flow["id"]
+        for flow in run["flows"]
+        if flow.get("traffic") != "http" or first[flow.get("group", flow["id"])] == flow["id"]
+    ]
 
 
 def load_result(folder: Path | str) -> RunResult:
@@ -100,7 +191,7 @@ def load_result(folder: Path | str) -> RunResult:
         if run.get("schema_version") != SCHEMA_VERSION:
             found = run.get("schema_version")
             raise ConfigError(f"result {str(folder)!r}: schema version {found}: allowed is {SCHEMA_VERSION}")
-        tables = [_read_csv(folder / f"flow-{flow['id']}.csv", flow["id"]) for flow in run["flows"]]
+        tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
     interval_s = run["config"]["series_interval_s"]
@@ -127,6 +218,7 @@ def _topology(topology: Topology) -> dict[str, Any]:
         "decode_m": topology.decode_m,
         "sense_m": topology.sense_m,
         "features": list(topology.features),
+        "source": topology.source,
     }
 
 
@@ -138,7 +230,7 @@ def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]], act
 
 
 def _silent(flows: list[dict[str, Any]]) -> list[str]:
-    silent = [flow for flow in flows if flow["goodput_bps"] == 0]
+    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
     return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
 
 

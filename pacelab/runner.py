@@ -22,7 +22,7 @@ from pacelab.engine import Progress, run_air
 from pacelab.errors import HostError
 from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
-from pacelab.results import RunResult, assemble
+from pacelab.results import RunResult, assemble, join_series
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -58,7 +58,7 @@ def run(experiment: Experiment, *, on_progress: Progress | None = None, pcap: Pc
     return RunResult(
         run=assemble(experiment, topology, attachments, air),
         host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=air["end_s"]),
-        series=air["series"],
+        series=join_series(experiment, air["series"]),
     )
 
 

@@ -35,7 +35,7 @@ USAGE = [
     ("run chain --set hops", "--set 'hops'", "NAME=VALUE"),
     ("run cross --hops 5", "--hops 5", "even numbers only"),
     ("run grid --flows 3", "--flows 3", "even numbers up to 26"),
-    ("run random --nodes 3 --layout-seed 1", "none of 500 layouts", "more --nodes"),
+    ("run random --nodes 9 --width 100000 --layout-seed 1", "none of 500 layouts", "more --nodes"),
     ("run random --direction mixed", "--direction mixed", "a --gateway"),
     ("run two-gateways --distance 600", "--distance '600'", "a number from 50 to 500"),
     ("run chain --seconds nan", "--seconds 'nan'", "a number from 0.001 to 1000000"),

@@ -6,6 +6,7 @@ time) and contention (Fu's model over the measurement). Bars and whiskers are 95
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from io import BytesIO
 from itertools import product
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
+TITLE_COLUMNS = 80
 LOOKS = [*STYLES.values()]
 LABELS = {
     "goodput_kbps": "goodput (kbit/s)",
@@ -57,7 +59,8 @@ def render_claim(claim: Claim, measured: Measured, outcome: Outcome) -> dict[str
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
         canvas = Canvas(figsize=(7, 4.2), layout="constrained")
         draw(canvas, claim.figure, measured)
-        canvas.suptitle(f"{claim.where}: {claim.title} ({outcome['verdict']})".removeprefix(": "), fontsize="medium")
+        title = textwrap.fill(f"{claim.where}: {claim.title}".removeprefix(": "), TITLE_COLUMNS)
+        canvas.suptitle(f"{title}\n({outcome['verdict']})", fontsize="medium")
         seeds = measured.plan.seeds
         interval = f"; bars: {LEVEL:.0%} t intervals" if len(seeds) > 1 else "; no interval"
         text = f"n = {len(seeds)} seeds of {outcome['seconds']:g} s, {outcome['mode']} mode{interval}"
@@ -80,7 +83,7 @@ def _lines(canvas: Canvas, figure: Figure, measured: Measured) -> None:
             [float(place) for place, _ in known],
             [one.mean for _, one in known],
             yerr=[one.half_width or 0.0 for _, one in known],
-            label=text or quantity,
+            label=text or "measured",
             capsize=3,
             markersize=4,
             linewidth=1.2,
@@ -93,6 +96,8 @@ def _lines(canvas: Canvas, figure: Figure, measured: Measured) -> None:
     if len(figure.y) > 1:
         ax.set_ylabel("packets")
     _finish(ax)
+    if figure.peak is not None:  # one seed's odd peak makes a whisker that would hide the curve
+        ax.set_ylim(0, max(float(value) for value in measured.plan.grid[figure.peak]))
 
 
 def _value(figure: Figure, measured: Measured, point: Point, quantity: str) -> Any:

@@ -148,6 +148,15 @@ def eq2_ratio(result: RunResult, aspect: Aspect) -> float | None:
     return measured / model if model and measured is not None else None
 
 
+def eq2_by_node_ratio(result: RunResult, _aspect: Aspect) -> float | None:
+    """Measured drops over those of [fu] Eq. (2) at every node's own H_f."""
+    from pacelab.claims.contention import retry_drop_probability
+
+    busy = [node for node in result.run["nodes"] if node["rts_sent"]]
+    model = math.fsum(one["rts_sent"] * retry_drop_probability(one["rts_failures"] / one["rts_sent"]) for one in busy)
+    return sum(node["drops_rts"] for node in busy) / model if model else None
+
+
 def timeouts(result: RunResult, aspect: Aspect) -> float:
     """Retransmission timeouts."""
     return float(sum(flow["timeouts"] for flow in _flows(result, aspect)))
@@ -184,7 +193,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             *(goodput_kbps, fairness, least_to_most, window_pkts, rtt_mean_s, timeouts, finished_s, longest_silence_s),
             *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
             *(contention_drops, contention_part, transmissions, drop_probability),
-            *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio),
+            *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
         )
     }
 )

@@ -138,7 +138,9 @@ def _verdict(claim: Claim, stored: Mapping[str, Outcome]) -> str:
         return f"not run: needs {', '.join(claim.needs)}"
     if outcome is None:
         return "not run yet"
-    return str(outcome["verdict"]) + ("" if outcome["digest"] == digest_of(claim) else f" ({STALE})")
+    passed = sum(check["verdict"] != Verdict.NOT.value for check in outcome["checks"])
+    count = f" ({passed} of {len(outcome['checks'])} checks pass)" if outcome["verdict"] == Verdict.NOT.value else ""
+    return str(outcome["verdict"]) + count + ("" if outcome["digest"] == digest_of(claim) else f" ({STALE})")
 
 
 def _cells(check: Check, found: Mapping[str, Any]) -> list[str]:

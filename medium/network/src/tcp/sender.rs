@@ -7,7 +7,7 @@
 use pacelab_engine::{NEVER, Ns};
 
 use crate::packet::{TcpHeader, flag};
-use crate::tcp::congestion::CongestionControl;
+use crate::tcp::congestion::{Ack, CongestionControl, Recovery};
 use crate::tcp::rto::Rto;
 use crate::tcp::sequence::{after, before, later};
 
@@ -49,6 +49,8 @@ pub struct Sender {
     acknowledge: bool,
     timed: Option<(u32, Ns)>,
     timer_at: Ns,
+    /// A window below one segment: nothing new is sent before this.
+    spaced_until: Ns,
     peer_next: u32,
     /// Segments sent with data, repeats included.
     pub sent_pkts: u64,
@@ -83,6 +85,7 @@ impl Sender {
             acknowledge: false,
             timed: None,
             timer_at: NEVER,
+            spaced_until: 0,
             peer_next: 0,
             sent_pkts: 0,
             retransmitted_pkts: 0,
@@ -116,7 +119,9 @@ impl Sender {
 
     /// When `handle_timeout` is wanted, or `NEVER`.
     pub fn timer_at(&self) -> Ns {
-        self.timer_at
+        let unfinished = self.state == State::Open && !self.is_finished();
+        let waiting = unfinished && self.control.window() < 1.0 && self.next == self.una;
+        if waiting && self.spaced_until != 0 { self.timer_at.min(self.spaced_until) } else { self.timer_at }
     }
 
     /// A segment has come from the peer.
@@ -135,7 +140,7 @@ impl Sender {
         if after(header.ack, self.una) && !after(header.ack, self.max) {
             self.handle_new_ack(now, header.ack);
         } else if header.ack == self.una && self.una != self.max && phantom == 0 {
-            self.handle_duplicate();
+            self.handle_duplicate(now);
         }
         if header.flags & flag::FIN != 0 && self.limit.is_some_and(|limit| after(self.una, limit)) {
             self.state = State::Done;
@@ -149,15 +154,9 @@ impl Sender {
             return;
         }
         self.timeouts += 1;
-        self.control.timed_out(self.window_pkts());
+        self.control.timed_out(now, self.window_pkts());
         self.rto.back_off();
-        self.recover = self.max;
-        self.in_recovery = false;
-        self.inflation = 0.0;
-        self.duplicates = 0;
-        self.burst = u32::MAX;
-        self.timed = None;
-        self.next = self.una;
+        self.go_back();
         self.timer_at = now + self.rto.timeout_ns();
     }
 
@@ -171,7 +170,7 @@ impl Sender {
                 let end = self.una.wrapping_add(self.segment_at(self.una));
                 return Some(self.emit_data(now, self.una, end));
             }
-            if self.may_send() {
+            if self.may_send(now) {
                 let end = self.next.wrapping_add(self.segment_at(self.next));
                 self.burst = self.burst.saturating_sub(1);
                 return Some(self.emit_data(now, self.next, end));
@@ -180,17 +179,32 @@ impl Sender {
         std::mem::take(&mut self.acknowledge).then(|| self.header(self.max, 0, flag::ACK))
     }
 
+    /// Everything from the first unacknowledged octet on counts as lost.
+    fn go_back(&mut self) {
+        self.recover = self.max;
+        self.in_recovery = false;
+        self.inflation = 0.0;
+        self.duplicates = 0;
+        self.burst = u32::MAX;
+        self.timed = None;
+        self.next = self.una;
+    }
+
     fn handle_new_ack(&mut self, now: Ns, ack: u32) {
-        if let Some((_, sent_at)) = self.timed.filter(|&(end, _)| !before(ack, end)) {
-            self.timed = None;
-            self.rto.sample(now - sent_at);
-            self.rtt_samples_ns.push(now - sent_at);
+        let timed = self.timed.take_if(|(end, _)| !before(ack, *end));
+        let rtt_ns = timed.map(|(_, sent_at)| now - sent_at);
+        if let Some(rtt_ns) = rtt_ns {
+            self.rto.sample(rtt_ns);
+            self.rtt_samples_ns.push(rtt_ns);
         }
         let acked_pkts = f64::from(ack.wrapping_sub(self.una)) / f64::from(self.segment_bytes);
         self.una = ack;
         self.next = later(self.next, ack);
+        let told = Ack { now, acked_pkts, rtt_ns };
+        self.control.observe(&told);
         let mut restart_timer = true;
-        if self.in_recovery && before(ack, self.recover) {
+        let partial = self.in_recovery && before(ack, self.recover);
+        if partial && self.control.recovery() == Recovery::NewReno {
             // Partial ACK: deflate by what was acknowledged, less the segment that is sent again now.
             restart_timer = !std::mem::replace(&mut self.had_partial, true);
             self.inflation = (self.inflation - acked_pkts + 1.0).max(1.0 - self.control.window());
@@ -203,7 +217,7 @@ impl Sender {
             self.inflation = 0.0;
             self.duplicates = 0;
             self.burst = u32::MAX;
-            self.control.acknowledged();
+            self.control.acknowledged(&told);
         }
         if self.una == self.max {
             self.timer_at = NEVER;
@@ -212,7 +226,7 @@ impl Sender {
         }
     }
 
-    fn handle_duplicate(&mut self) {
+    fn handle_duplicate(&mut self, now: Ns) {
         self.duplicates += 1;
         if self.in_recovery {
             self.inflation += 1.0;
@@ -220,7 +234,12 @@ impl Sender {
         } else if self.duplicates < DUPLICATE_THRESHOLD {
             self.burst = 1; // limited transmit
         } else if self.duplicates == DUPLICATE_THRESHOLD && after(self.una, self.recover) {
-            self.control.lost(self.window_pkts());
+            self.control.lost(now, self.window_pkts());
+            if self.control.recovery() == Recovery::GoBackN {
+                self.go_back();
+                self.timer_at = now + self.rto.timeout_ns();
+                return;
+            }
             self.in_recovery = true;
             self.had_partial = false;
             self.recover = self.max;
@@ -231,13 +250,20 @@ impl Sender {
         }
     }
 
-    fn may_send(&self) -> bool {
+    fn may_send(&self, now: Ns) -> bool {
+        if self.control.window() < 1.0 && now < self.spaced_until {
+            return false;
+        }
         let limited = if self.in_recovery { 0.0 } else { f64::from(self.duplicates.min(DUPLICATE_THRESHOLD - 1)) };
-        let allowed_pkts = (self.control.window() + self.inflation + limited) as u32;
+        let allowed_pkts = (self.control.window().max(1.0) + self.inflation + limited) as u32;
         let allowed = allowed_pkts.saturating_mul(self.segment_bytes).min(self.window_bytes);
         let length = self.segment_at(self.next);
-        let finished = self.limit.is_some_and(|limit| after(self.next, limit));
-        self.burst > 0 && !finished && !after(self.next.wrapping_add(length), self.una.wrapping_add(allowed))
+        self.burst > 0 && !self.is_finished() && !after(self.next.wrapping_add(length), self.una.wrapping_add(allowed))
+    }
+
+    /// All data and the FIN have been sent.
+    fn is_finished(&self) -> bool {
+        self.limit.is_some_and(|limit| after(self.next, limit))
     }
 
     /// Length of the segment that starts at `seq`; 0 where only the FIN is left.
@@ -269,7 +295,17 @@ impl Sender {
             self.timer_at = now + self.rto.timeout_ns();
         }
         self.acknowledge = false;
+        self.space(now);
         self.header(seq, payload_bytes, flags)
+    }
+
+    /// A window below one segment: the next one leaves 1/W round trips later.
+    fn space(&mut self, now: Ns) {
+        let window = self.control.window();
+        if window < 1.0 {
+            let rtt_ns = self.rto.smoothed_ns().unwrap_or_else(|| self.rto.timeout_ns());
+            self.spaced_until = now + (rtt_ns as f64 / window) as Ns;
+        }
     }
 
     fn header(&self, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {

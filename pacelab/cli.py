@@ -190,13 +190,13 @@ def topologies(
         return
     topology = build_experiment(name, values).build_topology()
     if plot:
-        place_ = out or Path("figures") / f"{name}.svg"
+        place_ = out or Path("figures") / f"{Path(name).stem}.svg"
         write_file(place_, listings.draw_topology(topology, place_))
         log(f"drawn into {place_}")
     if json:
         print_json(listings.topology_document(topology))
     else:
-        print(listings.describe(topology))
+        print(listings.describe_topology(topology))
 
 
 @app.command()

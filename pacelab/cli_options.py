@@ -34,8 +34,9 @@ def with_experiment_options(command: Command) -> Command:
 
 
 def with_topology_options(command: Command) -> Command:
-    """Give `command` the topologies' options in place of its `**values`."""
-    return _extend(command, _topology_parameters())
+    """Give `command` the options that shape a topology in place of its `**values`."""
+    shaping = [parameter for parameter in _experiment_parameters() if parameter.name in ("direction", "traffic")]
+    return _extend(command, [*_topology_parameters(), *shaping])
 
 
 def _extend(command: Command, extra: list[inspect.Parameter]) -> Command:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.doctor import Feature
 from pacelab.errors import ConfigError
+from pacelab.options import BY_FIELD, BY_FLAG
 from pacelab.schemes import SCHEMES
 from pacelab.topologies.model import Topology
 from pacelab.topologies.plot import describe, is_tall, plot_topology
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 FORMATS = (".svg", ".png", ".pdf")
 
 __all__ = [
-    "describe",
+    "describe_topology",
     "doctor_document",
     "doctor_table",
     "draw_topology",
@@ -104,6 +105,23 @@ def topology_document(topology: Topology) -> dict[str, Any]:
         "defaults": dict(topology.defaults),
     }
     return {"topology": fields | {"gateways": list(topology.gateways), "features": list(topology.features)}}
+
+
+def describe_topology(topology: Topology) -> str:
+    """One topology in lines of text, with the defaults that it brings."""
+    lines = [describe(topology)]
+    if topology.defaults:
+        words = [f"{flag} {text}" for flag, text in _defaults(topology)]
+        lines.append(f"  defaults: {', '.join(words)} (options override them)")
+    return "\n".join(lines)
+
+
+def _defaults(topology: Topology) -> list[tuple[str, str]]:
+    """The topology's defaults as on the command line."""
+    return [
+        (name, str(value)) if name in BY_FLAG else (BY_FIELD[name].flag, BY_FIELD[name].domain.show(value))
+        for name, value in topology.defaults.items()
+    ]
 
 
 def draw_topology(topology: Topology, path: Path) -> bytes:

@@ -101,25 +101,40 @@ def run_table(result: RunResult) -> Table:
     table = Table()
     for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
+    groups: dict[int, list[dict[str, Any]]] = {}
     for flow in result.run["flows"]:
-        table.add_row(
-            f"{flow['src']} -> {flow['dst']}",
-            flow["kind"],
-            str(flow["hops"]),
-            f"{flow['goodput_bps'] / BPS_PER_KBPS:.1f}",
-            "-" if flow["rtt_mean_s"] is None else f"{flow['rtt_mean_s'] * 1e3:.0f}",
-            str(flow["retransmitted_pkts"]),
-            str(flow["timeouts"]),
-        )
-    if len(result.run["flows"]) > 1:
+        groups.setdefault(flow.get("group", flow["id"]), []).append(flow)
+    for flows in groups.values():
+        table.add_row(*_flow_row(flows))
+    if len(groups) > 1:
         table.add_section()
         table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "")
     return table
 
 
+def _flow_row(flows: list[dict[str, Any]]) -> list[str]:
+    """One flow, or all HTTP-like transfers of one user."""
+    first = flows[0]
+    kind = first.get("traffic", first["kind"])
+    if kind == "http":
+        done = sum(flow["finished_s"] is not None for flow in flows)
+        kind = f"http, {done} of {len(flows)} done"
+    rtt_s = first["rtt_mean_s"] if len(flows) == 1 else None
+    return [
+        f"{first['src']} -> {first['dst']}",
+        kind,
+        str(first["hops"]),
+        f"{sum(flow['goodput_bps'] for flow in flows) / BPS_PER_KBPS:.1f}",
+        "-" if rtt_s is None else f"{rtt_s * 1e3:.0f}",
+        str(sum(flow["retransmitted_pkts"] for flow in flows)),
+        str(sum(flow["timeouts"] for flow in flows)),
+    ]
+
+
 def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     """The settings that a reader of a table or figure must know, in a few words."""
     words = {
+        "phy": config.get("phy", "802.11b"),
         "rate_bps": f"{config['rate_bps'] / BPS_PER_MBPS:g} Mbit/s",
         "rts": f"RTS {'on' if config['rts'] else 'off'}",
         "radio": f"radio {config['radio']}",

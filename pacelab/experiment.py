@@ -40,6 +40,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "cbr_rate_bps": 500_000,
         "burst_pkts": 1,
         "size_bytes": 1_000_000,  # [lee] Sec. 5.2
+        "http_users": 10,
         "pace_rate_bps": None,  # needed by the scheme `fixed-rate` alone
         "queue_pkts": 50,
         "routing": "static",
@@ -84,6 +85,7 @@ class Experiment:
     cbr_rate_bps: int = UNSET
     burst_pkts: int = UNSET
     size_bytes: int = UNSET
+    http_users: int = UNSET
     pace_rate_bps: int | None = UNSET
     queue_pkts: int = UNSET
     routing: str = UNSET

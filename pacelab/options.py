@@ -100,6 +100,7 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s"),
         ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back"),
         ("size_bytes", "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes"),
+        ("http_users", "--http-users", Whole(1, 1000), "users behind each flow of http traffic"),
         ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail"),
         ("routing", "--routing", Choice.of("static", "aodv"), "routing among the wireless nodes"),

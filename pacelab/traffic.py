@@ -4,10 +4,10 @@
     udp-saturated   UDP whose queue is never empty
     cbr             UDP at a constant rate, in bursts of 1 or more packets back to back
     file            one TCP transfer of a fixed size
-    http            short TCP transfers one after another: a think time, then an object, and again
+    http            users (--http-users per flow) who each think, fetch an object in a TCP flow of its own, and again
 
-HTTP-like flows are drawn here, before the run, from a stream of their own that the run's seed and the flow's number
-start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357 and sigma = 1.318
+HTTP-like flows are drawn here, before the run, each user's from a stream of its own that the run's seed and the numbers
+of flow and user start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357 and sigma = 1.318
 (in ln bytes; median 11.6 kB, mean 27.6 kB), at most 133 kB.
 Source: [surge] Barford and Crovella, SIGMETRICS 1998, Table 2 (inactive OFF times; body of the file sizes).
 Deviates: one object per page, no tail of sizes above 133 kB, and an open loop: the next request starts a think time
@@ -16,6 +16,7 @@ after the one before started, not after it ended, since the engine takes start t
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -117,18 +118,22 @@ def _pieces(experiment: Experiment, group: int, flow: Flow, what: Carried) -> It
 
     if what.kind == "http":
         end_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
-        for start_s, size_bytes in requests(experiment.seed, group, start_s=flow.start_s, end_s=end_s):
+        users = [
+            requests(experiment.seed, group, user, start_s=flow.start_s, end_s=end_s)
+            for user in range(experiment.http_users)
+        ]
+        for start_s, size_bytes in heapq.merge(*users):
             yield piece(start_s, size_bytes)
     else:
         yield piece(flow.start_s, what.size_bytes if what.kind == "file" else None)
 
 
-def requests(seed: int, group: int, *, start_s: float, end_s: float) -> Iterator[tuple[float, int]]:
-    """Start (whole milliseconds, in s) and size (bytes) of each request of an HTTP-like flow in [start_s, end_s).
+def requests(seed: int, group: int, user: int, *, start_s: float, end_s: float) -> Iterator[tuple[float, int]]:
+    """Start (whole milliseconds, in s) and size (bytes) of each request of one HTTP-like user in [start_s, end_s).
 
     Rounding keeps the last bit of this machine's logarithm out of the run.
     """
-    random = Random(f"http {seed} {group}")
+    random = Random(f"http {seed} {group} {user}")
     normal = NormalDist(SIZE_MU, SIZE_SIGMA)
     now_ms = round(start_s * 1e3)
     while True:

@@ -1,0 +1,161 @@
+"""Sweeps: the table, the cache of finished runs, and what is refused before the first run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pacelab
+from pacelab.cache import NO_PART, RunCache, fingerprint, key_of
+from pacelab.cli import main
+from pacelab.runner import WorkerDied, run
+from pacelab.sweep import QUANTITIES, sweep
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
+BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All that must be the same on every machine."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def hosts(folder: Path) -> dict[str, bytes]:
+    """host.json of each run: holds times, so a run done again has another one."""
+    return {path.parent.name: path.read_bytes() for path in (folder / "runs").glob("*/host.json")}
+
+
+def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
+    assert main([*SMALL, "--schemes", "newreno,tcp-gap", "--out", "s"]) == 0
+    header, *rows = Path("s/table.csv").read_text().splitlines()
+    assert header.split(",")[:5] == ["hops", "rts", "scheme", "seed", "goodput_bps"]
+    assert [row.split(",")[:4] for row in rows[:5]] == [
+        ["1", "on", "newreno", "1"],
+        ["1", "on", "newreno", "2"],
+        ["1", "on", "tcp-gap", "1"],
+        ["1", "on", "tcp-gap", "2"],
+        ["1", "off", "newreno", "1"],
+    ]
+    assert len(rows) == 2 * 2 * 2 * 2 == len(list(Path("s/runs").iterdir()))
+
+
+def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
+    done = sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", jobs=1)
+    last = done.rows[-1]
+    assert (last["point"], last["scheme"], last["seed"]) == ({"hops": 3}, "newreno", 2)
+    alone = run(BASE.vary(topology_options={"hops": 3}, seed=2)).run
+    assert last["goodput_bps"] == alone["totals"]["goodput_bps"]
+    assert last["rtt_mean_s"] == alone["flows"][0]["rtt_mean_s"]
+    assert last["hook_actions"] == 0
+    assert set(QUANTITIES) < set(last)
+
+
+def test_sweep_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:
+    assert main([*SMALL, "--jobs", "1", "--out", "one"]) == 0
+    assert main([*SMALL, "--jobs", "2", "--out", "two"]) == 0
+    assert contents(Path("one")) == contents(Path("two"))
+
+
+def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SMALL, "--out", "s"]) == 0
+    before, files = hosts(Path("s")), contents(Path("s"))
+    assert main([*SMALL, "--out", "s", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["host"]["fresh_runs"] == 0
+    assert (hosts(Path("s")), contents(Path("s"))) == (before, files)
+    wider = [word.replace("1..2", "1..3") for word in SMALL]
+    assert main([*wider, "--out", "s", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["host"]["fresh_runs"] == 4
+    assert before.items() < hosts(Path("s")).items()
+
+
+def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
+    one = sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", jobs=1)
+    two = sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", jobs=1)
+    assert (one.host["fresh_runs"], two.host["fresh_runs"]) == (2, 1)
+    assert two.rows[:2] == one.rows
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"duration_s": 0.6},
+        {"rts": False},
+        {"scheme": "tcp-gap"},
+        {"topology_options": {"hops": 2}},
+        {"window_pkts": 31},
+    ],
+    ids=str,
+)
+def test_key_depends_on_every_setting(change: dict[str, Any]) -> None:
+    assert key_of(BASE) == key_of(pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5))
+    assert key_of(BASE.vary(**change)) != key_of(BASE)
+
+
+def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = key_of(BASE)
+    monkeypatch.setattr("pacelab.cache.fingerprint", lambda: "another engine")
+    assert key_of(BASE) != key
+
+
+def test_fingerprint_leaves_out_only_what_exists() -> None:
+    """A name that is gone may be used again for something that has a part in results."""
+    root = Path(pacelab.__file__).parent
+    assert all((root / f"{name}.py").is_file() or (root / name).is_dir() for name in NO_PART)
+    assert len(fingerprint()) == 64
+
+
+def test_cache_gives_back_what_was_kept(tmp_path: Path) -> None:
+    store, result = RunCache(tmp_path / "store"), run(BASE)
+    assert not store.has(BASE)
+    store.keep(BASE, result)
+    store.keep(BASE, result)  # another process was faster
+    assert store.has(BASE)
+    assert store.load(BASE).files() == result.files()
+    assert [path.name for path in store.folder.iterdir()] == [key_of(BASE)]
+
+
+def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = RunCache(tmp_path)
+    (tmp_path / ".pacelab-old").mkdir()
+    store.tidy()
+    assert (tmp_path / ".pacelab-old").is_dir(), "young: somebody may be writing it"
+    monkeypatch.setattr("pacelab.cache.LEFTOVER_AGE_S", -1.0)
+    store.tidy()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def die(*_: object, **__: object) -> None:
+        tries.append(1)
+        raise WorkerDied("died")
+
+    monkeypatch.setattr("pacelab.sweep.for_each", die)
+    with pytest.raises(WorkerDied):
+        sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
+    assert len(tries) == 2
+
+
+def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
+    with pytest.raises(pacelab.ConfigError, match="no path connects"):
+        sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine").mkdir()
+    Path("mine/thesis.txt").write_text("precious")
+    assert main([*SMALL, "--out", "mine"]) == 2
+    assert "the folder is not a sweep's" in capsys.readouterr().err
+    assert main([*SMALL, "--out", "mine/thesis.txt"]) == 2
+    assert [path.name for path in Path("mine").iterdir()] == ["thesis.txt"]

@@ -10,6 +10,7 @@ from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pacelab.errors import ConfigError
 from pacelab.results import RunResult
 from pacelab.tables import settings, show_point
 
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from pacelab.comparison import Comparison
 
 KBPS = 1e-3
+SERIES_SCALES = {
+    "goodput_bps": (KBPS, "goodput (kbit/s)"),
+    "cwnd_pkts": (1.0, "congestion window (packets)"),
+    "rtt_s": (1e3, "round-trip time (ms)"),
+}
+"""What a run's time series hold -> factor and label of the axis."""
 
 
 class Style(NamedTuple):
@@ -49,11 +56,9 @@ def style_of(scheme: str) -> Style:
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:
     """A run's time series, one line per flow: `quantity` is "goodput_bps", "cwnd_pkts" or "rtt_s"."""
     ax = ax or _new_axes()
-    scale, label = {
-        "goodput_bps": (KBPS, "goodput (kbit/s)"),
-        "cwnd_pkts": (1.0, "congestion window (packets)"),
-        "rtt_s": (1e3, "round-trip time (ms)"),
-    }[quantity]
+    if quantity not in SERIES_SCALES:
+        raise ConfigError(f"--y {quantity!r}: allowed is one of {', '.join(SERIES_SCALES)}")
+    scale, label = SERIES_SCALES[quantity]
     config = result.run["config"]
     style = style_of(config["scheme"])
     lines = ("-", "--", ":", "-.")

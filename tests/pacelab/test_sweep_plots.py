@@ -1,0 +1,131 @@
+"""Figures of sweeps: means and intervals computed by hand, and nothing mixed that should not be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from pacelab.cli import main
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+from pacelab.plots import STYLES
+from pacelab.sweep import QUANTITIES
+from pacelab.sweep_plots import SCALES, Points, load_points, plot_points
+
+AXES: dict[str, list[Any]] = {"hops": [1, 2], "rts": [True, False], "scheme": ["newreno", "tcp-gap"]}
+
+
+def points(**changes: Any) -> Points:
+    """Goodput 100 kbit/s per hop, twice that for tcp-gap, half without RTS, and 1 kbit/s up and down by seed."""
+    rows = [
+        {
+            "point": {"hops": hops, "rts": rts},
+            "scheme": scheme,
+            "seed": seed,
+            "goodput_bps": 1e5 * hops * factor * (1.0 if rts else 0.5) + offset,
+            "rtt_mean_s": None if seed == 1 else 0.25,
+        }
+        for hops in (1, 2)
+        for rts in (True, False)
+        for scheme, factor in (("newreno", 1), ("tcp-gap", 2))
+        for seed, offset in ((1, -1e3), (2, 0.0), (3, 1e3))
+    ]
+    return Points(**({"config": Experiment().config(), "axes": AXES, "rows": rows} | changes))
+
+
+def draw(found: Points, **options: Any) -> Axes:
+    return plot_points(found, Figure().subplots(), **options)
+
+
+def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
+    return {bar.get_label(): (list(bar.lines[0].get_xdata()), list(bar.lines[0].get_ydata())) for bar in ax.containers}
+
+
+def test_plot_draws_means_and_intervals_by_scheme() -> None:
+    ax = draw(points(), x="hops", where={"rts": "on"})
+    assert lines(ax) == {
+        "newreno": ([1, 2], [pytest.approx(100), pytest.approx(200)]),
+        "tcp-gap": ([1, 2], [pytest.approx(200), pytest.approx(400)]),
+    }
+    (bars,) = ax.containers[0].lines[2]
+    low, high = (float(y) for y in bars.get_segments()[0][:, 1])
+    # three samples 1 kbit/s apart: s = 1, t(0.975, 2) = 4.3027, half width 4.3027 / sqrt(3) = 2.4841
+    assert (low, high) == (pytest.approx(97.5159, abs=1e-3), pytest.approx(102.4841, abs=1e-3))
+    assert ax.containers[1].lines[0].get_color() == STYLES["tcp-gap"].color
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("wireless hops", "goodput (kbit/s)")
+    assert "n = 3 per point, seeds 1-3; bars: 95% t intervals" in ax.texts[-1].get_text()
+
+
+def test_plot_draws_a_line_for_each_combination() -> None:
+    ax = draw(points(), x="hops", by=["scheme", "rts"])
+    assert list(lines(ax)) == ["newreno, rts on", "tcp-gap, rts on", "newreno, rts off", "tcp-gap, rts off"]
+    looks = {(bar.lines[0].get_color(), bar.lines[0].get_marker()) for bar in ax.containers}
+    assert len(looks) == 4
+
+
+def test_plot_against_a_name_has_no_lines_between() -> None:
+    ax = draw(points(), x="scheme", by=["rts"], where={"hops": "2"})
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["newreno", "tcp-gap"]
+    assert {bar.lines[0].get_linestyle() for bar in ax.containers} == {"None"}
+    assert lines(ax)["rts off"][1] == [pytest.approx(100), pytest.approx(200)]
+
+
+def test_plot_leaves_out_what_was_not_measured() -> None:
+    ax = draw(points(), x="hops", y="rtt_mean_s", where={"rts": "on"})
+    assert lines(ax)["newreno"] == ([1, 2], [pytest.approx(250), pytest.approx(250)])
+    assert "n = 2 per point" in ax.texts[-1].get_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"x": "hops"}, "rts varies too: name it in --by, or pick a value, as in --where rts=on"),
+        ({"x": "spacing"}, "--x 'spacing': allowed is one of hops, rts, scheme"),
+        ({"x": "hops", "by": ["colour"]}, "--by 'colour': allowed is one of"),
+        ({"x": "hops", "where": {"rts": "maybe"}}, "--where rts=maybe: allowed is one of on, off"),
+        (
+            {"x": "hops", "y": "beauty", "where": {"rts": "on"}},
+            "--y 'beauty': allowed is one of goodput_bps, rtt_mean_s",
+        ),
+    ],
+)
+def test_plot_refuses_to_mix_or_guess(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says.replace("(", r"\(")):
+        draw(points(), **options)
+
+
+def test_every_quantity_has_an_axis() -> None:
+    assert set(SCALES) == set(QUANTITIES)
+
+
+def test_a_comparisons_samples_are_points(tmp_path: Path) -> None:
+    document = {
+        "config": Experiment().config(),
+        "axes": {"hops": [1]},
+        "schemes": ["newreno"],
+        "rows": [{"point": {"hops": 1}, "scheme": "newreno", "goodput_bps": {"samples": [1.0, 3.0]}}],
+    }
+    (tmp_path / "compare.json").write_text(json.dumps(document))
+    assert [row["goodput_bps"] for row in load_points(tmp_path).rows] == [1.0, 3.0]
+
+
+@pytest.mark.usefixtures("engine")
+def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sweep", "chain", "--hops", "1,2", "--seeds", "2", "--seconds", "1", "--out", "s", "--quiet"]) == 0
+    assert main(["plot", "s", "--x", "hops", "--y", "goodput_bps", "--by", "scheme"]) == 0
+    content = Path("s/goodput_bps.svg").read_bytes()
+    assert main(["plot", "s", "--out", "again.svg"]) == 0
+    assert Path("again.svg").read_bytes() == content, "the first option that varies is the default"
+    folder = next(iter(Path("s/runs").iterdir()))
+    assert main(["plot", str(folder), "--y", "cwnd_pkts", "--out", "run.png"]) == 0
+    assert Path("run.png").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    assert main(["plot", "s/runs"]) == 2
+    assert "no sweep or comparison that has ended" in capsys.readouterr().err
+    assert main(["plot", str(folder), "--y", "beauty"]) == 2
+    assert "--y 'beauty': allowed is one of goodput_bps, cwnd_pkts, rtt_s" in capsys.readouterr().err

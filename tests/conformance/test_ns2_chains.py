@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 
 import pytest
@@ -15,8 +16,9 @@ AODV = references.chains() + references.more_chains("aodv")
 FIXED_TOLERANCE = 0.04
 AODV_TOLERANCE = 0.15
 
-OUTSIDE: dict[str, str] = {}
-"""Rows outside their band, and why (docs/validation.md shows it)."""
+MANY_SEEDS_CURVE = (200.0, 7, 1.0)
+"""ns-2's three seeds put the best window at 1 (104.8 against 99.7 kbit/s at 2); twenty put it at 2 (110.4 +- 5.9), as
+ours. Its best window is compared with the twenty."""
 
 
 @pytest.mark.parametrize("case", QUIET + FIXED, ids=lambda case: case.name)
@@ -44,6 +46,10 @@ def test_aodv_has_its_best_window_where_ns2_has_it(curve, measure):
     got = measure(AODV)
     ours = {case.key[4]: got[case.name].mean_kbps for case in CURVES[curve]}
     theirs = {case.key[4]: case.expected_kbps for case in CURVES[curve]}
+    if curve == MANY_SEEDS_CURVE:
+        again = references.repeats()
+        assert set(again["chain_windows"]) == set(theirs)
+        theirs = dict(zip(again["chain_windows"], map(statistics.mean, again["chain_kbps"]), strict=True))
     our_best, their_best = max(ours, key=ours.get), max(theirs, key=theirs.get)
     assert ours[their_best] >= 0.97 * ours[our_best]
     assert theirs[our_best] >= 0.97 * theirs[their_best]
@@ -64,9 +70,11 @@ HOPS_OF_W_STAR = (4, 5, 6, 7, 8, 10, 12, 16, 20)
 
 @pytest.mark.parametrize("hops", HOPS_OF_W_STAR)
 def test_smallest_good_window_on_fixed_routes_is_that_of_ns2(hops, measure):
+    # W*: the smallest window within 2 % of the best, among those that ns-2 was run with.
     got = measure(FIXED)
     curve = [case for case in FIXED if case.key[1:4] == (200.0, hops, 2)]
     ours = best_window({case.key[4]: got[case.name].mean_kbps for case in curve})
     theirs = best_window({case.key[4]: case.expected_kbps for case in curve})
     assert abs(ours - theirs) <= 1
-    assert abs(ours - hops / 4) <= 4
+    # Rule of thumb h/4; at 20 hops it gives 5 and ns-2 8: docs/validation.md says why the gap grows.
+    assert abs(ours - hops / 4) <= (3 if hops == 20 else 2)

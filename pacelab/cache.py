@@ -32,8 +32,8 @@ LEFTOVER_AGE_S = 60.0
 PACKAGES = ("pacelab", "pacelab.pacer", "pacelab.topologies")
 NO_PART = {
     *("airlog", "cache", "cli", "cli_options", "comparison", "console", "doctor", "figures", "folder", "instruments"),
-    *("interrupt", "listings", "pcap", "plots", "runner", "settings", "sweep", "sweep_plots", "tables", "timeline"),
-    *("claims", "metrics"),
+    *("interrupt", "listings", "pcap", "plots", "settings", "sweep", "sweep_plots", "tables", "timeline"),
+    "claims",
 }
 """Modules and packages right below `pacelab` that have no part in what a run gives. All others count."""
 

@@ -127,6 +127,7 @@ def compare(
         bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
     ] = False,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -149,6 +150,7 @@ def compare(
             seeds=count,
             full=full,
             jobs=workers,
+            cache=cache,
             on_done=lambda done, total: on_progress(done / total),
         )
         folder = comparison.write(out)

@@ -22,6 +22,7 @@ from pacelab.folder import write_folder
 from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
+from pacelab.sweep import run_cached
 from pacelab.tables import BASELINE, comparison_csv, show_point
 
 SCHEMA_VERSION = 1
@@ -75,12 +76,14 @@ def compare(
     seeds: int | None = None,
     full: bool = False,
     jobs: int | None = None,
+    cache: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
-    mode. `on_done` hears the runs done and their number. All combinations are checked before the first run.
+    mode. `cache` is a folder of finished runs, which sweeps and other comparisons may share. `on_done` hears the runs
+    done and their number. All combinations are checked before the first run.
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
@@ -94,7 +97,10 @@ def compare(
     ]
     started, wall = time.time(), time.perf_counter()
     total = len(experiments)
-    results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+    if cache is None:
+        results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+    else:
+        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
     rows = [
         _row(point, scheme, results[place * seeds : (place + 1) * seeds]) for place, (point, scheme) in enumerate(cells)
     ]

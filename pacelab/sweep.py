@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.cache import RunCache, key_of
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, HostError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_file
 from pacelab.metrics import estimate
 from pacelab.options import BY_FIELD
-from pacelab.results import dump
+from pacelab.results import RunResult, dump
 from pacelab.runner import WorkerDied, describe_host, for_each, run_in_worker
 from pacelab.tables import show_name, show_value
 
@@ -78,10 +78,8 @@ def sweep(
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
     cells = [(point, scheme, base.seed + i) for point in points for scheme in schemes for i in range(seeds)]
     experiments = [_at(base, *cell) for cell in cells]
-    store = RunCache((cache or out / RUNS).resolve())
     started, wall = time.time(), time.perf_counter()
-    fresh = _finish(experiments, store, jobs, on_done or (lambda _done, _total: None))
-    results = [store.load(experiment) for experiment in experiments]
+    results, fresh = run_cached(experiments, cache or out / RUNS, jobs=jobs, on_done=on_done)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it
@@ -103,6 +101,40 @@ def sweep(
     write_file(out / "host.json", dump(host))
     write_file(out / DOCUMENT, dump(document))
     return done
+
+
+def run_cached(
+    experiments: Sequence[Experiment],
+    folder: Path,
+    *,
+    jobs: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> tuple[list[RunResult], int]:
+    """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
+
+    Returns the results in the same order, and how many runs were new. A worker that dies is replaced.
+    """
+    store = RunCache(folder.resolve())
+    store.tidy()
+    tell = on_done or (lambda _done, _total: None)
+    todo = list({key_of(experiment): experiment for experiment in experiments if not store.has(experiment)}.values())
+    total, fresh, futile = len(experiments), len(todo), 0
+    tell(total - fresh, total)
+    while todo:
+        done_before = total - len(todo)
+        try:
+            for_each(functools.partial(_run_and_keep, store), todo, jobs=jobs, on_done=_from(done_before, total, tell))
+        except WorkerDied:
+            left = [experiment for experiment in todo if not store.has(experiment)]
+            futile = 0 if len(left) < len(todo) else futile + 1
+            if futile == FUTILE_TRIES:
+                raise
+            todo = left
+        else:
+            todo = []
+    if not all(store.has(experiment) for experiment in experiments):
+        raise HostError("running a sweep: PaceLab's own code changed meanwhile, so its runs differ; start it once more")
+    return [store.load(experiment) for experiment in experiments], fresh
 
 
 def check_sweep_folder(out: Path) -> None:
@@ -132,31 +164,8 @@ def _at(base: Experiment, point: Mapping[str, Any], scheme: str, seed: int) -> E
     return base.vary(topology_options={**base.topology_options, **options}, scheme=scheme, seed=seed, **fields)
 
 
-def _finish(
-    experiments: Sequence[Experiment], store: RunCache, jobs: int | None, on_done: Callable[[int, int], None]
-) -> int:
-    """Run what is not in the store yet; returns how many that were."""
-    store.tidy()
-    todo = list({key_of(experiment): experiment for experiment in experiments if not store.has(experiment)}.values())
-    total, fresh, futile = len(experiments), len(todo), 0
-    on_done(total - fresh, total)
-    while todo:
-        before = total - len(todo)
-        try:
-            for_each(functools.partial(_run_and_keep, store), todo, jobs=jobs, on_done=_tell(on_done, before, total))
-        except WorkerDied:
-            left = [experiment for experiment in todo if not store.has(experiment)]
-            futile = 0 if len(left) < len(todo) else futile + 1
-            if futile == FUTILE_TRIES:
-                raise
-            todo = left
-        else:
-            todo = []
-    return fresh
-
-
-def _tell(on_done: Callable[[int, int], None], before: int, total: int) -> Callable[[int], None]:
-    return lambda done: on_done(before + done, total)
+def _from(before: int, total: int, tell: Callable[[int, int], None]) -> Callable[[int], None]:
+    return lambda done: tell(before + done, total)
 
 
 def _run_and_keep(store: RunCache, experiment: Experiment) -> None:

@@ -5,11 +5,12 @@ Colour, hatch and letters say the same thing, so that the picture can be read in
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pacelab.airconfig import compile_air
-from pacelab.airlog import AirLog, Frame, Hearing, Mark, Record, find_window, read_records
+from pacelab.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.engine import run_air
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
@@ -63,6 +64,7 @@ BAND_BUSY = (0.29, 0.07)
 BAND_HOLD = {"NAV": (0.17, 0.10), "EIFS": (0.05, 0.10)}
 MARK_HEIGHT = 0.91
 
+MOST_LANES = 16
 WIDTH_IN = 12.0
 LANE_IN = 0.92
 CHARACTER_IN = 0.075
@@ -83,22 +85,24 @@ def plot_timeline(
     ax: Axes | None = None,
     *,
     names: Mapping[int, str] | None = None,
+    lanes: Sequence[int] | None = None,
     window_ns: Window | None = None,
 ) -> Axes:
     """Draw the engine's records (`[at_ns, node, what, peer, value]`, see `record_air`), a lane per node.
 
-    `names` gives the lanes, number -> name, top to bottom (default: the nodes that occur); `window_ns` is from and to
-    (default: where something happens, see `airlog.find_window`).
+    `names` are the nodes, number -> name (default: those that occur); `lanes` are the numbers of those drawn, top to
+    bottom (default: all); `window_ns` is from and to (default: where something happens, see `airlog.find_window`).
     """
     log = read_records(records)
     window_ns = window_ns or find_window(log)
     names = names or {node: f"n{node}" for node in log.nodes}
+    lanes = list(names) if lanes is None else lanes
     if ax is None:
         from matplotlib import pyplot
 
-        size = (WIDTH_IN, 1.2 + LANE_IN * len(names))
+        size = (WIDTH_IN, 1.2 + LANE_IN * len(lanes))
         ax = pyplot.subplots(figsize=size, layout="constrained")[1]
-    canvas = _Canvas(ax, names, window_ns)
+    canvas = _Canvas(ax, names, lanes, window_ns)
     canvas.draw(log)
     return ax
 
@@ -151,17 +155,26 @@ def lane_names(experiment: Experiment) -> dict[int, str]:
     return {number: node.name for number, node in enumerate(experiment.build_topology().nodes) if node.wireless}
 
 
+def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns: Window) -> list[int]:
+    """All nodes, or of more than `MOST_LANES` those that send most in the window."""
+    low_ns, high_ns = window_ns
+    sends = Counter(record[1] for record in records if record[2] in FRAMES and low_ns <= record[0] <= high_ns)
+    return sorted(sorted(names, key=lambda node: (-sends[node], node))[:MOST_LANES])
+
+
 def draw_timelines(panels: Sequence[tuple[Experiment, Sequence[Record], Window]]) -> Figure:
     """One picture of several experiments, one above the other, with one legend."""
     from matplotlib.figure import Figure
 
-    lanes = [lane_names(experiment) for experiment, _, _ in panels]
-    heights = [0.75 + LANE_IN * len(names) for names in lanes]
+    names = [lane_names(experiment) for experiment, _, _ in panels]
+    lanes = [choose_lanes(known, *panel[1:]) for known, panel in zip(names, panels, strict=True)]
+    heights = [0.75 + LANE_IN * len(nodes) for nodes in lanes]
     figure = Figure(figsize=(WIDTH_IN, sum(heights) + 0.75), layout="constrained")
     axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
-    for ax, names, (experiment, records, window_ns) in zip(axes, lanes, panels, strict=True):
-        plot_timeline(records, ax, names=names, window_ns=window_ns)
-        ax.set_title(title_of(experiment), loc="left", fontsize="medium", fontweight="bold")
+    for ax, known, nodes, (experiment, records, window_ns) in zip(axes, names, lanes, panels, strict=True):
+        plot_timeline(records, ax, names=known, lanes=nodes, window_ns=window_ns)
+        shown = f" (the {len(nodes)} busiest of {len(known)} nodes)" if len(nodes) < len(known) else ""
+        ax.set_title(title_of(experiment) + shown, loc="left", fontsize="medium", fontweight="bold")
     add_legend(figure)
     return figure
 
@@ -212,23 +225,23 @@ def add_legend(figure: Figure) -> None:
 class _Canvas:
     """Draws into one pair of axes; the x unit is ms."""
 
-    def __init__(self, ax: Axes, names: Mapping[int, str], window_ns: Window) -> None:
+    def __init__(self, ax: Axes, names: Mapping[int, str], lanes: Sequence[int], window_ns: Window) -> None:
         self.ax = ax
         self.names = names
         self.window_ns = window_ns
-        self.low = {node: float(len(names) - 1 - place) for place, node in enumerate(names)}
+        self.low = {node: float(len(lanes) - 1 - place) for place, node in enumerate(lanes)}
         low_ms, high_ms = (edge / NS_PER_MS for edge in window_ns)
         figure = ax.get_figure(root=True)
         assert figure is not None
         # The layout is not known before all is drawn; lane names and margins take about 6 % of the width.
         self.inches_per_ms = 0.94 * figure.get_figwidth() / (high_ms - low_ms)
         ax.set_xlim(low_ms, high_ms)
-        ax.set_ylim(0, len(names))
-        ax.set_yticks([self.low[node] + 0.5 for node in names], list(names.values()))
+        ax.set_ylim(0, len(lanes))
+        ax.set_yticks([self.low[node] + 0.5 for node in lanes], [names[node] for node in lanes])
         ax.tick_params(axis="y", length=0, labelsize="large")
         ax.set_xlabel("time (ms)")
         ax.ticklabel_format(axis="x", useOffset=False)
-        for place in range(1, len(names)):
+        for place in range(1, len(lanes)):
             ax.axhline(place, color="#888888", linewidth=0.5)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)

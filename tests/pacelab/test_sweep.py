@@ -11,6 +11,7 @@ import pytest
 import pacelab
 from pacelab.cache import NO_PART, RunCache, fingerprint, key_of
 from pacelab.cli import main
+from pacelab.comparison import compare
 from pacelab.runner import WorkerDied, run
 from pacelab.sweep import QUANTITIES, sweep
 
@@ -82,6 +83,13 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
     assert two.rows[:2] == one.rows
 
 
+def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    swept = sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
+    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
+    (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
+    assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -143,6 +151,13 @@ def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, mon
     with pytest.raises(WorkerDied):
         sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
     assert len(tries) == 2
+
+
+def test_sweep_says_when_the_code_changed_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that started later have other code, and name their runs by it."""
+    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: None)
+    with pytest.raises(pacelab.HostError, match="code changed meanwhile"):
+        sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
 
 
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 import pacelab
 from pacelab.cli import main
-from pacelab.timeline import BLOCKS, COLLISION, HOLDS, plot_timeline, record_air, title_of
+from pacelab.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
 
 EXCHANGE: list[list[Any]] = [
     [100_000, 0, "backoff", None, 7],
@@ -75,6 +75,15 @@ def test_timeline_tells_kinds_apart_without_colour() -> None:
 def test_title_says_what_matters() -> None:
     experiment = pacelab.Experiment(topology="hidden", rts=False, seed=7)
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"
+
+
+def test_of_many_nodes_the_busiest_have_lanes() -> None:
+    names = {node: f"n{node}" for node in range(40)}
+    records = [[1_000 * node, node % 20, "send-rts", 30, 100] for node in range(39)] + [[99_999, 35, "send-cts", 0, 1]]
+    lanes = choose_lanes(names, records, (0, 50_000))
+    # 0..18 send twice, 19 once, all others not at all or later
+    assert lanes == list(range(16))
+    assert choose_lanes({0: "a", 5: "b"}, records, (0, 1)) == [0, 5]
 
 
 @pytest.mark.usefixtures("engine")

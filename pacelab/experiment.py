@@ -40,7 +40,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "cbr_rate_bps": 500_000,
         "burst_pkts": 1,
         "size_bytes": 1_000_000,  # [lee] Sec. 5.2
-        "http_users": 10,
+        "http_users": 1,
         "pace_rate_bps": None,  # needed by the scheme `fixed-rate` alone
         "queue_pkts": 50,
         "routing": "static",

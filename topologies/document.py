@@ -63,7 +63,8 @@ class Document:
             return model.model_validate(_plain(self._tree))
         except ValidationError as error:
             found = error.errors(include_url=False)
-            first = min(found, key=lambda problem: self.line(problem["loc"]))
+            # a key that is misspelt is both unknown and missing: the first says more
+            first = min(found, key=lambda problem: (self.line(problem["loc"]), problem["type"] != "extra_forbidden"))
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             what = _explain(dict(first), model)
             raise self.error(first["loc"], what + more) from None
@@ -124,7 +125,7 @@ def _explain(problem: dict[str, Any], model: type[Part]) -> str:
     if kind == "extra_forbidden":
         return f"unknown key; allowed is one of {', '.join(_keys(model, problem['loc'][:-1]))}"
     if kind == "missing":
-        return f"it is missing; required in {_required(model, problem['loc'][:-1])}"
+        return f"it is missing; allowed is a mapping with at least {_required(model, problem['loc'][:-1])}"
     if kind in _TYPES:
         return f"{given!r}; allowed is {_TYPES[kind]}"
     if kind == "literal_error":
@@ -165,4 +166,4 @@ def _keys(model: type[Part], place: Place) -> list[str]:
 def _required(model: type[Part], place: Place) -> str:
     fields = _part_at(model, place).model_fields
     names = [field.alias or name for name, field in fields.items() if field.is_required()]
-    return f"every such mapping are {', '.join(names)}"
+    return ", ".join(names)

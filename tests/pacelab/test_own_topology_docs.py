@@ -1,0 +1,71 @@
+"""The examples of docs/own-topology.md run as they stand there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pacelab.cli import main
+
+PAGE = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
+CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+(STAR,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture
+def files(in_tmp: Path) -> Path:
+    (in_tmp / "corner.yaml").write_text(CORNER)
+    (in_tmp / "star.py").write_text(STAR)
+    (in_tmp / "traffic.yaml").write_text(TRAFFIC)
+    return in_tmp
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_yaml_topology_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "corner.yaml", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert (run["config"]["topology"], run["totals"]["end_s"]) == ("corner.yaml", 10.0)
+    assert [(flow["src"], flow["dst"], flow["hops"]) for flow in run["flows"]] == [
+        ("near", "host", 1),
+        ("host", "far", 1),
+    ]
+    assert all(flow["goodput_bps"] > 0 for flow in run["flows"])
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "star.py", "--set", "arms=4", "--direction", "down", "--seconds", "2", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert [(flow["src"], flow["dst"], flow["kind"]) for flow in run["flows"]] == [
+        ("n0", f"n{i}", "udp-saturated") for i in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_traffic_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "corner.yaml", "--traffic", "traffic.yaml", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    kinds = {flow["group"]: flow["traffic"] for flow in run["flows"]}
+    assert list(kinds.values()) == ["tcp", "tcp", "tcp", "cbr", "file", "http"]
+    (transfer,) = [flow for flow in run["flows"] if flow["traffic"] == "file"]
+    assert transfer["completion_s"] == pytest.approx(transfer["finished_s"] - 1.0)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", ["topologies corner.yaml --plot", "topologies star.py --set arms=4"])
+def test_documented_topology_is_listed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == 0
+    assert "flow 0:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("files")
+def test_documented_complaint_is_the_one_that_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    text = CORNER.replace("to: far, start", "to: fra, start")
+    Path("corner.yaml").write_text(text)
+    assert main(["run", "corner.yaml"]) == 2
+    (complaint,) = re.findall(r"^    (corner.yaml:\d+: flows.*)$", PAGE, re.MULTILINE)
+    assert capsys.readouterr().err == f"pacelab: {complaint}\n"

@@ -1,0 +1,127 @@
+"""What flows carry and when: by name, by file, and the HTTP-like draw."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from pacelab.airconfig import compile_air
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+from pacelab.traffic import requests
+
+TCP = {
+    **{"kind": "tcp", "segment_bytes": 1460, "window_pkts": 32, "cc": "newreno", "initial_window": 2},
+    **{"min_rto_s": 0.2, "ack_every": 1},
+}
+
+
+def air_flows(experiment: Experiment) -> list[dict[str, object]]:
+    flows: list[dict[str, object]] = compile_air(experiment, experiment.build_topology())["flows"]
+    return flows
+
+
+def test_file_traffic_is_a_transfer_of_1_mb_unless_told() -> None:
+    one = Experiment(topology="indoor", topology_options={"hops": 4}, traffic="file")
+    assert air_flows(one) == [{"id": 0, "src": 0, "dst": 4, "start_s": 0.0, **TCP, "size_bytes": 1_000_000}]
+    assert air_flows(one.vary(size_bytes=5000))[0]["size_bytes"] == 5000
+
+
+def test_cbr_traffic_has_its_burst() -> None:
+    cbr = Experiment(topology="hidden", traffic="cbr", burst_pkts=5, cbr_rate_bps=300_000)
+    expected = {"kind": "cbr", "payload_bytes": 1460, "rate_bps": 300_000, "burst_pkts": 5}
+    assert air_flows(cbr)[1] == {"id": 1, "src": 2, "dst": 1, "start_s": 0.0, **expected}
+
+
+def test_http_traffic_is_short_transfers_in_the_order_of_time() -> None:
+    http = Experiment(topology_options={"hops": 2}, traffic="http", http_users=5, duration_s=100)
+    flows = air_flows(http)
+    starts = [float(str(flow["start_s"])) for flow in flows]
+    assert starts == sorted(starts)
+    assert all(1 <= start < 100 for start in starts)
+    assert all(1 <= int(str(flow["size_bytes"])) <= 133_000 for flow in flows)
+    # 5 users with a mean think time below 3 s (Pareto, 1 s and 1.5, cut at 60 s: 2.74 s)
+    assert 100 < len(flows) < 300
+    assert {plan.group for plan in http.plan()} == {0}
+
+
+def test_http_traffic_follows_the_seed() -> None:
+    first, again, other = (list(requests(seed, 0, 0, start_s=0, end_s=1000)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_http_draws_have_the_stated_distributions() -> None:
+    drawn = list(requests(7, 0, 0, start_s=0, end_s=50_000))
+    starts = [0.0, *(start for start, _ in drawn)]
+    thinks = [b - a for a, b in pairwise(starts)]
+    # median of Pareto(1 s, 1.5): 2 ** (1 / 1.5) = 1.5874 s; of the sizes: exp(9.357) = 11,580 B
+    assert median(thinks) == pytest.approx(1.5874, rel=0.05)
+    assert median(size for _, size in drawn) == pytest.approx(11_580, rel=0.05)
+    # a share of exp(-1.5 ln 10) = 0.0316 of the think times is above 10 s
+    assert sum(think > 10 for think in thinks) / len(thinks) == pytest.approx(0.0316, abs=0.005)
+    assert all(math.isclose(start * 1000, round(start * 1000), abs_tol=1e-6) for start in starts)
+
+
+def test_traffic_refuses_more_flows_than_it_should_run() -> None:
+    with pytest.raises(ConfigError, match=r"--traffic http: more than 20000 flows in 100000 s: allowed is a shorter"):
+        Experiment(topology="cell", traffic="http", duration_s=100_000)
+
+
+FILE = """\
+version: 1
+flows:
+  - {flow: 0, stop: 130 s}
+  - {flow: 0, start: 160 s}
+  - {from: host, to: n0, kind: cbr, rate: 200 kbit/s, burst: 5, payload: 1000 B, category: voice}
+  - {from: n1, to: host, kind: file, size: 2 MB, start: 1500 ms}
+  - {from: n1, to: n0, kind: udp-saturated}
+"""
+
+
+def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> None:
+    Path("ftp.yaml").write_text(FILE)
+    experiment = Experiment(topology_options={"hops": 2}, traffic="ftp.yaml", edca=True)
+    assert air_flows(experiment) == [
+        {"id": 0, "src": 0, "dst": 3, "start_s": 0.0, "stop_s": 130.0, **TCP},
+        {"id": 1, "src": 0, "dst": 3, "start_s": 160.0, **TCP},
+        {
+            **{"id": 2, "src": 3, "dst": 0, "start_s": 0.0, "category": "voice", "kind": "cbr"},
+            **{"payload_bytes": 1000, "rate_bps": 200_000, "burst_pkts": 5},
+        },
+        {"id": 3, "src": 1, "dst": 3, "start_s": 1.5, **TCP, "size_bytes": 2_000_000},
+        {"id": 4, "src": 1, "dst": 0, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460},
+    ]
+    config = experiment.config()
+    assert config["traffic"] == "ftp.yaml"
+    assert len(config["traffic_sha256"]) == 64
+    assert experiment.vary(scheme="tcp-gap").traffic_kind == "tcp"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "start", "allowed"),
+    [
+        ("from: host", "from: hst", "ftp.yaml:5: flows.2.from: there is no node 'hst'", "one of n0, n1, n2, host"),
+        ("kind: cbr", "kind: video", "ftp.yaml:5: flows.2.kind: 'video'", "one of tcp, udp-saturated, cbr, file, http"),
+        ("200 kbit/s", "200 kbps", "ftp.yaml:5: flows.2.rate: '200 kbps': unknown unit 'kbps'", "bit/s, kbit/s"),
+        ("stop: 130 s", "until: 130 s", "ftp.yaml:3: flows.0.until: unknown key", "flow, from, to, kind, start, stop"),
+        ("{flow: 0, stop", "{flow: 7, stop", "ftp.yaml:3: flows.0.flow: 7: the topology has no such", "from 0 to 0"),
+        ("{flow: 0, stop", "{flow: 0, to: n1, stop", "ftp.yaml:3: flows.0: ", "either `flow`, a number, or `from`"),
+        ("{from: n1, to: host, kind", "{from: n1, kind", "ftp.yaml:6: flows.3.to: it is missing", "one of n0, n1"),
+        ("burst: 5", "burst: 0", "ftp.yaml:5: flows.2.burst: 0", "a whole number from 1 to 100"),
+        ("kind: file, size", "kind: tcp, size", "ftp.yaml:6: flows.3.size: tcp flows have none", "allowed with file"),
+        ("category: voice", "category: music", "ftp.yaml:5: flows.2.category: 'music'", "'background', 'best-effort'"),
+        ("start: 160 s", "start: 160 s, stop: 160 s", "ftp.yaml:4: flows.1.stop: not after start", "more than 160 s"),
+    ],
+)
+def test_traffic_file_refuses(old: str, new: str, start: str, allowed: str, in_tmp: Path) -> None:
+    assert old in FILE
+    Path("ftp.yaml").write_text(FILE.replace(old, new, 1))
+    with pytest.raises(ConfigError, match="allowed") as caught:
+        Experiment(topology_options={"hops": 2}, traffic="ftp.yaml")
+    assert str(caught.value).startswith(start)
+    assert allowed in str(caught.value)

@@ -1,0 +1,168 @@
+"""A user's own topology: what a file means, and where it says that something is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pacelab.topologies.model import Flow, LinkRate, Move, WiredLink
+from pacelab.topologies.registry import find_kind, load_topology
+
+GOOD = """\
+version: 1
+name: corner
+ranges: {decode: 250 m, sense: 0.55 km}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: gw, at: [200m, 0 m]}
+  - {name: host, at: [400 m, 0 m], wired: true}
+wires:
+  - {between: [gw, host], rate: 10 Mbit/s, delay: 40 ms}
+flows:
+  - {from: a, to: host}
+  - {from: host, to: a, start: 10 s, stop: 0.5 min}
+moves:
+  - {node: a, at: 1 s, to: [0 m, 0 m]}
+  - {node: a, at: 3 s, to: [10 m, 0 m]}
+rates:
+  - {from: a, to: gw, rate: 5.5 Mbit/s, at: 2 s}
+defaults:
+  rate: 2
+  rts: off
+"""
+
+
+@pytest.fixture
+def file(in_tmp: Path) -> Path:
+    return Path("net.yaml")
+
+
+def test_own_yaml_topology_is_what_it_says(file: Path) -> None:
+    file.write_text(GOOD)
+    own = load_topology("net.yaml")
+    assert [(node.name, node.wireless, node.position_m) for node in own.nodes] == [
+        ("a", True, (0.0, 0.0)),
+        ("gw", True, (200.0, 0.0)),
+        ("host", False, (400.0, 0.0)),
+    ]
+    assert (own.name, own.decode_m, own.sense_m) == ("corner", 250.0, 550.0)
+    assert own.wired == (WiredLink(a=1, b=2, rate_bps=10_000_000, delay_s=0.04, queue_pkts=50),)
+    assert own.flows == (Flow(src=0, dst=2), Flow(src=2, dst=0, start_s=10.0, stop_s=30.0))
+    assert own.moves == (
+        Move(node=0, at_s=1.0, position_m=(0.0, 0.0)),
+        Move(node=0, at_s=3.0, position_m=(10.0, 0.0)),
+    )
+    assert own.link_rates == (LinkRate(a=0, b=1, rate_bps=5_500_000, at_s=2.0),)
+    assert dict(own.defaults) == {"--rate": "2", "--rts": "off"}
+
+
+BAD = [
+    # what to replace, by what, line, key, what is wrong, what is allowed
+    ("to: host}", "to: hots}", 11, "flows.0.to", "there is no node 'hots'", "one of a, gw, host"),
+    ("name: gw,", "name: a,", 6, "nodes.1.name", "'a' is the name of the node in line 5", "names must differ"),
+    ("[200m, 0 m]", "[251 m, 0 m]", 11, "flows.0", "no path connects a -> host", "hops of at most 250 m and wires"),
+    ("40 ms", "40 msec", 9, "wires.0.delay", "unknown unit 'msec'", "units s, ms, us, min, for example '40 ms'"),
+    ("10 Mbit/s,", "10,", 9, "wires.0.rate", "the unit is missing", "units bit/s, kbit/s, Mbit/s, Gbit/s"),
+    ("10 Mbit/s,", "fast,", 9, "wires.0.rate", "it is no quantity", "a number above 0"),
+    ("40 ms", "-40 ms", 9, "wires.0.delay", "out of range", "a number of at least 0"),
+    ("wires:", "wire:", 8, "wire", "unknown key", "one of version, name, description, ranges, nodes, wires, flows"),
+    (
+        "at: [0 m, 0 m]}\n  - {name: gw",
+        "on: 3}\n  - {name: gw",
+        5,
+        "nodes.0.on",
+        "unknown key",
+        "one of name, at, wired",
+    ),
+    ("decode: 250 m, ", "", 3, "ranges.decode", "it is missing", "decode, sense"),
+    ("version: 1", "version: 2", 1, "version", "2", "allowed is 1"),
+    ("sense: 0.55 km", "sense: 100 m", 3, "ranges.sense", "less than decode", "at least 250 m"),
+    ("wired: true", "wired: maybe", 7, "nodes.2.wired", "'maybe'", "true or false"),
+    ("stop: 0.5 min", "stop: 10 s", 12, "flows.1.stop", "not after start", "more than 10 s"),
+    ("to: host}", "to: a}", 11, "flows.0", "the same node", "two different ones"),
+    ("[gw, host]", "[gw]", 9, "wires.0.between", "['gw']", "a list of at least 2"),
+    ("{node: a, at: 3 s", "{node: host, at: 3 s", 15, "moves.1.node", "'host' is wired", "wireless nodes"),
+    ("at: 3 s", "at: 1 s", 15, "moves.1.at", "", "later than its move before, 1 s"),
+    ("[200m, 0 m]", "[0 m, 0 m]", 6, "nodes.1.at", "'a' stands there", "must be apart"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "key", "wrong", "allowed"), BAD, ids=[f"{b[3]}-{b[4]}" for b in BAD])
+def test_own_yaml_topology_refuses(
+    old: str, new: str, line: int, key: str, wrong: str, allowed: str, file: Path
+) -> None:
+    assert old in GOOD
+    file.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ValueError, match=r"allowed|must") as caught:
+        load_topology("net.yaml")
+    message = str(caught.value)
+    assert message.startswith(f"net.yaml:{line}: {key}: ")
+    assert wrong in message
+    assert allowed in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("version: 1\nversion: 1\n", 'net.yaml:2: this is not YAML: found duplicate key "version"'),
+        ("nodes: [\n", "net.yaml:2: this is not YAML: "),
+        ("- 1\n", "net.yaml:1: there is no mapping at the top"),
+        ("", "net.yaml:1: there is no mapping at the top"),
+    ],
+)
+def test_own_yaml_topology_refuses_what_is_no_mapping(text: str, message: str, file: Path) -> None:
+    file.write_text(text)
+    with pytest.raises(ValueError, match="allowed") as caught:
+        load_topology("net.yaml")
+    assert str(caught.value).startswith(message)
+
+
+def test_own_topology_that_is_not_there(in_tmp: Path) -> None:
+    with pytest.raises(ValueError, match=r"^topology 'no.yaml': reading it: No such file or directory; allowed is a"):
+        load_topology("no.yaml")
+
+
+def test_own_topology_that_changes_is_read_anew(file: Path) -> None:
+    file.write_text(GOOD)
+    before = find_kind("net.yaml").digest
+    file.write_text(GOOD.replace("corner", "bend"))
+    assert load_topology("net.yaml").name == "bend"
+    assert find_kind("net.yaml").digest != before
+
+
+PYTHON = """\
+from pacelab.topologies.model import Flow, Node, Topology
+
+def topology(*, n: int = 2, step: float = 200.0, back: bool = False):
+    nodes = tuple(Node(name=f"n{i}", wireless=True, position_m=(i * step, 0.0)) for i in range(n))
+    flow = Flow(src=n - 1, dst=0) if back else Flow(src=0, dst=n - 1)
+    return Topology(name="line", description="", nodes=nodes, flows=(flow,), decode_m=250.0, sense_m=550.0)
+"""
+
+
+def test_own_python_topology_takes_its_options(in_tmp: Path) -> None:
+    Path("line.py").write_text(PYTHON)
+    assert load_topology("line.py", n=4, back=True).path(Flow(src=3, dst=0)) == (3, 2, 1, 0)
+    assert [option.name for option in find_kind("line.py").options] == ["n", "step", "back"]
+    with pytest.raises(ValueError, match=r"^--step 'far': allowed is|^--step far: allowed is"):
+        load_topology("line.py", step="far")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def topology(:\n", "line.py:1: this is not Python: "),
+        ("x = 1\n", "line.py:1: topology: the file defines none; allowed is `def topology("),
+        ("def topology():\n    return 3\n", "line.py:1: topology: it returned 3; allowed is a pacelab.Topology"),
+        ("\n\ndef topology():\n    return 1 / 0\n", "line.py:4: topology: ZeroDivisionError: division by zero"),
+        ("def topology(n):\n    pass\n", "line.py:1: topology: parameter 'n' has no default of a simple type"),
+        ("import nowhere_at_all\n", "line.py:1: topology: ModuleNotFoundError: "),
+    ],
+)
+def test_own_python_topology_refuses(text: str, message: str, in_tmp: Path) -> None:
+    Path("line.py").write_text(text)
+    with pytest.raises(ValueError, match=r"^line\.py:") as caught:
+        load_topology("line.py")
+    assert str(caught.value).startswith(message)

@@ -75,8 +75,7 @@ def sweep(
     **values: Any,
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
-    from pacelab.sweep import check_sweep_folder
-    from pacelab.sweep import sweep as run_sweep
+    from pacelab.sweep import check_sweep_folder, run_sweep
 
     single, axes = split_axes(values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))

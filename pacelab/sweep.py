@@ -53,7 +53,7 @@ class Sweep:
         return rows
 
 
-def sweep(
+def run_sweep(
     base: Experiment,
     *,
     schemes: Sequence[str],

@@ -13,7 +13,7 @@ from pacelab.cache import NO_PART, RunCache, fingerprint, key_of
 from pacelab.cli import main
 from pacelab.comparison import compare
 from pacelab.runner import WorkerDied, run
-from pacelab.sweep import QUANTITIES, sweep
+from pacelab.sweep import QUANTITIES, run_sweep
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -47,7 +47,7 @@ def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
 
 
 def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
-    done = sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", jobs=1)
+    done = run_sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", jobs=1)
     last = done.rows[-1]
     assert (last["point"], last["scheme"], last["seed"]) == ({"hops": 3}, "newreno", 2)
     alone = run(BASE.vary(topology_options={"hops": 3}, seed=2)).run
@@ -77,14 +77,14 @@ def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.
 
 
 def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
-    one = sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", jobs=1)
-    two = sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", jobs=1)
+    one = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", jobs=1)
+    two = run_sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", jobs=1)
     assert (one.host["fresh_runs"], two.host["fresh_runs"]) == (2, 1)
     assert two.rows[:2] == one.rows
 
 
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    swept = sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
+    swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
     monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
     (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
@@ -149,7 +149,7 @@ def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, mon
 
     monkeypatch.setattr("pacelab.sweep.for_each", die)
     with pytest.raises(WorkerDied):
-        sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
     assert len(tries) == 2
 
 
@@ -157,13 +157,13 @@ def test_sweep_says_when_the_code_changed_under_it(tmp_path: Path, monkeypatch: 
     """Workers that started later have other code, and name their runs by it."""
     monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: None)
     with pytest.raises(pacelab.HostError, match="code changed meanwhile"):
-        sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
 
 
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
-        sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
+        run_sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
     assert not (tmp_path / "s").exists()
 
 

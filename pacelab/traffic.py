@@ -7,8 +7,8 @@
     http            users (--http-users per flow) who each think, fetch an object in a TCP flow of its own, and again
 
 HTTP-like flows are drawn here, before the run, each user's from a stream of its own that the run's seed and the numbers
-of flow and user start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357 and sigma = 1.318
-(in ln bytes; median 11.6 kB, mean 27.6 kB), at most 133 kB.
+of flow and user start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357
+and sigma = 1.318 (in ln bytes; median 11.6 kB, mean 27.6 kB before the cut), at most 133 kB.
 Source: [surge] Barford and Crovella, SIGMETRICS 1998, Table 2 (inactive OFF times; body of the file sizes).
 Deviates: one object per page, no tail of sizes above 133 kB, and an open loop: the next request starts a think time
 after the one before started, not after it ended, since the engine takes start times. Two may therefore overlap.

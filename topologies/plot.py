@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 MOST_LABELS = 40
 """With more nodes only the ends of flows and the gateways are named."""
-ZOOM = 2.0
+ZOOM = 1.5
 """Ranges larger than so many times the network are not drawn in full: they would leave a dot of it."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe and Ito's palette; flows differ in their line too, and carry their number."""

@@ -42,6 +42,7 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,
     seeds: Annotated[str | None, typer.Option("--seeds", metavar="N", help="runs per cell (the claim's own)")] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
     docs: Docs = None,
     json: Json = False,
@@ -60,7 +61,12 @@ def reproduce(
     check_destination(out)
     with progress_bar(f"claims: {claim}", quiet=quiet) as on_progress:
         found = run_claims(
-            chosen, quick=quick, seeds=count, jobs=workers, on_done=lambda done, total: on_progress(done / total)
+            chosen,
+            quick=quick,
+            seeds=count,
+            jobs=workers,
+            cache=cache,
+            on_done=lambda done, total: on_progress(done / total),
         )
     folder = found.write(out)
     if json:

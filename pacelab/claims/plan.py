@@ -12,8 +12,8 @@ from pacelab.claims.load import DATA
 from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
-from pacelab.options import OPTIONS
-from pacelab.settings import place, topology_options
+from pacelab.options import BY_FIELD, OPTIONS
+from pacelab.settings import topology_options
 
 FILES = (".py", ".yaml")
 """Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""
@@ -73,14 +73,18 @@ def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Eff
     if "traffic" in chosen:
         chosen["traffic"] = _own(claim, str(chosen["traffic"]))
     values = dict(_parse(name, value) for name, value in chosen.items())
-    experiment = place(_own(claim, claim.scenario.topology), values, scheme=str(point[SCHEME]))
-    experiment = replace(
-        experiment,
+    fields = {name: value for name, value in values.items() if name in BY_FIELD}
+    base = Experiment(
+        topology=_own(claim, claim.scenario.topology),
+        topology_options={name: value for name, value in values.items() if name not in BY_FIELD},
+        scheme=str(point[SCHEME]),
+        **fields,
         duration_s=effort.seconds,
         warmup_s=effort.warmup,
         series_interval_s=claim.scenario.series_s or effort.seconds / COARSE_SERIES,
+        seed=seeds[0],
     )
-    return Cell(point=point, experiments=tuple(replace(experiment, seed=seed) for seed in seeds))
+    return Cell(point=point, experiments=(base, *(replace(base, seed=seed) for seed in seeds[1:])))
 
 
 def _own(claim: Claim, name: str) -> str:

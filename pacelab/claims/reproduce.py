@@ -16,6 +16,7 @@ from pacelab.experiment import Experiment
 from pacelab.folder import write_file, write_folder
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
+from pacelab.sweep import run_cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +77,12 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
+    cache: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
     """Run `claims` and judge them. Full mode also runs the variants that test reasons. `on_done` hears runs and total.
+
+    `cache` is a folder of finished runs (see `pacelab.cache`): a long reproduction can be interrupted and go on.
 
     All claims are planned before the first run: ConfigError comes early.
     """
@@ -88,9 +92,11 @@ def reproduce(
         for cell in plan.cells:
             runs |= {key_of(experiment): experiment for experiment in cell.experiments}
     started, wall = time.time(), time.perf_counter()
-    results = run_many(
-        list(runs.values()), jobs=jobs, on_done=(lambda done: on_done(done, len(runs))) if on_done else None
-    )
+    experiments, total = list(runs.values()), len(runs)
+    if cache is None:
+        results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+    else:
+        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
     by_key = dict(zip(runs, results, strict=True))
     host = describe_host(
         started=started,

@@ -99,11 +99,9 @@ def test_every_packaged_claim_loads_and_plans() -> None:
     claims = all_claims()
     assert len(claims) >= 38
     for claim in claims.values():
-        if not claim.needs:
-            assert plan_claim(claim, quick=True).cells
-            assert plan_claim(claim, quick=False).cells
-            for why in claim.why:
-                assert plan_claim(claim, quick=False, variant=why).cells
+        assert plan_claim(claim, quick=True, seeds=1).cells
+        for why in claim.why:
+            assert plan_claim(claim, quick=True, seeds=1, variant=why).cells
 
 
 def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:

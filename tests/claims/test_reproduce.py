@@ -39,13 +39,13 @@ def test_reproduce_judges_by_the_runs(claim_text: str) -> None:
     assert estimate.samples == pytest.approx(by_hand)
 
 
-@pytest.mark.parametrize(
-    ("paper", "verdict"), [("3", "direction only"), ("1.5", "direction only"), ("0.5", "direction only")]
-)
-def test_reproduce_finds_out_a_planted_value(claim_text: str, paper: str, verdict: str) -> None:
-    low, high = float(paper) * 0.95, float(paper) * 1.05
-    text = claim_text.replace("paper: 2", f"paper: {paper}").replace("[1.9, 2.1]", f"[{low}, {high}]")
-    assert reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["verdict"] == verdict
+@pytest.mark.parametrize("paper", [3.0, 1.5])
+def test_reproduce_finds_out_a_planted_value(claim_text: str, paper: float) -> None:
+    """One hop carries 2.0 times as much as two: neither 3 nor 1.5, though more."""
+    text = claim_text.replace("paper: 2", f"paper: {paper}").replace("[1.9, 2.1]", f"[{paper * 0.95}, {paper * 1.05}]")
+    assert reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["verdict"] == "direction only"
+    bare = text.replace("    direction: [1, .inf]\n", "")
+    assert reproduce([parse_claim(bare, "x")], quick=True, jobs=1).outcomes[0]["verdict"] == "not reproduced"
     backwards = text.replace("direction: [1, .inf]", "direction: [-.inf, 1]")
     assert reproduce([parse_claim(backwards, "x")], quick=True, jobs=1).outcomes[0]["verdict"] == "not reproduced"
 

@@ -7,6 +7,9 @@ use pacelab_network::airlog::AirLog;
 
 use crate::ip::{IpPacket, encode};
 
+/// EDCA's access categories: so many packets a station may be trying to send at once.
+const QUEUES: usize = 4;
+
 /// One station's view of one frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -62,10 +65,10 @@ struct Memory {
     /// Places of its frames, by time.
     frames: Vec<usize>,
     reception: Option<Reception>,
-    /// Number of the frame last tried again, and how often.
-    retried: Option<(u32, u64)>,
-    /// Numbers of the data frames last sent: with four queues more than one may be under way.
-    recent: [Option<u32>; 8],
+    /// Numbers of the packets being tried again, and how often: with four queues there may be four.
+    retried: Vec<(u32, u64)>,
+    /// Numbers of the data frames last sent.
+    recent: [Option<u32>; 2 * QUEUES],
     next_recent: usize,
     /// Place in `seen` of the last frame decoded here.
     last_decoded: Option<usize>,
@@ -128,7 +131,7 @@ impl Narrator<'_> {
             reception.involved.push((frame.station, frame.at));
         }
         if matches!(frame.kind, Kind::Rts | Kind::Data) {
-            if let Some((_, count)) = here.retried.filter(|&(number, _)| number == frame.number) {
+            if let Some((_, count)) = here.retried.iter().find(|&&(number, _)| number == frame.number) {
                 self.fates[place].notes.push(format!("retry {count}"));
             }
         }
@@ -177,8 +180,12 @@ impl Narrator<'_> {
                 }
             }
             (Happening::Retry, _) => {
-                let number = self.last_try(record.station).map(|place| self.log.frames[place].number);
-                self.stations[record.station as usize].retried = number.map(|number| (number, record.value));
+                let Some(place) = self.last_try(record.station) else { return };
+                let number = self.log.frames[place].number;
+                let retried = &mut self.stations[record.station as usize].retried;
+                retried.retain(|&(other, _)| other != number);
+                retried.insert(0, (number, record.value));
+                retried.truncate(QUEUES);
             }
             (Happening::DropRts | Happening::DropData, _) => {
                 if let Some(place) = self.last_try(record.station) {

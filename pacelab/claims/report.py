@@ -31,18 +31,20 @@ def claims_document(claims: Sequence[Claim]) -> dict[str, Any]:
 
 
 def outcomes_table(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> Table:
-    """One line per check, then the tested reasons."""
-    table = _table("claim", "check", "paper", "band", "ours", "±", "verdict")
+    """Each claim with its verdict, below it one line per check, then the tested reasons. Fits 80 columns."""
+    from rich.text import Text
+
+    table = _table("claim and checks", "paper [band]", "ours", "verdict")
     for claim, outcome in zip(claims, outcomes, strict=True):
-        if outcome["verdict"] == Verdict.NOT_RUN.value:
-            table.add_row(claim.id, "", "", "", "", "", f"not run: needs {', '.join(claim.needs)}")
-            continue
-        for number, (check, found) in enumerate(zip(claim.checks, outcome["checks"], strict=True)):
-            table.add_row("" if number else claim.id, *_cells(check, found), found["verdict"])
+        waits = f"; needs {', '.join(claim.needs)}" if claim.needs else ""
+        table.add_row(Text(f"{claim.id}{waits}", style="bold"), "", "", Text(outcome["verdict"], style="bold"))
+        for check, found in zip(claim.checks, outcome["checks"], strict=False):
+            table.add_row(*_line(check, found))
         for variant in outcome["why"]:
-            for number, (check, found) in enumerate(zip(claim.checks, variant["checks"], strict=True)):
-                name = "" if number else f"  if {variant['name']}"
-                table.add_row(name, *_cells(check, found), found["verdict"])
+            table.add_row(f"if {variant['name']}", "", "", "")
+            for check, found in zip(claim.checks, variant["checks"], strict=True):
+                table.add_row(*_line(check, found))
+        table.add_section()
     return table
 
 
@@ -143,16 +145,20 @@ def _verdict(claim: Claim, stored: Mapping[str, Outcome]) -> str:
     return str(outcome["verdict"]) + count + ("" if outcome["digest"] == digest_of(claim) else f" ({STALE})")
 
 
-def _cells(check: Check, found: Mapping[str, Any]) -> list[str]:
-    half = "-" if found["half_width"] is None else _number(found["half_width"])
-    return [check.what, _number(check.paper), _band(check), _number(found["mean"]), half]
+def _line(check: Check, found: Mapping[str, Any]) -> list[str]:
+    paper = "" if check.paper is None else f"{_number(check.paper)} "
+    return [f"  {check.what}", f"{paper}[{_band(check)}]", _ours(found), found["verdict"]]
 
 
 def _ours(found: Mapping[str, Any]) -> str:
-    if found["mean"] is None:
+    """Mean and half width to the half width's second digit."""
+    mean, half = found["mean"], found["half_width"]
+    if mean is None:
         return "undefined"
-    half = "" if found["half_width"] is None else f" ± {_number(found['half_width'])}"
-    return _number(found["mean"]) + half
+    if not half:
+        return _number(mean) + ("" if half is None else " ± 0")
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:.{places}f} ± {half:.{places}f}"
 
 
 def _band(check: Check) -> str:
@@ -190,7 +196,7 @@ def _table(*columns: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="right" if name in ("paper", "band", "ours", "±") else "left")
+        table.add_column(name, justify="right" if name in ("paper [band]", "ours") else "left")
     return table

@@ -15,6 +15,8 @@ from typing import Any
 
 FRAMES = {"send-rts": "RTS", "send-cts": "CTS", "send-data": "DATA", "send-ack": "ACK"}
 HOLDS = {"nav": "NAV", "eifs": "EIFS"}
+LONG_CONTROL_NS = 300_000
+"""About what RTS, CTS and ACK take in 802.11b."""
 SLOT_NS, DIFS_NS = 20_000, 50_000
 """802.11b's, the longest of all: a countdown ends no later than they say."""
 MISHAPS = {
@@ -140,8 +142,8 @@ def find_window(log: AirLog) -> tuple[int, int]:
     That is the first collision that cost somebody its frame, else the first frame captured, else the first exchange.
     The window holds about two exchanges before and three after it.
     """
-    longest_ns = max((frame.end_ns - frame.start_ns for frame in log.frames), default=1_000_000)
-    length_ns = 4 * longest_ns + 3_000_000
+    airtimes_ns = [frame.end_ns - frame.start_ns for frame in log.frames] or [1_000_000]
+    length_ns = 4 * max(airtimes_ns) + 10 * min(*airtimes_ns, LONG_CONTROL_NS)
     start_ns = _first_event(log) - length_ns * 3 // 10
     start_ns = max(0, start_ns) // 100_000 * 100_000
     return start_ns, start_ns + length_ns

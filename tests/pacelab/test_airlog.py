@@ -83,7 +83,7 @@ def test_mishaps_become_marks() -> None:
 
 
 def test_the_window_holds_the_first_collision_that_cost_a_frame() -> None:
-    # 4 * 352 us + 3 ms; the collision at 0.151 ms is too early for a lead
+    # 4 * 352 us and 10 * 300 us; the collision at 0.151 ms is too early for a lead
     assert find_window(read_records(COLLISION)) == (0, 4_408_000)
 
 

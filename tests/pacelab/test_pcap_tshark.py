@@ -69,15 +69,16 @@ def test_tshark_shows_rts_cts_data_ack_in_order(capture: Callable[..., Path]) ->
     [
         {"topology": "hidden", "rts": False, "garbled": True},
         {"topology": "hidden", "radio": "standard"},
+        {"topology": "cell", "radio": "sinr", "phy": "802.11a", "edca": True},
         {"topology_options": {"hops": 4}, "routing": "aodv"},
         {"topology_options": {"hops": 3}, "scheme": "tcp-gap"},
     ],
-    ids=["hidden", "standard", "aodv", "tcp-gap"],
+    ids=["hidden", "standard", "sinr", "aodv", "tcp-gap"],
 )
 def test_tshark_finds_nothing_malformed_and_all_checksums_right(
     capture: Callable[..., Path], options: dict[str, object], snap_bytes: int
 ) -> None:
-    path = capture(duration_s=1.0, snap_bytes=snap_bytes, **options)
+    path = capture(duration_s=0.5, snap_bytes=snap_bytes, **options)
     assert fields(path, "frame.number", only="_ws.malformed || _ws.unreassembled") == []
     names = ("wlan.fcs.status", "ip.checksum.status", "tcp.checksum.status", "udp.checksum.status")
     bad = "radiotap.flags.badfcs == 1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def test_page_shows_as_many_digits_as_the_interval_warrants(
 
 
 def test_table_fits_80_columns(claim_text: str) -> None:
-    console = Console(width=80, record=True, quiet=True)
+    console = Console(width=80, record=True, file=io.StringIO())
     claim = parse_claim(claim_text, "x")
     console.print(outcomes_table([claim], [outcome(claim_text, 2.01, 0.01, "reproduced")]))
     lines = console.export_text().splitlines()

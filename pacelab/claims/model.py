@@ -155,7 +155,7 @@ class Variant(Strict):
 
     name: str
     options: dict[str, Scalar] = {}
-    seeds: int = Field(default=4, ge=1, le=1000)
+    seeds: int = Field(default=3, ge=1, le=1000)
 
 
 class Figure(Strict):

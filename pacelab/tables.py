@@ -119,6 +119,9 @@ def _flow_row(flows: list[dict[str, Any]]) -> list[str]:
     if kind == "http":
         done = sum(flow["finished_s"] is not None for flow in flows)
         kind = f"http, {done} of {len(flows)} done"
+    elif kind == "file":
+        took_s = first["completion_s"]
+        kind = "file, not done" if took_s is None else f"file, {took_s:.2f} s"
     rtt_s = first["rtt_mean_s"] if len(flows) == 1 else None
     return [
         f"{first['src']} -> {first['dst']}",
@@ -141,6 +144,8 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
         "routing": f"{config['routing']} routing",
         "direction": config["direction"],
     }
+    if "phy" in without:
+        del words["rate_bps"]  # each PHY has its own
     if config["traffic"] == "tcp":
         words["window_pkts"] = f"window {config['window_pkts']}"
     return ", ".join(text for name, text in words.items() if name not in without)

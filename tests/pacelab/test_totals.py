@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import pytest
 
 import pacelab
+from pacelab.cli import main
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -50,6 +52,11 @@ def test_a_transfer_states_how_long_it_took() -> None:
     (flow,) = pacelab.run(experiment).run["flows"]
     assert flow["transfer_bps"] == pytest.approx(8_000_000 / flow["completion_s"])
     assert 5e6 < flow["transfer_bps"] < 24e6
+
+
+def test_table_of_transfers_says_how_long_each_took(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "indoor", "--hops", "1", "--traffic", "file", "--seconds", "20"]) == 0
+    assert re.search(r"│ file, \d\.\d\d s │", capsys.readouterr().out)
 
 
 def test_http_transfers_of_a_user_are_one_flow_of_the_totals_and_one_series(in_tmp: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment import Experiment
 from pacelab.folder import write_file, write_folder
 from pacelab.results import RunResult, dump
-from pacelab.runner import describe_host, run_many
+from pacelab.runner import describe_host, for_each, run_in_worker
 from pacelab.sweep import run_cached
+
+NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts")
+"""What the quantities ask of a node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +97,10 @@ def reproduce(
     started, wall = time.time(), time.perf_counter()
     experiments, total = list(runs.values()), len(runs)
     if cache is None:
-        results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+        tell = (lambda done: on_done(done, total)) if on_done else None
+        results = for_each(run_lean, experiments, jobs=jobs, on_done=tell)
     else:
-        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
+        results = [lean(result) for result in run_cached(experiments, cache, jobs=jobs, on_done=on_done)[0]]
     by_key = dict(zip(runs, results, strict=True))
     host = describe_host(
         started=started,
@@ -111,6 +115,19 @@ def reproduce(
         outcomes.append(conclude(claim, quick=quick, main=main, variants=measured[1:]))
         mains.append(main)
     return Reproduction(claims=tuple(claims), outcomes=tuple(outcomes), measured=tuple(mains), host=host)
+
+
+def run_lean(experiment: Experiment) -> RunResult:
+    """One run in a worker, lean."""
+    return lean(run_in_worker(experiment))
+
+
+def lean(result: RunResult) -> RunResult:
+    """Without what no quantity asks for: thousands of results are held at once, and a large network's are long."""
+    nodes = [{name: node[name] for name in NODE_KEYS} for node in result.run["nodes"]]
+    links = [link for link in result.run["links"] or () if link["drops_rts"] or link["drops_data"]]
+    topology = {"nodes": [{"name": n["name"], "wireless": n["wireless"]} for n in result.run["topology"]["nodes"]]}
+    return replace(result, run=result.run | {"nodes": nodes, "links": links, "topology": topology})
 
 
 def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> list[Plan]:

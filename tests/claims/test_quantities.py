@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 from pacelab.claims.quantities import QUANTITIES, Aspect
+from pacelab.claims.reproduce import lean
+from pacelab.experiment import Experiment
 from pacelab.results import RunResult
+from pacelab.runner import run
 
 
 def flow(number: int, goodput_bps: float, **others: Any) -> dict[str, Any]:
@@ -84,3 +87,19 @@ RESULT = RunResult(
 )
 def test_quantity(name: str, aspect: Aspect, expected: float) -> None:
     assert QUANTITIES[name](RESULT, aspect) == pytest.approx(expected)
+
+
+def test_lean_results_keep_every_quantity() -> None:
+    experiment = Experiment(topology_options={"hops": 4, "wired": False}, duration_s=20.0, seed=3)
+    full = run(experiment)
+    short = lean(full)
+    for name, quantity in QUANTITIES.items():
+        for aspect in (
+            Aspect(),
+            Aspect(flow=0),
+            Aspect(node="n1"),
+            Aspect(link=("n1", "n2")),
+            Aspect(between_s=(0, 9)),
+        ):
+            assert quantity(short, aspect) == quantity(full, aspect), name
+    assert len(short.run["nodes"][0]) < len(full.run["nodes"][0])

@@ -81,8 +81,7 @@ def claims_page(claims: Sequence[Claim], stored: Mapping[str, Outcome], figures:
         "                      what is known only from a figure or a sentence without a number",
         "    not reproduced    neither; the runs below it test why",
         "",
-        f"{summary(outcomes)}.",
-        "",
+        *([f"{summary(outcomes)}.", ""] if outcomes else []),
         "| claim | where | what | verdict |",
         "|---|---|---|---|",
     ]

@@ -50,6 +50,8 @@ class Segment(NamedTuple):
     """Advertised window, window scaling already applied."""
     rtt_wired_ns: int | None
     """TCP-GAP's RTT_wired option, if the packet carries it."""
+    ecn_capable: bool = False
+    """The packet may be marked instead of dropped (ECT, RFC 3168)."""
 
     @property
     def end_seq(self) -> int:

@@ -247,7 +247,12 @@ impl Air {
         if response.is_cts {
             here.phase = Phase::WaitData;
             here.counters.cts_sent += 1;
-            let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, self.config.basic_rate_bps);
+            // The ACK's rate is the data's to decide; where that is not known yet, the fastest leaves the most time.
+            let ack_rate_bps = match self.config.mac_ack_rate {
+                MacAckRate::Basic => self.config.basic_rate_bps,
+                _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.basic_rate_bps),
+            };
+            let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, ack_rate_bps);
             // ns-2: the announced exchange less its two SIFSs and the ACK must be the data.
             let data_ns = response.duration_ns.saturating_sub(2 * rules.phy.sifs_ns + ack_ns);
             here.timeout_at = give_up_at(&rules, now + airtime_ns, data_ns);

@@ -222,6 +222,8 @@ pub enum Traffic {
         ack_every: u32,
         #[serde(default)]
         size_bytes: Option<u64>,
+        #[serde(default)]
+        ecn: bool,
     },
     UdpSaturated {
         payload_bytes: u32,

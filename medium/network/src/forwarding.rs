@@ -299,6 +299,7 @@ impl Network {
             ttl,
             forwards: 0,
             previous: src,
+            congestion_experienced: false,
             body: Body::Aodv(message),
         })
     }

@@ -42,6 +42,7 @@ pub struct Segment {
     pub tcp: Option<TcpHeader>,
     pub payload_bytes: u32,
     pub packet_bytes: u32,
+    pub ecn_capable: bool,
 }
 
 /// What a hook is told.
@@ -60,7 +61,7 @@ pub enum Action {
     Drop { handle: u32, reason: String },
     Resend { handle: u32 },
     Release { handle: u32 },
-    Rewrite { handle: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64> },
+    Rewrite { handle: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>, mark: bool },
     Inject { segment: Segment },
     SetExtraBackoff { slots: u32 },
 }

@@ -378,15 +378,17 @@ fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
 fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let ends = match &flow.traffic {
-        Traffic::Tcp { segment_bytes, window_pkts, cc, initial_window, min_rto_s, ack_every, .. } => {
+        Traffic::Tcp { segment_bytes, window_pkts, cc, initial_window, min_rto_s, ack_every, ecn, .. } => {
             let window_bytes = segment_bytes * window_pkts;
             let control = congestion::by_name(cc, *initial_window, *window_pkts)?;
             let ns2 = config.radio.preset == PresetName::Ns2;
             let initial_ns = if ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
             let rto = Rto::new(initial_ns, ns_from_s(*min_rto_s));
             let isn = stream.below(u32::MAX);
+            let mut sender = Sender::new(*segment_bytes, window_bytes, control, rto, isn);
+            sender.ecn = *ecn;
             Ends::Tcp {
-                sender: Box::new(Sender::new(*segment_bytes, window_bytes, control, rto, isn)),
+                sender: Box::new(sender),
                 receiver: Box::new(Receiver::new(window_bytes, *ack_every, stream.below(u32::MAX))),
             }
         }

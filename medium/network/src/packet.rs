@@ -8,6 +8,8 @@ pub mod flag {
     pub const FIN: u8 = 0x01;
     pub const SYN: u8 = 0x02;
     pub const ACK: u8 = 0x10;
+    pub const ECE: u8 = 0x40;
+    pub const CWR: u8 = 0x80;
 }
 
 /// What matters of a TCP header.
@@ -65,6 +67,8 @@ pub struct Packet {
     pub forwards: u8,
     /// Node that the packet came from on its last wireless hop.
     pub previous: u32,
+    /// ECN's CE codepoint; only set on packets of ECN-capable flows.
+    pub congestion_experienced: bool,
     /// Contents.
     pub body: Body,
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use pacelab_engine::{NEVER, Ns};
 
+use crate::config::Traffic;
 use crate::hook::{Action, Event, Hook, Place, Point, Segment, mask};
 use crate::network::{Network, Task};
 use crate::packet::{Body, Packet};
@@ -174,9 +175,12 @@ impl Network {
                 }
                 self.pool.remove(handle);
             }
-            Action::Rewrite { handle, window_bytes, rtt_wired_ns } => {
+            Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark } => {
                 if !shell.held.contains_key(&handle) {
                     return false;
+                }
+                if let Some(packet) = self.pool.get_mut(handle).filter(|_| mark) {
+                    packet.congestion_experienced = true;
                 }
                 self.rewrite(handle, window_bytes, rtt_wired_ns);
             }
@@ -215,6 +219,7 @@ impl Network {
             ttl: 64,
             forwards: 0,
             previous: node,
+            congestion_experienced: false,
             body: Body::Tcp { header, forward },
         };
         let id = self.pool.add(packet);
@@ -236,7 +241,16 @@ impl Network {
             tcp,
             payload_bytes,
             packet_bytes: packet.bytes,
+            ecn_capable: self.is_ecn_capable(packet),
         })
+    }
+
+    /// ECN-capable flows mark their data so; pure ACKs are not (RFC 3168 Sec. 6.1.4).
+    fn is_ecn_capable(&self, packet: &Packet) -> bool {
+        let Body::Tcp { header, .. } = &packet.body else { return false };
+        let flow = self.flows.get(packet.flow as usize);
+        let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp { ecn: true, .. }));
+        capable && header.payload_bytes > 0
     }
 
     fn flow_of_ports(&self, sport: u32, dport: u32) -> Option<(u32, bool)> {

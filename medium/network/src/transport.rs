@@ -115,6 +115,7 @@ impl Network {
             ttl: TTL,
             forwards: 0,
             previous: flow.config.src,
+            congestion_experienced: false,
             body: Body::Udp { number, payload_bytes: flow.payload_bytes },
         };
         self.originate(packet);
@@ -162,6 +163,7 @@ impl Network {
             ttl: TTL,
             forwards: 0,
             previous: src,
+            congestion_experienced: false,
             body: Body::Tcp { header, forward },
         };
         self.originate(packet);
@@ -176,17 +178,20 @@ impl Network {
                 meter.arrived_bytes += u64::from(payload_bytes);
                 meter.delivered(u64::from(payload_bytes));
             }
-            Body::Tcp { header, forward: true } => self.deliver_data(index, &header),
+            Body::Tcp { header, forward: true } => self.deliver_data(index, &header, packet.congestion_experienced),
             Body::Tcp { header, forward: false } => self.deliver_ack(index, &header),
             Body::Aodv(_) => {}
         }
     }
 
-    fn deliver_data(&mut self, index: u32, header: &TcpHeader) {
+    fn deliver_data(&mut self, index: u32, header: &TcpHeader, marked: bool) {
         let now = self.now;
         let flow = &mut self.flows[index as usize];
         let Ends::Tcp { receiver, .. } = &mut flow.ends else { return };
         let before = receiver.delivered_bytes;
+        if marked {
+            receiver.note_mark();
+        }
         receiver.handle(now, header);
         let delivered = receiver.delivered_bytes - before;
         flow.meter.arrived_bytes += u64::from(header.payload_bytes);

@@ -159,7 +159,17 @@ mod tests {
     }
 
     fn packet(body: Body) -> Packet {
-        Packet { src: 0, dst: 1, flow: 0, bytes: 0, ttl: 64, forwards: 0, previous: 0, body }
+        Packet {
+            src: 0,
+            dst: 1,
+            flow: 0,
+            bytes: 0,
+            ttl: 64,
+            forwards: 0,
+            previous: 0,
+            congestion_experienced: false,
+            body,
+        }
     }
 
     #[test]

@@ -123,6 +123,7 @@ impl PythonHook {
             segment.packet_bytes,
             header.window_bytes,
             header.rtt_wired_ns,
+            segment.ecn_capable,
         ))
     }
 
@@ -142,8 +143,8 @@ impl PythonHook {
             let (handle, keep) = object.extract()?;
             Ok(Action::Forward { handle, keep })
         } else if is(&contract.rewrite) {
-            let (handle, window_bytes, rtt_wired_ns, _congestion): (u32, _, _, Option<bool>) = object.extract()?;
-            Ok(Action::Rewrite { handle, window_bytes, rtt_wired_ns })
+            let (handle, window_bytes, rtt_wired_ns, mark): (u32, _, _, Option<bool>) = object.extract()?;
+            Ok(Action::Rewrite { handle, window_bytes, rtt_wired_ns, mark: mark == Some(true) })
         } else if is(&contract.drop) {
             let (handle, reason) = object.extract()?;
             Ok(Action::Drop { handle, reason })
@@ -177,6 +178,7 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
         tcp: tcp.then_some(header),
         payload_bytes: header.payload_bytes,
         packet_bytes: object.get_item(7)?.extract()?,
+        ecn_capable: object.get_item(10)?.extract()?,
     })
 }
 

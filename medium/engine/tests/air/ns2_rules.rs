@@ -192,3 +192,15 @@ fn the_long_counter_survives_an_rts_drop_into_the_next_packet() {
     assert_eq!((done[1].0, done[1].2), (2, Some(Failure::Data)));
     assert_eq!(rig.times(1, Happening::SendData).len(), 3 + 1);
 }
+
+#[test]
+fn a_missing_response_is_given_up_4_us_after_its_end() {
+    let links = [(0, 1, STRONG)];
+    // RTS 352 + SIFS 10 + CTS 304 + 4; data 1264 + SIFS 10 + ACK 304 + 4
+    for (rts_threshold_bytes, wait) in [(0, 670 * US), (u32::MAX, 1582 * US)] {
+        let mut rig = Rig::new(AirConfig { rts_threshold_bytes, ..plain(Preset::Ns2, &links) });
+        rig.start_at(5 * MS, 0, unicast(1, 2, 100));
+        rig.run(50 * MS);
+        assert_eq!(rig.times(0, Happening::Retry)[0], 5 * MS + wait);
+    }
+}

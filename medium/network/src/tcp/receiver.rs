@@ -24,6 +24,8 @@ pub struct Receiver {
     unacked: u32,
     ack_at: Ns,
     outgoing: Option<TcpHeader>,
+    /// A mark was seen and its answer not yet (RFC 3168 Sec. 6.1.3).
+    echo: bool,
     /// Payload octets handed to the application.
     pub delivered_bytes: u64,
 }
@@ -43,12 +45,21 @@ impl Receiver {
             unacked: 0,
             ack_at: NEVER,
             outgoing: None,
+            echo: false,
             delivered_bytes: 0,
         }
     }
 
+    /// The segment that comes next carries a congestion mark.
+    pub fn note_mark(&mut self) {
+        self.echo = true;
+    }
+
     /// A segment has come.
     pub fn handle(&mut self, now: Ns, header: &TcpHeader) {
+        if header.flags & flag::CWR != 0 {
+            self.echo = false;
+        }
         if header.flags & flag::SYN != 0 {
             if !self.synchronised {
                 self.synchronised = true;
@@ -105,6 +116,7 @@ impl Receiver {
     fn answer(&mut self, flags: u8, seq: u32) {
         self.unacked = 0;
         self.ack_at = NEVER;
+        let flags = if self.echo { flags | flag::ECE } else { flags };
         self.outgoing = Some(TcpHeader {
             seq,
             ack: self.next,

@@ -52,6 +52,12 @@ pub struct Sender {
     /// A window below one segment: nothing new is sent before this.
     spaced_until: Ns,
     peer_next: u32,
+    /// Answers congestion marks (RFC 3168).
+    pub ecn: bool,
+    /// Marks are not answered again before this is acknowledged.
+    answered_until: u32,
+    /// Tell the receiver with the next new data that its mark was answered.
+    reduced: bool,
     /// Segments sent with data, repeats included.
     pub sent_pkts: u64,
     /// Segments sent again.
@@ -87,6 +93,9 @@ impl Sender {
             timer_at: NEVER,
             spaced_until: 0,
             peer_next: 0,
+            ecn: false,
+            answered_until: isn,
+            reduced: false,
             sent_pkts: 0,
             retransmitted_pkts: 0,
             timeouts: 0,
@@ -136,6 +145,9 @@ impl Sender {
         if self.state == State::SynSent && header.flags & flag::SYN != 0 {
             self.state = State::Open;
             self.acknowledge = false; // rides on the first data segment
+        }
+        if self.ecn && header.flags & flag::ECE != 0 {
+            self.handle_mark(now);
         }
         if after(header.ack, self.una) && !after(header.ack, self.max) {
             self.handle_new_ack(now, header.ack);
@@ -226,6 +238,17 @@ impl Sender {
         }
     }
 
+    /// A mark counts as a loss, once a window, but nothing is sent again (RFC 3168 Sec. 6.1.2).
+    fn handle_mark(&mut self, now: Ns) {
+        if self.in_recovery || !after(self.una, self.answered_until) {
+            return;
+        }
+        self.answered_until = self.max;
+        self.reduced = true;
+        self.control.lost(now, self.window_pkts());
+        self.control.recovered();
+    }
+
     fn handle_duplicate(&mut self, now: Ns) {
         self.duplicates += 1;
         if self.in_recovery {
@@ -276,7 +299,10 @@ impl Sender {
         let fin = self.limit == Some(end);
         self.sent_pkts += 1;
         self.retransmitted_pkts += u64::from(before(seq, self.max));
-        self.emit(now, seq, end.wrapping_sub(seq), if fin { flag::ACK | flag::FIN } else { flag::ACK })
+        let new = !before(seq, self.max);
+        let reduced = if new && std::mem::take(&mut self.reduced) { flag::CWR } else { 0 };
+        let flags = flag::ACK | reduced | if fin { flag::FIN } else { 0 };
+        self.emit(now, seq, end.wrapping_sub(seq), flags)
     }
 
     fn emit(&mut self, now: Ns, seq: u32, payload_bytes: u32, flags: u8) -> TcpHeader {

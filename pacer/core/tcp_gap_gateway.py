@@ -60,7 +60,8 @@ class TcpGapGateway(PacingHook[GatewayFlow]):
     Deviates: Fig. 6's directions are read as the packet's own, and its lines 24-25 as T2 = now, RTT_wireless = T2 - T1;
     the local retransmission is of the segment that starts at the ACK number, once per hole and RTT, since every further
     duplicate of that round trip tells of the same loss. awnd is the largest window seen. RTT_wired is written into pure
-    ACKs only: an ACK with data may have no room for an option.
+    ACKs only: an ACK with data may have no room for an option. The pacing queue is FIFO for new data; what the source
+    sends again goes ahead of it, and what was acknowledged meanwhile is not sent.
     """
 
     _COUNTERS = (

@@ -171,7 +171,7 @@ class Experiment:
     @property
     def hook_settings(self) -> HookSettings:
         """What the scheme's hooks are told."""
-        return HookSettings(pace_rate_bps=self.pace_rate_bps)
+        return HookSettings(pace_rate_bps=self.pace_rate_bps, phy=self.phy, rts=self.rts, seed=self.seed)
 
     def build_topology(self) -> Topology:
         """The network of this experiment, with its traffic's flows."""

@@ -12,7 +12,8 @@ silently replaced: a hook point that a topology lacks but the scheme can do with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
+    from pacelab.pacer.core.link_pacing_timing import LinkTiming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,17 @@ class HookSettings:
 
     pace_rate_bps: int | None = None
     """Rate of the scheme `fixed-rate`, bit/s per flow."""
+    phy: str = "802.11b"
+    rts: bool = True
+    """RTS/CTS is on."""
+    seed: int = 1
+    """The experiment's."""
+    node: int = 0
+    """Where the hook is; `Scheme.attach` fills it in."""
+
+    def stream(self, name: str) -> Random:
+        """A random stream of its own for the part called `name` of this node's hook."""
+        return Random(f"{name}/{self.seed}/{self.node}")  # a string seeds by SHA-512, the same everywhere
 
 
 POINTS = ("gateway", "sender", "station", "link")
@@ -63,6 +76,8 @@ class Scheme:
     """Kinds of traffic that it can act on."""
     settings: tuple[str, ...] = ()
     """Fields of `HookSettings` that it cannot do without."""
+    ecn: bool = False
+    """TCP flows negotiate ECN."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 
@@ -110,7 +125,7 @@ class Scheme:
         made = []
         for point, node in self.sites(topology):
             factory: HookFactory = getattr(self, point)
-            made.append(Attachment(point=point, node=node, hook=factory(settings)))
+            made.append(Attachment(point=point, node=node, hook=factory(replace(settings, node=node))))
         return made
 
 
@@ -146,6 +161,37 @@ def _fixed_rate(settings: HookSettings) -> Hook:
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
     return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
+
+
+def _link_pacing(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.link_pacing import LinkPacing
+
+    return LinkPacing(_timing(settings))
+
+
+def _link_red(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.link_red import LinkRed, LinkRedConfig
+
+    return LinkRed(LinkRedConfig(), settings.stream("lred").random)
+
+
+def _link_red_marking(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.link_red import LinkRed, LinkRedConfig
+
+    return LinkRed(LinkRedConfig(mark=True), settings.stream("lred").random)
+
+
+def _link_red_pacing(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.link_pacing import ExtraBackoff
+    from pacelab.pacer.core.link_red import LinkRed, LinkRedConfig
+
+    return LinkRed(LinkRedConfig(), settings.stream("lred").random, ExtraBackoff(_timing(settings)))
+
+
+def _timing(settings: HookSettings) -> LinkTiming:
+    from pacelab.pacer.core.link_pacing_timing import TIMINGS
+
+    return replace(TIMINGS[settings.phy], rts=settings.rts)
 
 
 _PACING = frozenset({"delayed", "copies_absorbed"})
@@ -195,6 +241,35 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 settings=("pace_rate_bps",),
                 acting=_PACING,
+            ),
+            Scheme(
+                name="lred",
+                summary="Link RED: each node drops early by its average of retransmissions",
+                source="[fu] Sec. 6.1",
+                link=_link_red,
+                acting=frozenset({"dropped"}),
+            ),
+            Scheme(
+                name="lred-ecn",
+                summary="Link RED that marks instead of dropping; TCP with ECN",
+                source="[fu] Sec. 6.1",
+                link=_link_red_marking,
+                ecn=True,
+                acting=frozenset({"dropped", "marked"}),
+            ),
+            Scheme(
+                name="link-pacing",
+                summary="adaptive pacing alone: after a frame a node waits as long as the next one needs for it",
+                source="[fu] Sec. 6.2",
+                link=_link_pacing,
+                acting=frozenset({"paced"}),
+            ),
+            Scheme(
+                name="lred+pacing",
+                summary="Link RED, and adaptive pacing where the average of retransmissions is above its threshold",
+                source="[fu] Sec. 6",
+                link=_link_red_pacing,
+                acting=frozenset({"dropped", "paced"}),
             ),
         )
     }

@@ -109,6 +109,8 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             "min_rto_s": float(experiment.min_rto_s),
             "ack_every": ACK_EVERY[experiment.ack],
         }
+        if experiment.find_scheme().ecn:
+            tcp["ecn"] = True
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
     saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
     if kind == "udp-saturated":

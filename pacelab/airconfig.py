@@ -16,7 +16,16 @@ RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
 """RTS thresholds in bytes, MAC header and FCS included."""
 CAPTURE_DB = 10.0
 """ns-2's capture ratio."""
-ACK_EVERY = {"every": 1, "delayed": 2}
+ACK_SCHEDULES = {
+    "every": [(0, 1)],
+    "delayed": [(0, 2)],
+    "dynamic": [(0, 1), (1_000, 2), (10_000, 3), (100_000, 4)],
+    "dynamic-lee": [(0, 1), (1_000, 3)],
+}
+"""ACK policy -> from so many octets on, an ACK every so many segments.
+
+Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went from 1 to 3 and stayed there.
+"""
 
 
 def compile_air(experiment: Experiment, topology: Topology) -> dict[str, Any]:
@@ -107,7 +116,8 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             "cc": experiment.cc,
             "initial_window": experiment.initial_window_pkts,
             "min_rto_s": float(experiment.min_rto_s),
-            "ack_every": ACK_EVERY[experiment.ack],
+            "ack_every": 1,
+            "ack_schedule": ACK_SCHEDULES[experiment.ack],
         }
         if experiment.find_scheme().ecn:
             tcp["ecn"] = True

@@ -85,8 +85,18 @@ OPTIONS: tuple[Option, ...] = tuple(
     for field, flag, domain, text in (
         ("direction", "--direction", Choice.of("up", "down", "mixed"), "up: wireless to wired; down: the other way"),
         ("traffic", "--traffic", TrafficDomain(), "what the flows carry"),
-        ("cc", "--cc", Choice.of("newreno"), "base congestion control"),
-        ("ack", "--ack", Choice.of("every", "delayed"), "ACK every segment or every second one"),
+        (
+            "cc",
+            "--cc",
+            Choice.of("newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few"),
+            "base congestion control",
+        ),
+        (
+            "ack",
+            "--ack",
+            Choice.of("every", "delayed", "dynamic", "dynamic-lee"),
+            "ACK every segment, every second one, or more rarely as data comes in (1, 2, 3, 4; Lee's build: 1, 3)",
+        ),
         ("phy", "--phy", Choice.of(*PHYS), "802.11 PHY"),
         ("rate_bps", "--rate", ALL_RATES, "data rate, Mbit/s, one of the PHY's"),
         ("rts", "--rts", ON_OFF, "RTS/CTS before every unicast frame"),

@@ -224,6 +224,8 @@ pub enum Traffic {
         size_bytes: Option<u64>,
         #[serde(default)]
         ecn: bool,
+        #[serde(default)]
+        ack_schedule: Vec<(u64, u32)>,
     },
     UdpSaturated {
         payload_bytes: u32,
@@ -321,7 +323,19 @@ impl Config {
             format!("{name}: start_s must be >= 0 and stop_s later")
         })?;
         match &flow.traffic {
-            Traffic::Tcp { segment_bytes, window_pkts, initial_window, min_rto_s, ack_every, size_bytes, .. } => {
+            Traffic::Tcp {
+                segment_bytes,
+                window_pkts,
+                initial_window,
+                min_rto_s,
+                ack_every,
+                size_bytes,
+                ack_schedule,
+                ..
+            } => {
+                check(ack_schedule.iter().all(|&(_, every)| every >= 1), || {
+                    format!("{name}: ack_schedule: every >= 1")
+                })?;
                 check(size_bytes.is_none_or(|size| (1..=1 << 30).contains(&size)), || {
                     format!("{name}: size_bytes must lie in 1..=1073741824")
                 })?;

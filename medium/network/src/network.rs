@@ -378,7 +378,17 @@ fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
 fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let ends = match &flow.traffic {
-        Traffic::Tcp { segment_bytes, window_pkts, cc, initial_window, min_rto_s, ack_every, ecn, .. } => {
+        Traffic::Tcp {
+            segment_bytes,
+            window_pkts,
+            cc,
+            initial_window,
+            min_rto_s,
+            ack_every,
+            ecn,
+            ack_schedule,
+            ..
+        } => {
             let window_bytes = segment_bytes * window_pkts;
             let control = congestion::by_name(cc, *initial_window, *window_pkts)?;
             let ns2 = config.radio.preset == PresetName::Ns2;
@@ -387,10 +397,11 @@ fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
             let isn = stream.below(u32::MAX);
             let mut sender = Sender::new(*segment_bytes, window_bytes, control, rto, isn);
             sender.ecn = *ecn;
-            Ends::Tcp {
-                sender: Box::new(sender),
-                receiver: Box::new(Receiver::new(window_bytes, *ack_every, stream.below(u32::MAX))),
+            let mut receiver = Receiver::new(window_bytes, *ack_every, stream.below(u32::MAX));
+            if !ack_schedule.is_empty() {
+                receiver.set_ack_schedule(ack_schedule.clone());
             }
+            Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
         }
         Traffic::UdpSaturated { .. } => Ends::UdpSaturated,
         Traffic::Cbr { payload_bytes, rate_bps, burst_pkts } => {

@@ -223,7 +223,9 @@ impl Network {
             body: Body::Tcp { header, forward },
         };
         let id = self.pool.add(packet);
-        self.resume(node, Seen { point: Point::LocalOut, next_hop: None }, id);
+        // Past the hooks of this node, as `Resend`: an algorithm need not recognise its own segments.
+        let point = if dst == node { Point::LocalIn } else { Point::AirToWired };
+        self.resume(node, Seen { point, next_hop: None }, id);
     }
 
     fn segment(&self, id: u32) -> Option<Segment> {

@@ -12,8 +12,8 @@ const DELAYED_ACK_NS: Ns = 100_000_000;
 #[derive(Clone, Debug)]
 pub struct Receiver {
     window_bytes: u32,
-    /// 1: an ACK per segment; 2: delayed ACKs.
-    ack_every: u32,
+    /// (from so many delivered octets on, an ACK every so many segments), ascending.
+    ack_schedule: Vec<(u64, u32)>,
     next: u32,
     own_seq: u32,
     synchronised: bool,
@@ -31,11 +31,22 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Acknowledges more rarely as data comes in: from so many octets on, every so many segments
+    /// (E. Altman and T. Jimenez, "Novel delayed ACK techniques", PWC 2003).
+    pub fn set_ack_schedule(&mut self, schedule: Vec<(u64, u32)>) {
+        self.ack_schedule = schedule;
+    }
+
+    fn ack_every(&self) -> u32 {
+        let passed = self.ack_schedule.iter().rev().find(|&&(octets, _)| octets <= self.delivered_bytes);
+        passed.map_or(1, |&(_, every)| every)
+    }
+
     /// `window_bytes` is advertised throughout; `own_seq` is the receiver's initial sequence number.
     pub fn new(window_bytes: u32, ack_every: u32, own_seq: u32) -> Self {
         Receiver {
             window_bytes,
-            ack_every,
+            ack_schedule: vec![(0, ack_every)],
             next: 0,
             own_seq,
             synchronised: false,
@@ -84,7 +95,7 @@ impl Receiver {
             return;
         }
         self.unacked += 1;
-        if self.ack_every <= 1 || !in_order || self.unacked >= self.ack_every || self.closed {
+        if !in_order || self.unacked >= self.ack_every() || self.closed {
             self.acknowledge();
         } else if self.ack_at == NEVER {
             self.ack_at = now + DELAYED_ACK_NS;
@@ -195,6 +206,21 @@ mod tests {
         receiver.handle_timeout(100_000_007);
         assert!(receiver.poll_transmit().is_some());
         assert_eq!(receiver.timer_at(), NEVER);
+    }
+
+    #[test]
+    fn a_schedule_makes_acks_rarer_as_data_comes_in() {
+        let mut receiver = opened(1);
+        receiver.set_ack_schedule(vec![(0, 1), (20, 3)]);
+        let first = u32::MAX - 99;
+        let acked: Vec<bool> = (0..8)
+            .map(|number| {
+                receiver.handle(0, &data(first.wrapping_add(10 * number), 10));
+                receiver.poll_transmit().is_some()
+            })
+            .collect();
+        // the second segment brings the total to 20 octets: from there every third
+        assert_eq!(acked, [true, false, false, true, false, false, true, false]);
     }
 
     #[test]

@@ -142,7 +142,8 @@ impl Sender {
         self.peer_next = header.seq.wrapping_add(phantom);
         self.acknowledge |= phantom == 1;
         self.window_bytes = header.window_bytes;
-        if self.state == State::SynSent && header.flags & flag::SYN != 0 {
+        let opens = self.state == State::SynSent && header.flags & flag::SYN != 0;
+        if opens {
             self.state = State::Open;
             self.acknowledge = false; // rides on the first data segment
         }
@@ -150,7 +151,7 @@ impl Sender {
             self.handle_mark(now);
         }
         if after(header.ack, self.una) && !after(header.ack, self.max) {
-            self.handle_new_ack(now, header.ack);
+            self.handle_new_ack(now, header.ack, opens);
         } else if header.ack == self.una && self.una != self.max && phantom == 0 {
             self.handle_duplicate(now);
         }
@@ -202,7 +203,7 @@ impl Sender {
         self.next = self.una;
     }
 
-    fn handle_new_ack(&mut self, now: Ns, ack: u32) {
+    fn handle_new_ack(&mut self, now: Ns, ack: u32, opens: bool) {
         let timed = self.timed.take_if(|(end, _)| !before(ack, *end));
         let rtt_ns = timed.map(|(_, sent_at)| now - sent_at);
         if let Some(rtt_ns) = rtt_ns {
@@ -229,7 +230,9 @@ impl Sender {
             self.inflation = 0.0;
             self.duplicates = 0;
             self.burst = u32::MAX;
-            self.control.acknowledged(&told);
+            if !opens {
+                self.control.acknowledged(&told); // the SYN's ACK opens nothing (RFC 5681 Sec. 3.1)
+            }
         }
         if self.una == self.max {
             self.timer_at = NEVER;

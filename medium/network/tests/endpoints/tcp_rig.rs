@@ -18,11 +18,11 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// NewReno that starts with a window of 1, against a receiver's window of `window_pkts`; RTO 3 s at first, 0.2 s at
+    /// NewReno that starts with a window of 2, against a receiver's window of `window_pkts`; RTO 3 s at first, 0.2 s at
     /// least. The SYN leaves at 0 and is answered at 100 ms: srtt 100, rttvar 50, RTO 300 ms.
     pub fn connected(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
         let window_bytes = window_pkts * SEGMENT_BYTES;
-        let control = congestion::by_name("newreno", 1, window_pkts).unwrap();
+        let control = congestion::by_name("newreno", 2, window_pkts).unwrap();
         let rto = Rto::new(3_000 * MS, 200 * MS);
         let mut sender = Sender::new(SEGMENT_BYTES, window_bytes, control, rto, isn);
         sender.open(size_bytes);
@@ -35,7 +35,7 @@ impl Peer {
         peer
     }
 
-    /// The sender, its window open for `pkts` more: after segments 0..pkts were acknowledged one by one at 100 ms steps.
+    /// A segment of the peer comes.
     pub fn tell(&mut self, now: Ns, ack: u32, flags: u8) {
         let seq = if flags & flag::SYN != 0 { 7 } else { 8 };
         let header = TcpHeader { seq, ack, flags, window_bytes: self.window_bytes, ..TcpHeader::default() };
@@ -77,7 +77,7 @@ impl Peer {
     /// Slow start up to a window of 6: segments 0 to 3 acknowledged, 4 to 9 in flight.
     pub fn with_six_in_flight(isn: u32) -> Peer {
         let mut peer = Peer::connected(isn, 20, None);
-        // As in ns-2, the answer to the SYN opens the window too: 2.
+        // The answer to the SYN opens nothing: the initial window of 2 leaves.
         assert_eq!(peer.sent(100 * MS), [0, 1]);
         assert_eq!(peer.ack(200 * MS, 1), [2, 3]);
         assert_eq!(peer.ack(200 * MS, 2), [4, 5]);

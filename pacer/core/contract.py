@@ -118,7 +118,8 @@ class Rewrite(NamedTuple):
 
 
 class Inject(NamedTuple):
-    """Send a new segment made by the algorithm (its `handle` is ignored), for example a generated ACK."""
+    """Send a new segment made by the algorithm (its `handle` is ignored), for example a generated ACK; to the node's own
+    transport if it is addressed to this node. It passes no hook of this node, save the link's."""
 
     segment: Segment
 

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, str] = {
     "Comparison": "pacelab.comparison",
     "ConfigError": "pacelab.errors",
+    "CongestionControl": "pacelab.congestion",
     "Experiment": "pacelab.experiment",
     "Flow": "pacelab.topologies.model",
     "HostError": "pacelab.errors",

@@ -9,6 +9,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.interrupt import deferred_interrupts
+from pacelab.options import CONTROLS
 from pacelab.schemes import Attachment
 
 MEND = "run `make lab` in the source tree, or install a wheel: pip install pacelab"
@@ -22,14 +23,20 @@ def run_air(
     attachments: Sequence[Attachment],
     on_progress: Progress,
     on_capture: Callable[[bytes], None] | None = None,
+    cc: str = "newreno",
 ) -> dict[str, Any]:
     """Run one air configuration with its hooks; returns the engine's result, version 1.
 
-    `on_capture` is given the capture file if the configuration asks for one.
+    `on_capture` is given the capture file if the configuration asks for one; `cc` may name a control of one's own.
     Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
     """
     medium = load_engine()
     hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
+    make_control = None
+    if cc not in CONTROLS:
+        from pacelab.congestion import control_maker
+
+        make_control = control_maker(cc)
     try:
         with deferred_interrupts() as stop_if_interrupted:
 
@@ -37,7 +44,7 @@ def run_air(
                 stop_if_interrupted()
                 on_progress(fraction)
 
-            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture)
+            text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control)
     except ValueError as error:
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
     result: dict[str, Any] = json.loads(text)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.options import BY_FIELD, BY_FLAG, CONTROLS, OPTIONS, SHORTEST_RUN_S, is_traffic_file
 from pacelab.phys import PHYS, Phy
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
@@ -212,10 +212,21 @@ class Experiment:
 
             settings["traffic"] = PurePath(self.traffic).name
             settings["traffic_sha256"] = hashlib.sha256(read_traffic(self.traffic).encode()).hexdigest()
+        if self.cc not in CONTROLS:
+            path, _, class_name = self.cc.rpartition(":")
+            settings["cc"] = f"{PurePath(path).name}:{class_name}"
+            settings["cc_sha256"] = _digest_of(path)
         settings["stop_after_pkts"] = self.stop_after_pkts
         settings["batch_pkts"] = self.batch_pkts
         settings["series_interval_s"] = float(self.series_interval_s)
         return settings
+
+
+def _digest_of(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"--cc: reading {path!r}: {error.strerror}") from None
 
 
 def _kind(name: str) -> Kind:

@@ -69,6 +69,34 @@ class TrafficDomain:
         return str(value)
 
 
+@dataclass(frozen=True, slots=True)
+class ControlDomain:
+    """A built-in congestion control, or one's own as FILE.py:CLASS (see `pacelab.congestion`)."""
+
+    @property
+    def allowed(self) -> str:
+        """In words."""
+        return f"one of {', '.join(CONTROLS)}, or FILE.py:CLASS"
+
+    def parse(self, text: str) -> str:
+        """Names are their own text."""
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError when it is neither; the file itself is read later."""
+        path, _, class_name = str(value).rpartition(":")
+        if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
+            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+
+    def show(self, value: Any) -> str:
+        """Text of a value."""
+        return str(value)
+
+
+CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few")
+"""Congestion controls that the engine brings along."""
+
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http")
 """Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic`)."""
 
@@ -85,12 +113,7 @@ OPTIONS: tuple[Option, ...] = tuple(
     for field, flag, domain, text in (
         ("direction", "--direction", Choice.of("up", "down", "mixed"), "up: wireless to wired; down: the other way"),
         ("traffic", "--traffic", TrafficDomain(), "what the flows carry"),
-        (
-            "cc",
-            "--cc",
-            Choice.of("newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few"),
-            "base congestion control",
-        ),
+        ("cc", "--cc", ControlDomain(), "base congestion control"),
         (
             "ack",
             "--ack",

@@ -53,7 +53,8 @@ def run(experiment: Experiment, *, on_progress: Progress | None = None, pcap: Pc
     if pcap is not None:
         pcap.check()
         config["capture"] = pcap.air_key()
-    air = run_air(config, attachments, on_progress or _ignore, pcap.write if pcap is not None else None)
+    on_capture = pcap.write if pcap is not None else None
+    air = run_air(config, attachments, on_progress or _ignore, on_capture, experiment.cc)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     return RunResult(
         run=assemble(experiment, topology, attachments, air),

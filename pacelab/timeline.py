@@ -76,7 +76,7 @@ def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     topology = experiment.build_topology()
     attachments = experiment.find_scheme().attach(topology, experiment.hook_settings)
     air = compile_air(experiment, topology) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
-    records: list[Record] = run_air(air, attachments, lambda _fraction: None)["tap"]
+    records: list[Record] = run_air(air, attachments, lambda _fraction: None, cc=experiment.cc)["tap"]
     return records
 
 

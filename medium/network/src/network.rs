@@ -14,7 +14,7 @@ use crate::links::{Class, LinkCounts};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
-use crate::tcp::congestion;
+use crate::tcp::congestion::{self, CongestionControl};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rto::Rto;
 use crate::tcp::sender::Sender;
@@ -22,6 +22,9 @@ use crate::wire::Wire;
 
 /// Called with the fraction done; `Break` ends the run early.
 pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
+
+/// Makes the congestion control of a name, for an initial window and a limit in segments.
+pub type Controls<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
 
 /// Stream numbers from here on are routing's jitter and the flows' initial sequence numbers; below are stations.
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
@@ -148,11 +151,23 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds the network; `hooks` sit at the given nodes and places.
+    /// Builds the network with the congestion controls that come with it; see `with_controls`.
     ///
     /// # Errors
     /// One line: what does not fit.
     pub fn new(config: Config, hooks: Vec<(u32, Place, Box<dyn Hook>)>) -> Result<Self, String> {
+        Network::with_controls(config, hooks, &mut congestion::by_name)
+    }
+
+    /// Builds the network; `controls` makes congestion controls from name, initial window and limit; `hooks` sit at the given nodes and places.
+    ///
+    /// # Errors
+    /// One line: what does not fit.
+    pub fn with_controls(
+        config: Config,
+        hooks: Vec<(u32, Place, Box<dyn Hook>)>,
+        controls: &mut Controls<'_>,
+    ) -> Result<Self, String> {
         let air = Air::new(config.air());
         let count = config.nodes.len();
         let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
@@ -167,7 +182,8 @@ impl Network {
             runs.then(|| Aodv::new(node, Stream::new(config.seed, FIRST_ROUTING_STREAM + u64::from(node))))
         });
         let aodv = aodv.collect();
-        let flows = config.flows.iter().map(|flow| build_flow(&config, flow)).collect::<Result<Vec<_>, _>>()?;
+        let flows =
+            config.flows.iter().map(|flow| build_flow(&config, flow, controls)).collect::<Result<Vec<_>, _>>()?;
         let mut network = Network {
             air,
             agenda: Agenda::default(),
@@ -375,7 +391,7 @@ fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
     (wires, wires_from)
 }
 
-fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
+fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let ends = match &flow.traffic {
         Traffic::Tcp {
@@ -390,7 +406,7 @@ fn build_flow(config: &Config, flow: &FlowConfig) -> Result<Flow, String> {
             ..
         } => {
             let window_bytes = segment_bytes * window_pkts;
-            let control = congestion::by_name(cc, *initial_window, *window_pkts)?;
+            let control = controls(cc, *initial_window, *window_pkts)?;
             let ns2 = config.radio.preset == PresetName::Ns2;
             let initial_ns = if ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
             let rto = Rto::new(initial_ns, ns_from_s(*min_rto_s));

@@ -3,27 +3,32 @@
 use std::ops::ControlFlow;
 
 use pacelab_network::hook::{Hook, Place};
+use pacelab_network::tcp::congestion::{self, CongestionControl};
 use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+mod python_control;
 mod python_hook;
 
+use python_control::PythonControl;
 use python_hook::{Contract, PythonHook};
 
 /// Runs an air configuration in virtual time; see medium/README.md.
 ///
 /// Raises ValueError, with one line, for a configuration that cannot be accepted. Exceptions of `on_progress` and
-/// KeyboardInterrupt pass through. With the key `capture`, `on_capture` is given the bytes of a pcapng file.
+/// KeyboardInterrupt pass through. `make_control(name, initial_window, window_limit)`, when given,
+/// makes the congestion controls (see `pacelab.congestion`). With the key `capture`, `on_capture` is given the bytes of a pcapng file.
 #[pyfunction]
-#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None))]
+#[pyo3(signature = (config_json, hooks, on_progress = None, on_capture = None, make_control = None))]
 fn run(
     py: Python<'_>,
     config_json: &str,
     hooks: Vec<(u32, Bound<'_, PyAny>, String)>,
     on_progress: Option<Bound<'_, PyAny>>,
     on_capture: Option<Bound<'_, PyAny>>,
+    make_control: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let capture = config.capture;
@@ -37,7 +42,22 @@ fn run(
         };
         boxed.push((node, place, Box::new(PythonHook::new(py, &contract, object)?)));
     }
-    let mut network = Network::new(config, boxed).map_err(PyValueError::new_err)?;
+    let mut failure = None;
+    let mut controls = |name: &str, initial_window: u32, window_limit: u32| {
+        let Some(make) = &make_control else { return congestion::by_name(name, initial_window, window_limit) };
+        let made = make.call1((name, initial_window, window_limit));
+        let control = made.and_then(|object| PythonControl::new(&contract, object)).map_err(|error| {
+            let message = error.to_string();
+            failure = Some(error);
+            message
+        })?;
+        Ok(Box::new(control) as Box<dyn CongestionControl>)
+    };
+    let built = Network::with_controls(config, boxed, &mut controls);
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let mut network = built.map_err(PyValueError::new_err)?;
     let mut interrupted = None;
     network.run(&mut |fraction| {
         if let Some(error) = contract.interrupt.take() {

@@ -1,0 +1,182 @@
+"""A congestion control of your own: subclass `CongestionControl` in a file, run it with `--cc FILE.py:CLASS`.
+
+The sender does what every TCP does (sequence numbers, duplicate ACKs, the retransmission timer, fast recovery); the
+congestion control says how large the window is. Your code runs inside the simulation: when it raises, sets a window
+that is no number, or does not return, the run stops and says at which simulated time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import threading
+import time
+import traceback
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pacelab.errors import ConfigError
+from pacelab.units import s_from_ns
+
+PATIENCE_S = 5.0
+"""A call that takes longer than this never ends."""
+
+
+class CongestionControl(ABC):
+    """Decides on the congestion window. Everything is counted in segments, fractions included; time is integer ns.
+
+    `window` is read after each call: a finite number above 0; below 1 the sender spaces single segments.
+    """
+
+    recovery: ClassVar[Literal["newreno", "reno", "go-back-n"]] = "newreno"
+    """What the sender does once three duplicate ACKs tell of a loss (RFC 6582, RFC 2581, Tahoe)."""
+
+    def __init__(self, initial_window: int, window_limit: int) -> None:
+        """`window_limit` is the receiver's window."""
+        self.window: float = float(initial_window)
+        self.window_limit = window_limit
+
+    @abstractmethod
+    def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> None:
+        """New data was acknowledged outside loss recovery; `rtt_ns` about once a round trip."""
+
+    @abstractmethod
+    def lost(self, now_ns: int, in_use_pkts: float) -> None:
+        """Three duplicate ACKs, with so much of the window in use."""
+
+    def recovered(self) -> None:  # noqa: B027  # a default that does nothing
+        """Loss recovery is over. Nothing to do unless you want to."""
+
+    def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
+        """The retransmission timer expired. One segment, unless you say otherwise."""
+        self.window = 1.0
+
+
+class UserCodeError(ConfigError):
+    """Code that you brought failed. The message carries its traceback."""
+
+
+def load_control(name: str) -> type[CongestionControl]:
+    """The class that FILE.py:CLASS names.
+
+    Raises ConfigError when there is no such file or class, UserCodeError when the file fails to load.
+    """
+    path, _, class_name = name.rpartition(":")
+    if not Path(path).is_file():
+        raise ConfigError(f"--cc {name!r}: there is no file {path!r}")
+    spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserCodeError(f"loading {path!r} failed:\n{_own_traceback(error)}") from error
+    found = getattr(module, class_name, None)
+    if not (isinstance(found, type) and issubclass(found, CongestionControl)):
+        raise ConfigError(f"--cc {name!r}: {path!r} has no subclass of pacelab.CongestionControl called {class_name!r}")
+    return found
+
+
+def control_maker(name: str) -> Callable[[str, int, int], Guard]:
+    """What the engine calls for each TCP flow."""
+    made = load_control(name)
+    watch = Watchdog()
+
+    def make(_name: str, initial_window: int, window_limit: int) -> Guard:
+        return Guard(name, made, initial_window, window_limit, watch)
+
+    return make
+
+
+class Guard:
+    """Stands between the engine and your control: says when and where it failed, and that it does not end."""
+
+    def __init__(
+        self, name: str, made: type[CongestionControl], initial_window: int, window_limit: int, watch: Watchdog
+    ) -> None:
+        self._name = name
+        self._watch = watch
+        self._now_ns = 0
+        self._control = self._call(made, initial_window, window_limit)
+        self.recovery = made.recovery
+        self._note_window()
+
+    def acknowledged(self, now_ns: int, acked_pkts: float, rtt_ns: int | None) -> None:
+        """Pass on."""
+        self._now_ns = now_ns
+        self._call(self._control.acknowledged, now_ns, acked_pkts, rtt_ns)
+        self._note_window()
+
+    def lost(self, now_ns: int, in_use_pkts: float) -> None:
+        """Pass on."""
+        self._now_ns = now_ns
+        self._call(self._control.lost, now_ns, in_use_pkts)
+        self._note_window()
+
+    def recovered(self) -> None:
+        """Pass on."""
+        self._call(self._control.recovered)
+        self._note_window()
+
+    def timed_out(self, now_ns: int, in_use_pkts: float) -> None:
+        """Pass on."""
+        self._now_ns = now_ns
+        self._call(self._control.timed_out, now_ns, in_use_pkts)
+        self._note_window()
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            with self._watch:
+                return function(*arguments)
+        except Exception as error:
+            raise UserCodeError(f"{self._where()} failed:\n{_own_traceback(error)}") from error
+
+    def _note_window(self) -> None:
+        window = self._control.window
+        if not isinstance(window, int | float) or not 0 < window < float("inf"):
+            raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")
+        self.window = float(window)
+
+    def _where(self) -> str:
+        return f"congestion control {self._name} at {s_from_ns(self._now_ns):.6f} s of simulated time"
+
+
+class Watchdog:
+    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed."""
+
+    def __init__(self) -> None:
+        self._entered_s: float | None = None
+        self._caller = 0
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._watch, daemon=True, name="pacelab-watchdog")
+            self._thread.start()
+        self._caller = threading.get_ident()
+        self._entered_s = time.monotonic()
+
+    def __exit__(self, *_error: object) -> None:
+        self._entered_s = None
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(PATIENCE_S / 10)
+            entered_s = self._entered_s
+            if entered_s is not None and time.monotonic() - entered_s > PATIENCE_S:
+                self._entered_s = None
+                raised = ctypes.py_object(TimeoutError)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
+
+
+def _own_traceback(error: BaseException) -> str:
+    """The traceback without PaceLab's own frames at its top."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename != __file__ and "importlib" not in frame.filename]
+    text = "".join(traceback.format_list(own) + traceback.format_exception_only(error))
+    if isinstance(error, TimeoutError):
+        text += f"(it had not returned after {PATIENCE_S:g} s)\n"
+    return text.rstrip()

@@ -1,0 +1,84 @@
+"""A congestion control in Python: used as any other, and its failures are told."""
+
+from pathlib import Path
+
+import pytest
+
+import pacelab
+from pacelab import congestion
+
+HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
+AIMD = """
+    threshold = 1e9
+    def acknowledged(self, now_ns, acked_pkts, rtt_ns):
+        self.window += 1.0 if self.window < self.threshold else 1.0 / self.window
+    def lost(self, now_ns, in_use_pkts):
+        self.threshold = self.window = max(in_use_pkts / 2, 2.0)
+    def recovered(self):
+        self.window = self.threshold
+    def timed_out(self, now_ns, in_use_pkts):
+        self.threshold = max(in_use_pkts / 2, 2.0)
+        self.window = 1.0
+"""
+
+
+def own(tmp_path: Path, body: str, class_name: str = "Mine") -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(HEADER + body)
+    return f"{path}:{class_name}"
+
+
+def experiment(cc: str, **options: object) -> pacelab.Experiment:
+    return pacelab.Experiment(
+        topology="chain",
+        topology_options={"hops": 4, "wired": False},
+        rate_bps=2_000_000,
+        duration_s=20,
+        cc=cc,
+        **options,
+    )
+
+
+def test_newreno_in_python_gives_newrenos_result(tmp_path: Path) -> None:
+    # The threshold starts at the receiver's window in the engine and far above it here: both grow to the window alike.
+    body = AIMD.replace("threshold = 1e9", "threshold = 32")
+    mine = pacelab.run(experiment(own(tmp_path, body))).run
+    theirs = pacelab.run(experiment("newreno")).run
+    assert mine["flows"] == theirs["flows"]
+    assert len(mine["config"]["cc_sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("    def acknowledged(self, *a): raise KeyError('boom')\n    def lost(self, *a): pass\n", "KeyError: 'boom'"),
+        ("    def acknowledged(self, *a): self.window = float('nan')\n    def lost(self, *a): pass\n", "window to nan"),
+        ("    def acknowledged(self, *a): self.window = -1\n    def lost(self, *a): pass\n", "window to -1"),
+        ("    def acknowledged(self, *a): self.window = 'x'\n    def lost(self, *a): pass\n", "window to 'x'"),
+        ("    def acknowledged(self, *a): pass\n", "abstract"),
+        ("    def lost(self, *a:\n", "SyntaxError"),
+    ],
+)
+def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(congestion.UserCodeError, match=message) as caught:
+        pacelab.run(experiment(own(tmp_path, body)))
+    text = str(caught.value)
+    assert "of simulated time" in text or "loading" in text
+
+
+def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(congestion, "PATIENCE_S", 0.3)
+    body = "    def acknowledged(self, *a):\n        while True: pass\n    def lost(self, *a): pass\n"
+    with pytest.raises(congestion.UserCodeError, match=r"had not returned after 0\.3 s"):
+        pacelab.run(experiment(own(tmp_path, body)))
+
+
+@pytest.mark.parametrize("name", ["nowhere.py:Mine", "fast", "mine.py", ":Mine"])
+def test_unknown_controls_are_refused(name: str) -> None:
+    with pytest.raises(pacelab.ConfigError, match="--cc"):
+        pacelab.run(experiment(name))
+
+
+def test_a_file_without_the_class_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(pacelab.ConfigError, match="no subclass"):
+        pacelab.run(experiment(own(tmp_path, AIMD, class_name="Other")))

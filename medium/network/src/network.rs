@@ -431,6 +431,7 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -
         ends,
         datagrams: 0,
         at_source_pkts: 0,
+        held_pkts: 0,
         active: false,
         meter: Default::default(),
         timers_at: [Ns::MAX; 2],

@@ -69,6 +69,7 @@ impl Network {
         let Some(segment) = self.segment(id) else { return false };
         let wireless_end = self.wireless_end(node, seen.point, id);
         let rates = self.path_rates_bps(node, wireless_end);
+        self.note_held(seen.point, id, true);
         let now = self.now;
         let shell = &mut self.hooks[index as usize];
         shell.held.insert(id, seen);
@@ -137,6 +138,7 @@ impl Network {
         shell.kept.clear();
         let (node, held) = (shell.node, std::mem::take(&mut shell.held));
         for (id, seen) in held {
+            self.note_held(seen.point, id, false);
             self.resume(node, seen, id);
         }
     }
@@ -148,6 +150,8 @@ impl Network {
         match action {
             Action::Forward { handle, keep } => {
                 let Some(seen) = shell.held.remove(&handle) else { return false };
+                self.note_held(seen.point, handle, false);
+                let shell = &mut self.hooks[index as usize];
                 let mut onward = handle;
                 if keep {
                     // The copy travels; the original keeps the handle until it is released.
@@ -158,9 +162,8 @@ impl Network {
                 self.resume(node, seen, onward);
             }
             Action::Drop { handle, reason } => {
-                if shell.held.remove(&handle).is_none() {
-                    return false;
-                }
+                let Some(seen) = shell.held.remove(&handle) else { return false };
+                self.note_held(seen.point, handle, false);
                 self.pool.remove(handle);
                 *self.drops.hooks.entry(reason).or_insert(0) += 1;
             }

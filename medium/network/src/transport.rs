@@ -3,6 +3,7 @@
 use pacelab_engine::{NEVER, Ns};
 
 use crate::flow::Ends;
+use crate::hook::Point;
 use crate::network::{Network, Task, udp_header_bytes};
 use crate::packet::{Body, Packet, TcpHeader};
 
@@ -10,6 +11,9 @@ use crate::packet::{Body, Packet, TcpHeader};
 const TCP_HEADER_BYTES: u32 = 40;
 /// A saturating source keeps so many packets waiting.
 const SATURATION_PKTS: u32 = 3;
+/// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
+/// waits for a pacer waits in the socket, so that a retransmission overtakes it and the RTT does not contain it.
+const HELD_LIMIT_PKTS: u32 = 2;
 /// Hops a packet may take.
 const TTL: u8 = 64;
 
@@ -125,6 +129,9 @@ impl Network {
     fn pump_sender(&mut self, index: u32) {
         loop {
             let now = self.now;
+            if self.flows[index as usize].held_pkts >= HELD_LIMIT_PKTS {
+                break;
+            }
             let Ends::Tcp { sender, .. } = &mut self.flows[index as usize].ends else { return };
             let Some(header) = sender.poll_transmit(now) else { break };
             self.send_segment(index, header, true);
@@ -132,6 +139,27 @@ impl Network {
         let Ends::Tcp { sender, .. } = &self.flows[index as usize].ends else { return };
         let at = sender.timer_at();
         self.arm(index, 0, at);
+    }
+
+    /// Counts a segment that the hook at its source takes (true) or lets go; the sender goes on when there is room.
+    pub(crate) fn note_held(&mut self, point: Point, id: u32, taken: bool) {
+        if point != Point::LocalOut {
+            return;
+        }
+        let Some(packet) = self.pool.get(id) else { return };
+        let (index, Body::Tcp { forward: true, .. }) = (packet.flow, &packet.body) else { return };
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if taken {
+            flow.held_pkts += 1;
+            return;
+        }
+        let was_full = flow.held_pkts >= HELD_LIMIT_PKTS;
+        flow.held_pkts = flow.held_pkts.saturating_sub(1);
+        if was_full && flow.timers_at[0] != now {
+            flow.timers_at[0] = now;
+            self.schedule(now, Task::FlowTimer(index, 0));
+        }
     }
 
     fn pump_receiver(&mut self, index: u32) {

@@ -156,6 +156,18 @@ def _ap_sender(_settings: HookSettings) -> Hook:
     return TcpApSender()
 
 
+def _suppressing_gateway(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.ack_suppression_gateway import AckSuppressionGateway
+
+    return AckSuppressionGateway()
+
+
+def _suppressing_station(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.ack_suppression_station import AckSuppressionStation
+
+    return AckSuppressionStation()
+
+
 def _fixed_rate(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
 
@@ -196,6 +208,7 @@ def _timing(settings: HookSettings) -> LinkTiming:
 
 _PACING = frozenset({"delayed", "copies_absorbed"})
 _GAP = _PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorbed", "throttled"}
+_SUPPRESSION = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(
     {
@@ -231,6 +244,16 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 sender=_ap_sender,
                 traffic=("tcp",),
                 acting=_PACING,
+            ),
+            Scheme(
+                name="ack-suppression",
+                summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
+                source="[le] Sec. 3",
+                gateway=_suppressing_gateway,
+                station=_suppressing_station,
+                needs=("single-hop",),
+                traffic=("tcp",),
+                acting=_SUPPRESSION,
             ),
             Scheme(
                 name="fixed-rate",

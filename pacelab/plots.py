@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from pacelab.comparison import Comparison
 
+LOG_RATIO = 5.0
+"""From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
+
 KBPS = 1e-3
 SERIES_SCALES = {
     "goodput_bps": (KBPS, "goodput (kbit/s)"),
@@ -95,11 +98,26 @@ def plot_goodput(comparison: Comparison, ax: Axes | None = None, *, point: dict[
         ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
-    ax.set_ylim(bottom=0)
+    _scale_goodput(ax, comparison)
     ax.set_title(show_point(fixed))
-    ax.grid(alpha=0.3)
+    ax.grid(alpha=0.3, which="both")
     ax.legend(fontsize="small")
     return ax
+
+
+def _scale_goodput(ax: Axes, comparison: Comparison) -> None:
+    """From zero; logarithmic where one hop would flatten all others, the same for all panels of a comparison."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    means = [row["goodput_bps"]["mean"] * KBPS for row in comparison.rows]
+    if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
+        ax.set_ylim(bottom=0)
+        return
+    ax.set_yscale("log")
+    ax.set_ylim(min(means) / 1.5, max(means) * 1.3)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def x_axis(comparison: Comparison) -> str | None:

@@ -18,6 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pacelab.topologies.model import Topology
 
 RETRY_LIMIT = 7
 """r: attempts of an RTS."""
@@ -53,6 +57,20 @@ def network_drop_probability(backlogged: int, *, most_starters: int, most_winner
     """L(m), per slot. Source: [fu] Eq. (4)."""
     single = sender_drop_probability(backlogged, most_starters=most_starters, most_winners=most_winners)
     return 1 - (1 - single) ** starters(backlogged, most_starters)
+
+
+def capacities(topology: Topology) -> tuple[int, int]:
+    """C* and B* of a topology whose flows have one hop: senders that can start, and pairs that can succeed, at once."""
+
+    def sense(a: int, b: int) -> bool:
+        return topology.distance_m(a, b) <= topology.sense_m
+
+    flows = topology.flows
+    starts = [[f is not g and sense(f.src, g.src) for g in flows] for f in flows]
+    wins = [
+        [f is not g and any(sense(a, b) for a in (f.src, f.dst) for b in (g.src, g.dst)) for g in flows] for f in flows
+    ]
+    return most_independent(starts), most_independent(wins)
 
 
 def most_independent(conflicts: Sequence[Sequence[bool]]) -> int:

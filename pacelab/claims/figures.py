@@ -12,13 +12,19 @@ from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pacelab.claims.contention import retry_drop_probability
+from pacelab.claims.contention import (
+    capacities,
+    network_drop_probability,
+    retry_drop_probability,
+    sender_drop_probability,
+    starters,
+)
 from pacelab.claims.evaluate import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar
 from pacelab.claims.outcome import Outcome
 from pacelab.claims.quantities import Aspect
 from pacelab.metrics import LEVEL, Estimate, estimate
-from pacelab.plots import STYLES, style_of
+from pacelab.plots import STYLES, Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,10 +155,14 @@ def _time(canvas: Canvas, figure: Figure, measured: Measured) -> None:
 
 
 def _contention(canvas: Canvas, figure: Figure, measured: Measured) -> None:
-    """Left: drops per RTS against failed RTS, measured and Eq. (2). Right: both against the load."""
+    """Drops per RTS against failed RTS with Eq. (2), and against the load; for one-hop senders Eqs. (3), (4) too."""
     assert figure.x is not None
-    left, right = canvas.subplots(1, 2)
-    for number, group in enumerate(_groups(figure, measured)):
+    groups = _groups(figure, measured)
+    one_hop = measured.results[0][0].run["flows"][0]["hops"] == 1
+    panels = list(canvas.subplots(1, 3 if one_hop else 2))
+    if one_hop:
+        canvas.set_size_inches(10.5, 4.2)
+    for number, group in enumerate(groups):
         text = ", ".join(_show(name, group[name]) for name in figure.by) or "measured"
         points = [group | {figure.x: value} for value in measured.plan.grid[figure.x]]
         hidden, drops, model = (
@@ -160,16 +170,35 @@ def _contention(canvas: Canvas, figure: Figure, measured: Measured) -> None:
             for name in ("hidden_probability", "drops_per_rts", "model_drops_per_rts")
         )
         look = LOOKS[number % len(LOOKS)]
-        left.plot(hidden, drops, look.marker, color=look.color, label=text)
         x = [float(point[figure.x]) for point in points]
-        right.plot(x, drops, look.marker, color=look.color, label=text)
-        right.plot(x, model, color=look.color, linestyle=look.linestyle, label=f"{text}, Eq. (2)")
+        panels[0].plot(hidden, drops, look.marker, color=look.color, label=text)
+        panels[1].plot(x, drops, look.marker, color=look.color, label=text)
+        panels[1].plot(x, model, color=look.color, linestyle=look.linestyle, label=f"{text}, Eq. (2)")
+        if one_hop:
+            cell = next(cell for cell in measured.plan.cells if cell.point == points[-1])
+            limits = capacities(cell.experiments[0].build_topology())
+            _capacity_model(panels[2], look, text, limits, [int(one) for one in x], drops)
     share = [i / 100 for i in range(91)]
-    left.plot(share, [retry_drop_probability(one) for one in share], color="0.4", label="Eq. (2)")
-    left.set(xlabel="H: failed RTS over RTS sent", ylabel="packets dropped per RTS")
-    right.set(xlabel=LABELS.get(figure.x, figure.x), ylabel="packets dropped per RTS")
-    for ax in (left, right):
+    panels[0].plot(share, [retry_drop_probability(one) for one in share], color="0.4", label="Eq. (2)")
+    panels[0].set(xlabel="H: failed RTS over RTS sent", ylabel="packets dropped per RTS")
+    panels[1].set(xlabel=LABELS.get(figure.x, figure.x), ylabel="packets dropped per RTS")
+    for ax in panels:
         _finish(ax)
+
+
+def _capacity_model(
+    ax: Axes, look: Style, text: str, limits: tuple[int, int], senders: list[int], drops: list[float]
+) -> None:
+    """L_f(m) and L(m) from C* and B* of all the senders; the measurement times the model's CS_f."""
+    most_starters, most_winners = limits
+    own = [sender_drop_probability(m, most_starters=most_starters, most_winners=most_winners) for m in senders]
+    network = [network_drop_probability(m, most_starters=most_starters, most_winners=most_winners) for m in senders]
+    shares = [starters(m, most_starters) / m for m in senders]
+    label = f"{text}: C* {most_starters}, B* {most_winners}"
+    ax.plot(senders, [p * share for p, share in zip(drops, shares, strict=True)], look.marker, color=look.color)
+    ax.plot(senders, own, color=look.color, linestyle="-", label=f"{label}, L_f (3)")
+    ax.plot(senders, network, color=look.color, linestyle=":", label=f"{label}, L (4)")
+    ax.set(xlabel="senders m", ylabel="drop probability per slot")
 
 
 def _mean(found: Estimate | None) -> float:

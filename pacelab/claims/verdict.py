@@ -1,7 +1,7 @@
 """Verdicts: what our interval says about the paper's band.
 
     reproduced        kind value: our mean lies in the band; or our 95 % interval overlaps it and is narrow enough to
-                      mean something: its half width is at most a tenth of the paper's value or half of the band
+                      mean something: its half width is at most a tenth of the paper's value or of the band's width
     direction only    kind value: outside of the band, but the whole interval goes the paper's way
                       kind direction (known from a figure or a sentence alone): the whole interval lies in the band
     not reproduced    anything else, and what the runs do not define
@@ -19,7 +19,7 @@ from pacelab.claims.model import Check, Kind
 from pacelab.metrics import Estimate
 
 NARROW = 0.1
-"""Of the paper's value."""
+"""Of the paper's value, or of the width of its band."""
 
 
 class Verdict(StrEnum):
@@ -54,6 +54,5 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _widest(check: Check) -> float:
-    half_band = (check.band[1] - check.band[0]) / 2
-    tenth = NARROW * abs(check.paper) if check.paper is not None else 0.0
-    return max(tenth, half_band if math.isfinite(half_band) else 0.0)
+    width = check.band[1] - check.band[0]
+    return NARROW * max(abs(check.paper or 0.0), width if math.isfinite(width) else 0.0)

@@ -286,6 +286,7 @@ class AckSuppressionHook(Generic[C]):
     def _pass(self, now_ns: int, entry: Entry) -> None:
         """Hand a held segment to the link layer."""
         entry.passed_ns = now_ns
+        entry.half.passed_pkts += 1
         self._passed[entry.key] = entry
         self._actions.append(Forward(entry.segment.handle, keep=True))
 
@@ -339,6 +340,7 @@ class AckSuppressionHook(Generic[C]):
         self._leave(entry)
 
     def _leave(self, entry: Entry) -> None:
+        entry.half.passed_pkts -= 1
         del self._passed[entry.key]
         del entry.half.entries[entry.key]
         self._actions.append(Release(entry.segment.handle))

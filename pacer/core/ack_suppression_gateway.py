@@ -6,7 +6,8 @@
                    have something to say and pass.
 
 Invariants, beside those of `ack_suppression`
-1. At most `in_link_layer_pkts` data segments are in the link layer, so that the interface queue never overflows.
+1. At most `in_link_layer_pkts` data segments are in the link layer, and few of each flow: the interface queue does not
+   overflow, and a station out of reach does not block the others.
 2. What came from a station is dropped only if a copy of it is here or acknowledged by the wired host.
 """
 
@@ -33,14 +34,17 @@ class AckSuppressionGatewayConfig:
     buffer_pkts: int = 50
     """Downstream data at the gateway, held and in the link layer, over all flows; what comes beyond is dropped before
     anyone has acknowledged it. As long as the interface queue that it stands for: no goodput comes from its length."""
-    in_link_layer_pkts: int = 4
-    """Enough that the link layer never waits for the next; few, since what fails goes behind them."""
+    in_link_layer_pkts: int = 32
+    """Downstream data in the link layer over all flows: room is left in its queue of 50."""
+    per_flow_pkts: int = 4
+    """And of one flow: enough that the link layer never waits for the next; few, since what fails goes behind them."""
     upstream_stop_pkts: int = 64
     """Data of one upstream flow waiting for the wired host at which its station is told to stop; at half, to go on."""
 
     def __post_init__(self) -> None:
         require(self.buffer_pkts >= 1, "buffer_pkts", self.buffer_pkts, "an integer of at least 1")
         require(self.in_link_layer_pkts >= 1, "in_link_layer_pkts", self.in_link_layer_pkts, "an integer of at least 1")
+        require(self.per_flow_pkts >= 1, "per_flow_pkts", self.per_flow_pkts, "an integer of at least 1")
         require(self.upstream_stop_pkts >= 2, "upstream_stop_pkts", self.upstream_stop_pkts, "an integer of at least 2")
 
 
@@ -138,8 +142,13 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
             self._fill_link_layer(now_ns)
 
     def _fill_link_layer(self, now_ns: int) -> None:
-        while self._held and len(self._passed) < self._config.in_link_layer_pkts:
-            self._pass(now_ns, self._held.popleft())
+        """Hand over held data, oldest first, as far as its flow and the link layer have room."""
+        for entry in list(self._held):
+            if len(self._passed) >= self._config.in_link_layer_pkts:
+                break
+            if entry.half.passed_pkts < self._config.per_flow_pkts:
+                self._held.remove(entry)
+                self._pass(now_ns, entry)
 
     def _acknowledge(self, connection: GatewayConnection, link: LinkHalf) -> None:
         self._count["acks_generated"] += 1

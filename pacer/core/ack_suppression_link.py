@@ -40,7 +40,7 @@ class Entry:
 class LinkHalf:
     """One direction of a connection: from this node over its wireless link."""
 
-    __slots__ = ("acknowledged", "ahead", "entries", "untold")
+    __slots__ = ("acknowledged", "ahead", "entries", "passed_pkts", "untold")
 
     def __init__(self, first_seq: int) -> None:
         """`first_seq` is the number after the SYN."""
@@ -50,6 +50,8 @@ class LinkHalf:
         """Delivered beyond it: (first octet, end) in the order of delivery."""
         self.entries: dict[EntryKey, Entry] = {}
         """Segments at this node."""
+        self.passed_pkts = 0
+        """How many of them the link layer has."""
         self.untold = 0
         """Segments among `ahead` that no duplicate ACK has told of."""
 

@@ -103,7 +103,7 @@ class WiredSender:
         self._repeat: int | None = None
         """After a timeout: the place in `_sent` from which on all is to be sent again."""
         self._mss_bytes = 1
-        self._cwnd_bytes = 0
+        self._cwnd_bytes = config.initial_window_pkts  # for a FIN alone
         self._credit_bytes = 0
         self._ssthresh_bytes: int | None = None
         self._window_bytes = window_bytes

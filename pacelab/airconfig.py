@@ -116,9 +116,10 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             "cc": experiment.cc,
             "initial_window": experiment.initial_window_pkts,
             "min_rto_s": float(experiment.min_rto_s),
-            "ack_every": 1,
-            "ack_schedule": ACK_SCHEDULES[experiment.ack],
+            "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
         }
+        if len(ACK_SCHEDULES[experiment.ack]) > 1:
+            tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.find_scheme().ecn:
             tcp["ecn"] = True
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}

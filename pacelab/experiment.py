@@ -28,6 +28,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "cc": "newreno",
         "ack": "every",
+        "pace_hops": 4,
         "phy": "802.11b",
         "rts": True,
         "retry_short": 7,
@@ -86,6 +87,7 @@ class Experiment:
     burst_pkts: int = UNSET
     size_bytes: int = UNSET
     http_users: int = UNSET
+    pace_hops: int = UNSET
     pace_rate_bps: int | None = UNSET
     queue_pkts: int = UNSET
     routing: str = UNSET
@@ -113,6 +115,7 @@ class Experiment:
         kind = _kind(self.topology)
         self._fill({"direction": kind.directions[0]})
         self._fill(_topology_defaults(kind, self._bare_topology()))
+        self._fill_ack()
         self._fill({"traffic": kind.traffic, **DEFAULTS})
         self._fill({"rate_bps": self._phy.rate_bps, "mac_ack": self._phy.mac_ack})
         self._check_rates()
@@ -131,6 +134,15 @@ class Experiment:
             if item.init and (item.name in self._given or item.name not in options)
         }
         return Experiment(**(kept | changes))
+
+    def _fill_ack(self) -> None:
+        """A scheme that is about ACKs brings its policy along; another one cannot be asked for beside it."""
+        own = self.find_scheme().ack
+        if own is None:
+            return
+        if "ack" in self._given and self.ack != own:
+            raise ConfigError(f"--ack {self.ack!r} with scheme {self.scheme!r}: it has its own policy, {own!r}")
+        self._fill({"ack": own})
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():
@@ -171,7 +183,15 @@ class Experiment:
     @property
     def hook_settings(self) -> HookSettings:
         """What the scheme's hooks are told."""
-        return HookSettings(pace_rate_bps=self.pace_rate_bps, phy=self.phy, rts=self.rts, seed=self.seed)
+        topology = self._bare_topology()
+        return HookSettings(
+            pace_rate_bps=self.pace_rate_bps,
+            pace_hops=self.pace_hops,
+            sense_hops=int(topology.sense_m // topology.decode_m),
+            phy=self.phy,
+            rts=self.rts,
+            seed=self.seed,
+        )
 
     def build_topology(self) -> Topology:
         """The network of this experiment, with its traffic's flows."""

@@ -135,6 +135,7 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("size_bytes", "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes"),
         ("http_users", "--http-users", Whole(1, 1000), "users behind each flow of http traffic"),
         ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
+        ("pace_hops", "--pace-hops", Whole(1, 100), "n of the n-hop delay under tcp-ap and tcp-ap+delayed-ack"),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail"),
         ("routing", "--routing", Choice.of("static", "aodv"), "routing among the wireless nodes"),
         ("radio", "--radio", Choice.of("ns2", "standard", "sinr"), "radio preset"),

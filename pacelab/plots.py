@@ -46,9 +46,18 @@ STYLES: dict[str, Style] = {
     "tcp-gap-nogc": Style("#56b4e9", "^", "-."),
     "tcp-ap": Style("#d55e00", "D", "-"),
     "fixed-rate": Style("#cc79a7", "v", ":"),
+    "tcp-gap-code": Style("#0072b2", "8", ":"),
+    "tcp-ap-oid": Style("#d55e00", "P", "-."),
+    "tcp-ap+delayed-ack": Style("#d55e00", "<", ":"),
+    "delayed-ack": Style("#e69f00", ">", "-"),
+    "ack-suppression": Style("#e69f00", "X", "--"),
+    "lred": Style("#009e73", "p", "-"),
+    "lred-ecn": Style("#009e73", "h", "-."),
+    "link-pacing": Style("#cc79a7", "d", "-"),
+    "lred+pacing": Style("#009e73", "*", "--"),
 }
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
-OTHER = Style("#009e73", "x", ":")
+OTHER = Style("#7f7f7f", "x", ":")
 
 
 def style_of(scheme: str) -> Style:

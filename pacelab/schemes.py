@@ -37,6 +37,10 @@ class HookSettings:
     """RTS/CTS is on."""
     seed: int = 1
     """The experiment's."""
+    pace_hops: int = 4
+    """n of TCP-AP's n-hop delay."""
+    sense_hops: int = 2
+    """H_cs: hops within the carrier sense range."""
     node: int = 0
     """Where the hook is; `Scheme.attach` fills it in."""
 
@@ -78,6 +82,8 @@ class Scheme:
     """Fields of `HookSettings` that it cannot do without."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
+    ack: str | None = None
+    """ACK policy that belongs to the scheme; None leaves it to --ack."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 
@@ -150,10 +156,30 @@ def _gap_sender(_settings: HookSettings) -> Hook:
     return TcpGapSender()
 
 
-def _ap_sender(_settings: HookSettings) -> Hook:
+def _gap_gateway_by_code(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.pace_estimator import NS2_CODE
+    from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
+
+    return TcpGapGateway(TcpGapGatewayConfig(pace=NS2_CODE))
+
+
+def _gap_sender_by_code(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.pace_estimator import NS2_CODE
+    from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+
+    return TcpGapSender(TcpGapSenderConfig(pace=NS2_CODE))
+
+
+def _ap_sender(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.tcp_ap_sender import TcpApSender
 
-    return TcpApSender()
+    return TcpApSender(hops=settings.pace_hops)
+
+
+def _ap_sender_out_of_interference(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.tcp_ap_sender import TcpApSender
+
+    return TcpApSender(hops=settings.sense_hops + 1)
 
 
 def _suppressing_gateway(_settings: HookSettings) -> Hook:
@@ -188,9 +214,9 @@ def _link_red(settings: HookSettings) -> Hook:
 
 
 def _link_red_marking(settings: HookSettings) -> Hook:
-    from pacelab.pacer.core.link_red import LinkRed, LinkRedConfig
+    from pacelab.pacer.core.link_red import MARKING, LinkRed
 
-    return LinkRed(LinkRedConfig(mark=True), settings.stream("lred").random)
+    return LinkRed(MARKING, settings.stream("lred").random)
 
 
 def _link_red_pacing(settings: HookSettings) -> Hook:
@@ -243,6 +269,39 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 source="[lee] Sec. 3.3",
                 sender=_ap_sender,
                 traffic=("tcp",),
+                acting=_PACING,
+            ),
+            Scheme(
+                name="tcp-gap-code",
+                summary="tcp-gap with the pace that its authors' ns-2 code computes (docs/tcp-gap.md)",
+                source="tcp-ap.cc, University of Dortmund, 2005",
+                gateway=_gap_gateway_by_code,
+                sender=_gap_sender_by_code,
+                traffic=("tcp",),
+                acting=_GAP,
+            ),
+            Scheme(
+                name="tcp-ap-oid",
+                summary="adaptive pacing at wireless senders, by the out-of-interference delay",
+                source="[lee] Sec. 2 Eq. (2.1)",
+                sender=_ap_sender_out_of_interference,
+                traffic=("tcp",),
+                acting=_PACING,
+            ),
+            Scheme(
+                name="delayed-ack",
+                summary="dynamic delayed ACKs, of 1 to 4 segments, no hook",
+                source="[lee] Sec. 3.6, after Altman & Jimenez",
+                traffic=("tcp",),
+                ack="dynamic",
+            ),
+            Scheme(
+                name="tcp-ap+delayed-ack",
+                summary="tcp-ap with dynamic delayed ACKs",
+                source="[lee] Sec. 5.6",
+                sender=_ap_sender,
+                traffic=("tcp",),
+                ack="dynamic",
                 acting=_PACING,
             ),
             Scheme(

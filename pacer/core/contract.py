@@ -118,8 +118,10 @@ class Rewrite(NamedTuple):
 
 
 class Inject(NamedTuple):
-    """Send a new segment made by the algorithm (its `handle` is ignored), for example a generated ACK; to the node's own
-    transport if it is addressed to this node. It passes no hook of this node, save the link's."""
+    """Send a new segment made by the algorithm (its `handle` is ignored), for example a generated ACK.
+
+    It goes to the node's own transport if it is addressed to this node. It passes no hook of this node but the link's.
+    """
 
     segment: Segment
 

@@ -49,7 +49,7 @@ USAGE = [
     ("run chain --spacing 251", "n0->host: no path connects its ends", "hops of at most 250.0 m"),
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
     ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),
-    ("run chain --cc cubic", "--cc 'cubic'", "only newreno"),
+    ("run chain --cc bbr", "--cc 'bbr'", "newreno, reno"),
     ("run chain --backend hwsim", "--backend 'hwsim'", "only sim"),
     ("run chain --traffic voice", "--traffic 'voice'", "tcp, udp-saturated, cbr, file, http"),
     ("run chain --radio ns3", "--radio 'ns3'", "one of ns2, standard, sinr"),

@@ -61,7 +61,7 @@ def parse_claim(text: str, place: str) -> Claim:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"claim file {place}, line {line}: not YAML: {error.problem or error.context}") from None
     if not isinstance(tree, Mapping):
-        raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys, see docs/claims.md")
+        raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys as in pacelab/claims/model.py")
     try:
         return Claim.model_validate(_plain(tree))
     except ValidationError as error:

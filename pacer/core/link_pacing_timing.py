@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pacelab.pacer.core.checks import require
-from pacelab.units import BITS_PER_BYTE, NS_PER_US, transmission_ns
+from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
+from pacelab.units import NS_PER_US as US
 
 RTS_BYTES, CTS_BYTES, ACK_BYTES = 20, 14, 14
 MAC_BYTES = 34
@@ -45,7 +46,7 @@ class LinkTiming:
         if not self.symbol_ns:
             return self.preamble_ns + transmission_ns(size_bytes, rate_bps)
         bits = BITS_PER_BYTE * size_bytes + OFDM_SERVICE_AND_TAIL_BITS
-        bits_per_symbol = rate_bps * self.symbol_ns // 1_000_000_000
+        bits_per_symbol = rate_bps * self.symbol_ns // NS_PER_S
         return self.preamble_ns + self.symbol_ns * -(-bits // bits_per_symbol)
 
     def exchange_ns(self, packet_bytes: int, rate_bps: int) -> int:
@@ -62,15 +63,15 @@ class LinkTiming:
         return -(-self.exchange_ns(packet_bytes, rate_bps) // self.slot_ns)
 
 
-def _us(**times_us: int) -> dict[str, int]:
-    return {f"{name}_ns": time_us * NS_PER_US for name, time_us in times_us.items()}
-
-
 TIMINGS: Mapping[str, LinkTiming] = MappingProxyType(
     {
-        "802.11b": LinkTiming(**_us(slot=20, sifs=10, preamble=192), basic_rate_bps=1_000_000),
-        "802.11a": LinkTiming(**_us(slot=9, sifs=16, preamble=20, symbol=4), basic_rate_bps=6_000_000),
-        "802.11g": LinkTiming(**_us(slot=9, sifs=10, preamble=26, symbol=4), basic_rate_bps=6_000_000),
+        "802.11b": LinkTiming(slot_ns=20 * US, sifs_ns=10 * US, preamble_ns=192 * US, basic_rate_bps=1_000_000),
+        "802.11a": LinkTiming(
+            slot_ns=9 * US, sifs_ns=16 * US, preamble_ns=20 * US, symbol_ns=4 * US, basic_rate_bps=6_000_000
+        ),
+        "802.11g": LinkTiming(
+            slot_ns=9 * US, sifs_ns=10 * US, preamble_ns=26 * US, symbol_ns=4 * US, basic_rate_bps=6_000_000
+        ),
     }
 )
 """PHY -> its timing. Source: IEEE Std 802.11-2020, Clauses 16 (b, long preamble), 17 (a), 18 (g)."""

@@ -216,7 +216,7 @@ class AckSuppressionHook(Generic[C]):
         elif not outward and connection.reverse_first_seq is not None:
             if seq_diff(segment.end_seq, connection.reverse_seq) > 0:
                 connection.reverse_seq = segment.end_seq
-            if segment.flags & ACK:
+            if segment.flags & (ACK | SYN):
                 connection.window_bytes = segment.window_bytes
         return connection
 

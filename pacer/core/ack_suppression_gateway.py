@@ -110,7 +110,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
         else:
             self._from_air(now_ns, connection, segment)
         if connection is not None:
-            if outward and segment.flags & ACK:
+            if outward and segment.flags & (ACK | SYN):
                 connection.wired_window_bytes = max(connection.wired_window_bytes, segment.window_bytes)
             self._set_wake(connection)
             self._watch_end(now_ns, connection, segment, outward=outward)

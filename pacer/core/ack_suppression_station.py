@@ -101,7 +101,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
     def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
         segment, outward = event.segment, event.point == Point.LOCAL_OUT
         connection = self._connection_of(now_ns, segment, outward=outward)
-        if connection is not None and not outward and segment.flags & ACK and segment.window_bytes:
+        if connection is not None and not outward and segment.flags & (ACK | SYN) and segment.window_bytes:
             connection.open_window_bytes = segment.window_bytes
         if self._refuses(connection, segment):
             self._refuse(segment)

@@ -8,9 +8,10 @@ measured by a moving average of the retransmissions that each packet needed:
     p = min((avg_retry - min_th) / (max_th - min_th), max_P)      from there on
 
 Thresholds. The paper gives none. Ours meet what Fig. 7 is said to show, that a flow "spends most of the time with
-window size W* ~ 3": of all settings with which the windows 2, 3 and 4 fill at least half of the time, the one with the largest
-goodput. Scenario: 7-hop chain, 2 Mbit/s, radio ns2, static routes, min RTO 1 s, MaxWin 32, 100 s, seeds 1001-1005 (the
-claims run from seed 1); min_th 0.3-0.8, max_th 1.5-20, max_P 0.03-1, 180 settings for drops and as many for marks:
+window size W* ~ 3": of all settings with which the windows 2, 3 and 4 fill at least half of the time, the one with the
+largest goodput. Scenario: 7-hop chain, 2 Mbit/s, radio ns2, static routes, min RTO 1 s, MaxWin 32, 100 s, seeds
+1001-1005 (the claims run from seed 1); min_th 0.3-0.8, max_th 1.5-20, max_P 0.03-1, 180 settings for drops and as many
+for marks:
 
               min_th  max_th  max_P    goodput   time at 2-4   mean window   timeouts in 100 s
     NewReno      -       -      -      224 kbit/s     15 %          7.4            2

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pacelab.pacer.core.segment import FIN, SEQUENCE_SPACE, FlowKey, Segment, seq_diff
+from pacelab.pacer.core.segment import SEQUENCE_SPACE, FlowKey, Segment, seq_diff
 
 
 class EntryKey(NamedTuple):
@@ -60,8 +60,8 @@ class LinkHalf:
         return EntryKey(segment.flow, segment.seq, segment.end_seq) in self.entries
 
     def has_delivered(self, segment: Segment) -> bool:
-        """Whether all of a segment has been delivered. Of a FIN that is never known: it is acknowledged end to end."""
-        return not segment.flags & FIN and seq_diff(segment.end_seq, self.acknowledged) <= 0
+        """Whether all of a segment has been delivered; a FIN, which is not acknowledged here, never is."""
+        return seq_diff(segment.end_seq, self.acknowledged) <= 0
 
     def deliver(self, segment: Segment) -> int:
         """Take note of a delivery; octets newly acknowledged. A FIN does not count."""

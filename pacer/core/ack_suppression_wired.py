@@ -184,7 +184,9 @@ class WiredSender:
             self._repeat = 1
             self._send_again(now_ns, 0)
         else:
-            self._send_next(now_ns)  # a probe of a closed window
+            probe = self._next()  # of a closed window
+            assert probe is not None  # nothing else arms the timer
+            self._send_new(now_ns, probe)
         self._timer_ns = now_ns + self._rto.rto_ns
 
     def drain(self, reason: str) -> None:
@@ -254,21 +256,26 @@ class WiredSender:
 
     def _pump(self, now_ns: int) -> None:
         """Send what the windows allow: first what a timeout made doubtful, then what is new."""
-        while True:
-            allowed = min(self._cwnd_bytes, self._window_bytes)
-            if self._repeat is not None and self._repeat < len(self._sent):
-                if seq_diff(self._sent[self._repeat].segment.end_seq, self.una) > allowed:
-                    break
-                self._send_again(now_ns, self._repeat)
-                self._repeat += 1
-                continue
-            self._repeat = None
+        allowed = min(self._cwnd_bytes, self._window_bytes)
+        if self._repeat is not None and not self._send_doubtful(now_ns, allowed):
+            return
+        segment = self._next()
+        while segment is not None and seq_diff(segment.end_seq, self.una) <= allowed:
+            self._send_new(now_ns, segment)
             segment = self._next()
-            if segment is None or seq_diff(segment.end_seq, self.una) > allowed:
-                break
-            self._send_next(now_ns)
-        if self._timer_ns is None and (self._sent or self.next_seq in self._waiting):
+        if self._timer_ns is None and (self._sent or segment is not None):
             self._timer_ns = now_ns + self._rto.rto_ns
+
+    def _send_doubtful(self, now_ns: int, allowed: int) -> bool:
+        """Send again what a timeout made doubtful; whether that is all."""
+        assert self._repeat is not None
+        while self._repeat < len(self._sent):
+            if seq_diff(self._sent[self._repeat].segment.end_seq, self.una) > allowed:
+                return False
+            self._send_again(now_ns, self._repeat)
+            self._repeat += 1
+        self._repeat = None
+        return True
 
     def _next(self) -> Segment | None:
         """The segment that continues what was sent; a gap waits for its segment from the air."""
@@ -286,10 +293,7 @@ class WiredSender:
                 return candidate
         return None
 
-    def _send_next(self, now_ns: int) -> None:
-        segment = self._next()
-        if segment is None:
-            return
+    def _send_new(self, now_ns: int, segment: Segment) -> None:
         del self._waiting[segment.seq]
         self._sent.append(_Sent(segment, now_ns))
         self.next_seq = segment.end_seq

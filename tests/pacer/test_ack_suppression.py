@@ -268,6 +268,10 @@ def test_connection_beyond_the_table_may_not_start() -> None:
     assert shell.reasons() == ["no room for a connection"]
     shell.see(Point.WIRED_TO_AIR, control(DOWN, SYN, seq=999))  # again: no new one
     assert shell.hook.counters()["connections"] == 1
+    shell = LinkShell(AckSuppressionStation(AckSuppressionStationConfig(link=LinkConfig(max_connections=1))))
+    for port in (1, 2):
+        shell.see(Point.LOCAL_OUT, control(UP._replace(sport=port), SYN, seq=3))
+    assert shell.reasons() == ["no room for a connection"]
 
 
 def test_reset_and_new_connection_forget_what_was_here() -> None:
@@ -488,6 +492,14 @@ def test_early_drops_add_up_to_the_probability() -> None:
     # p grows by 0.1 / 20 a segment from 21 on: 1/200 + 2/200 + ... passes 1 at the 20th, from 40 outstanding on all go
     dropped = [segment.seq for segment, reason in shell.dropped if reason == "early drop"]
     assert dropped == [500 + place * MSS for place in range(40, 80)]
+
+
+def test_early_drop_starts_anew_after_each() -> None:
+    shell = opened_station(AckSuppressionStationConfig(throttle=Throttle.DROP, drop_max_p=1.0))
+    for place in range(30):
+        shell.see(Point.LOCAL_OUT, up(place))
+    # p grows by 1/20 a segment: 0.05 x (1 + .. + 6) = 1.05 at 26 outstanding, then 0.05 + 0.3 + 0.35 + 0.4 = 1.1 at 28
+    assert [(segment.seq - 500) // MSS for segment, _ in shell.dropped] == [26, 29]
 
 
 def test_no_throttle_never_closes_the_window() -> None:

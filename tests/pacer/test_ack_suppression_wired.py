@@ -131,6 +131,15 @@ def test_receiver_window_is_kept_and_a_closed_one_probed() -> None:
     assert rig.did() == new(2, 3)
 
 
+def test_closed_window_is_probed_where_the_source_has_cut_its_data_differently() -> None:
+    rig = Rig(segments=1, window=1000)
+    rig.ack(40 * MS, 1000, window=0)
+    rig.offer(50 * MS, data(UP, 900, 1000))
+    assert rig.did() == new(0)
+    rig.sender.handle_timeout(250 * MS)
+    assert rig.did() == [("Forward", 900)]
+
+
 def test_window_update_and_wild_acks_are_no_duplicates() -> None:
     rig = grown()
     for window in (1, 2, 3, 4):

@@ -20,6 +20,9 @@ from pacelab.pacer.core.contract import Drop, Point, SegmentSeen
 from pacelab.pacer.core.segment import ACK, ECE, FIN, SYN, FlowKey, Segment, seq_diff
 
 
+ETHERNET_MSS_BYTES = 1460
+
+
 class Throttle(StrEnum):
     """How a station keeps its own TCP from filling the interface queue, numbered as in the paper."""
 
@@ -54,8 +57,8 @@ class StationConnection(Connection):
     """A connection, keyed by the direction that leaves the station."""
 
     __slots__ = (
-        *("answers_data", "drop_debt", "ecn", "fin_seen", "open_window_bytes", "stopped", "throttled", "told_local"),
-        "told_window_bytes",
+        *("answers_data", "drop_debt", "ecn", "fin_seen", "open_window_bytes", "segment_bytes"),
+        *("stopped", "throttled", "told_local", "told_window_bytes"),
     )
 
     def __init__(self, key: FlowKey, now_ns: int) -> None:
@@ -68,6 +71,8 @@ class StationConnection(Connection):
         """The window in what was last let out: what the gateway knows."""
         self.open_window_bytes = 0
         """The last window of the peer that was not closed."""
+        self.segment_bytes = ETHERNET_MSS_BYTES
+        """Largest payload that the station sent, or more: a chat that turns into a transfer has room for it."""
         self.stopped = False
         """The gateway's word."""
         self.throttled = False
@@ -86,6 +91,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
     Deviates: an ACK passes nevertheless if it acknowledges a FIN, echoes a congestion mark, answers something else than
     data (a handshake, a keep-alive), or advertises less than the gateway knows or at least twice that: the gateway
     must not promise what the station has no room for. In method 3 the paper says CWR; what a receiver sets is ECE.
+    Method 4 opens the window to twice the threshold at most: a TCP that had grown larger would fill the queue at once.
     Method 1 adds its probabilities up and drops when they reach 1: no random numbers, the same rate.
     """
 
@@ -166,6 +172,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
         self, now_ns: int, connection: StationConnection, link: LinkHalf, segment: Segment
     ) -> None:
         connection.ecn = connection.ecn or segment.ecn_capable
+        connection.segment_bytes = max(connection.segment_bytes, segment.payload_bytes)
         known = link.has_delivered(segment) or link.holds(segment)
         if not known and self._drops_early(connection, link):
             self._count["random_drops"] += 1
@@ -181,7 +188,7 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
         self._update_throttle(connection, link)
         method = self._config.throttle
         closed = connection.stopped or (connection.throttled and method == Throttle.ZERO_WINDOW)
-        window = 0 if closed else connection.open_window_bytes
+        window = 0 if closed else self._open_window_bytes(connection)
         flags = 0
         if connection.throttled and method == Throttle.ECN_ECHO and connection.ecn:
             self._count["echoes"] += 1
@@ -189,6 +196,12 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
         connection.told_local = window
         flow = connection.key.reversed()
         self._inject_ack(flow, seq=connection.reverse_seq, ack=link.acknowledged, window_bytes=window, flags=flags)
+
+    def _open_window_bytes(self, connection: StationConnection) -> int:
+        window = connection.open_window_bytes
+        if self._config.throttle != Throttle.ZERO_WINDOW:
+            return window
+        return min(window, 2 * self._config.threshold_pkts * connection.segment_bytes)
 
     def _after_report(self, now_ns: int, connection: StationConnection) -> None:
         assert connection.link is not None

@@ -463,7 +463,10 @@ def test_window_opens_without_a_delivery_when_all_is_given_up() -> None:
     shell.report(segments[0])
     for segment in segments[1:]:
         shell.report(segment, delivered=False)
-    assert [(ack.ack, ack.window_bytes) for ack in shell.injected] == [(1960, 0), (1960, WINDOW)]
+    assert [(ack.ack, ack.window_bytes) for ack in shell.injected] == [
+        (1960, 0),
+        (1960, 4 * MSS),
+    ]  # twice the threshold
 
 
 def test_three_duplicate_acks_slow_the_station_and_the_repeat_is_absorbed() -> None:

@@ -256,3 +256,11 @@ def test_suppression_gains_what_the_acks_cost(direction: str) -> None:
         run(base.vary(scheme=name)).run["totals"]["goodput_bps"] for name in ("newreno", "ack-suppression")
     )
     assert 1.4 < suppressed / without < 1.6
+
+
+def test_zero_window_keeps_a_large_tcp_out_of_the_interface_queues_last_places() -> None:
+    base = Experiment(topology="access-point", topology_options={"stations": 2}, window_pkts=200, duration_s=10.0)
+    result = run(base.vary(scheme="ack-suppression")).run
+    assert result["drops"]["queue"] == 0
+    assert result["totals"]["retransmitted_pkts"] == 0
+    assert all(point["counters"]["throttles"] > 10 for point in result["hooks"]["points"][1:])

@@ -19,7 +19,6 @@ from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Drop, Point, SegmentSeen
 from pacelab.pacer.core.segment import ACK, ECE, FIN, SYN, FlowKey, Segment, seq_diff
 
-
 ETHERNET_MSS_BYTES = 1460
 
 

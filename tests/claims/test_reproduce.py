@@ -132,7 +132,7 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["reproduce", "nobody"], "claim 'nobody': allowed is all, a paper (fu, tcp-gap)"),
+        (["reproduce", "nobody"], "claim 'nobody': allowed is all, a paper (fu, "),
         (["reproduce", "fu", "--quick", "--docs", "x.md"], "--docs with --quick"),
         (["reproduce", "fu", "--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
         (["claims", "--paper", "nobody"], "allowed is all, a paper"),

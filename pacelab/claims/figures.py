@@ -22,16 +22,21 @@ from pacelab.claims.contention import (
 from pacelab.claims.evaluate import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar
 from pacelab.claims.outcome import Outcome
-from pacelab.claims.quantities import Aspect
+from pacelab.claims.quantities import KBPS, Aspect
 from pacelab.metrics import LEVEL, Estimate, estimate
-from pacelab.plots import STYLES, Style, style_of
+from pacelab.plots import Style, style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 TITLE_COLUMNS = 80
-LOOKS = [*STYLES.values()]
+LEAST_PROBABILITY = 1e-6
+LOOKS = [
+    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#56b4e9", "^", "-."), Style("#d55e00", "D", "-")),
+    *(Style("#cc79a7", "v", ":"), Style("#009e73", "x", "--"), Style("#e69f00", "P", "-."), Style("#999999", "*", "-")),
+]
+"""Lines that are no scheme's; as many as a figure can bear."""
 LABELS = {
     "goodput_kbps": "goodput (kbit/s)",
     "drop_probability": "contention drops per packet sent",
@@ -145,9 +150,13 @@ def _time(canvas: Canvas, figure: Figure, measured: Measured) -> None:
     panels = canvas.subplots(1, len(groups), squeeze=False, sharey=True)
     for ax, group in zip(panels.flat, groups, strict=True):
         results = measured.at(group)
-        for number, _flow in enumerate(results[0].run["flows"]):
-            runs = [result.series["flows"][number]["goodput_bps"] for result in results]
-            means = [estimate([rate or 0.0 for rate in rates]).mean * 1e-3 for rates in zip(*runs, strict=True)]
+        ends: dict[tuple[str, str], list[int]] = {}  # a flow that pauses is several of the run
+        for flow in results[0].run["flows"]:
+            ends.setdefault((flow["src"], flow["dst"]), []).append(flow["id"])
+        for number, members in enumerate(ends.values()):
+            series = [[result.series["flows"][one]["goodput_bps"] for one in members] for result in results]
+            runs = [[sum(rate or 0.0 for rate in rates) for rates in zip(*parts, strict=True)] for parts in series]
+            means = [estimate(rates).mean * KBPS for rates in zip(*runs, strict=True)]
             ax.plot(results[0].series["t_s"], means, ["-", "--", ":", "-."][number % 4], label=f"FTP {number + 1}")
         ax.set(xlabel="time (s)", title=", ".join(_show(name, group[name]) for name in figure.by))
         _finish(ax)
@@ -183,6 +192,7 @@ def _contention(canvas: Canvas, figure: Figure, measured: Measured) -> None:
     panels[0].set(xlabel="H: failed RTS over RTS sent", ylabel="packets dropped per RTS")
     panels[1].set(xlabel=LABELS.get(figure.x, figure.x), ylabel="packets dropped per RTS")
     for ax in panels:
+        ax.set_yscale("symlog", linthresh=LEAST_PROBABILITY)  # the model spans orders of magnitude, and zero
         _finish(ax)
 
 

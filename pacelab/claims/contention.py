@@ -70,7 +70,8 @@ def capacities(topology: Topology) -> tuple[int, int]:
     wins = [
         [f is not g and any(sense(a, b) for a in (f.src, f.dst) for b in (g.src, g.dst)) for g in flows] for f in flows
     ]
-    return most_independent(starts), most_independent(wins)
+    most_winners = most_independent(wins)
+    return max(most_independent(starts), most_winners), most_winners  # who succeed at once have started at once
 
 
 def most_independent(conflicts: Sequence[Sequence[bool]]) -> int:

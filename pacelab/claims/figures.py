@@ -201,13 +201,15 @@ def _capacity_model(
 ) -> None:
     """L_f(m) and L(m) from C* and B* of all the senders; the measurement times the model's CS_f."""
     most_starters, most_winners = limits
-    own = [sender_drop_probability(m, most_starters=most_starters, most_winners=most_winners) for m in senders]
-    network = [network_drop_probability(m, most_starters=most_starters, most_winners=most_winners) for m in senders]
+    every = range(1, senders[-1] + 1)
+    limit = {"most_starters": most_starters, "most_winners": most_winners}
+    own = [sender_drop_probability(m, **limit) for m in every]
+    network = [network_drop_probability(m, **limit) for m in every]
     shares = [starters(m, most_starters) / m for m in senders]
     label = f"{text}: C* {most_starters}, B* {most_winners}"
     ax.plot(senders, [p * share for p, share in zip(drops, shares, strict=True)], look.marker, color=look.color)
-    ax.plot(senders, own, color=look.color, linestyle="-", label=f"{label}, L_f (3)")
-    ax.plot(senders, network, color=look.color, linestyle=":", label=f"{label}, L (4)")
+    ax.plot(every, own, color=look.color, linestyle="-", label=f"{label}, L_f (3)")
+    ax.plot(every, network, color=look.color, linestyle=":", label=f"{label}, L (4)")
     ax.set(xlabel="senders m", ylabel="drop probability per slot")
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pacelab.claims.contention import (
+    capacities,
     most_independent,
     network_drop_probability,
     retry_drop_probability,
     sender_drop_probability,
 )
+from pacelab.topologies.model import Flow
+from pacelab.topologies.registry import load_topology
 
 
 def test_retry_drop_probability_is_the_chains_last_state() -> None:
@@ -47,6 +52,14 @@ def test_property_5_3_a_start_fails_no_more_often_beyond_the_starters() -> None:
 def test_network_drop_probability_is_of_all_starters() -> None:
     single = drop(8)
     assert network_drop_probability(8, most_starters=12, most_winners=4) == pytest.approx(1 - (1 - single) ** 8)
+
+
+def test_capacities_of_pairs_in_a_line() -> None:
+    # pairs n0->n1, n2->n3, ... 200 m apart, sensing 550 m: senders 800 m apart start at once, and so do they succeed
+    chain = load_topology("chain", hops=11, wired=False)
+    pairs = replace(chain, flows=tuple(Flow(src=i, dst=i + 1) for i in range(0, 12, 2)))
+    # senders at 0, 400, 800, 1200, 1600, 2000: every second may start; to succeed 0->200, 800->1000, 1600->1800 are clear
+    assert capacities(pairs) == (3, 3)
 
 
 def test_most_independent_of_a_line() -> None:

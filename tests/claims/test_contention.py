@@ -58,7 +58,7 @@ def test_capacities_of_pairs_in_a_line() -> None:
     # pairs n0->n1, n2->n3, ... 200 m apart, sensing 550 m: senders 800 m apart start at once, and so do they succeed
     chain = load_topology("chain", hops=11, wired=False)
     pairs = replace(chain, flows=tuple(Flow(src=i, dst=i + 1) for i in range(0, 12, 2)))
-    # senders at 0, 400, 800, 1200, 1600, 2000: every second may start; to succeed 0->200, 800->1000, 1600->1800 are clear
+    # senders at 0, 400, ... 2000 m: every second may start; 0->200, 800->1000 and 1600->1800 do not touch
     assert capacities(pairs) == (3, 3)
 
 

@@ -119,7 +119,9 @@ def run(
 def compare(
     topology: TopologyName,
     *,
-    schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes to compare")] = "newreno,tcp-gap",
+    schemes: Annotated[
+        str, typer.Option("--schemes", metavar="A,B", help="schemes to compare, or all")
+    ] = "newreno,tcp-gap",
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
     ] = None,
@@ -140,7 +142,8 @@ def compare(
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
-    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
+    first = "newreno" if names == ["all"] else names[0]
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
     with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
         comparison = compare_schemes(

@@ -22,9 +22,12 @@ from pacelab.folder import write_folder
 from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
+from pacelab.schemes import SCHEMES
 from pacelab.sweep import run_cached
 from pacelab.tables import BASELINE, comparison_csv, show_point
 
+ALL = "all"
+"""In the place of scheme names: all that can act."""
 SCHEMA_VERSION = 1
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
@@ -82,7 +85,8 @@ def compare(
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
-    mode. `cache` is a folder of finished runs, which sweeps and other comparisons may share. `on_done` hears the runs
+    mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
+    `cache` is a folder of finished runs, which sweeps and other comparisons may share. `on_done` hears the runs
     done and their number. All combinations are checked before the first run.
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
@@ -91,6 +95,9 @@ def compare(
         raise ConfigError(f"comparing {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
     axes = {name: list(values) for name, values in (axes or {}).items()}
     points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    refused: dict[str, str] = {}
+    if list(schemes) == [ALL]:
+        schemes, refused = _applicable(base, points, full)
     cells = [(point, scheme) for point in points for scheme in schemes]
     experiments = [
         _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
@@ -113,7 +120,8 @@ def compare(
         "seeds": [base.seed + offset for offset in range(seeds)],
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
-        "notes": _notes(rows),
+        "not_applicable": refused,
+        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
     }
     cpu_s = sum(result.host["cpu_s"] for result in results)
     host = describe_host(
@@ -123,6 +131,18 @@ def compare(
         sim_s=sum(result.run["totals"]["end_s"] for result in results),
     )
     return Comparison(compare=document, host=host)
+
+
+def _applicable(base: Experiment, points: Sequence[Point], full: bool) -> tuple[list[str], dict[str, str]]:
+    """The schemes that can act at every point, and why the others cannot."""
+    refused: dict[str, str] = {}
+    for scheme in SCHEMES:
+        try:
+            for point in points:
+                _place(base, point, scheme, base.seed, full)
+        except ConfigError as error:
+            refused[scheme] = str(error)
+    return [scheme for scheme in SCHEMES if scheme not in refused], refused
 
 
 def _place(base: Experiment, point: Point, scheme: str, seed: int, full: bool) -> Experiment:

@@ -92,3 +92,15 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
     monkeypatch.setattr("pacelab.comparison.run_many", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
+
+
+def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
+    base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
+    result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
+    # On a bare chain of three hops: ACK suppression needs a single hop, fixed-rate a rate; all others can act.
+    assert set(result["not_applicable"]) == {"ack-suppression", "fixed-rate"}
+    assert "single-hop" in result["not_applicable"]["ack-suppression"]
+    assert "--pace-rate" in result["not_applicable"]["fixed-rate"]
+    assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])
+    assert len(result["rows"]) == len(result["schemes"])
+    assert any(note.startswith("not applicable: ") for note in result["notes"])

@@ -22,6 +22,7 @@ _PUBLIC: dict[str, str] = {
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
     "PaceLabError": "pacelab.errors",
+    "PathLoss": "pacelab.topologies.model",
     "PcapFile": "pacelab.pcap",
     "ProtocolError": "pacelab.errors",
     "RunResult": "pacelab.results",

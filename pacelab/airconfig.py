@@ -5,6 +5,7 @@ Keys with a default in the contract are written only where they differ from it.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pacelab.experiment import DEFAULTS, Experiment
@@ -14,6 +15,9 @@ from pacelab.traffic import ENGINE_KIND, PlannedFlow
 AIR_VERSION = 1
 RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
 """RTS thresholds in bytes, MAC header and FCS included."""
+TX_POWER_DBM, REFERENCE_LOSS_DB = 24.5, 40.0
+"""ns-2's transmit power, free space at 2.4 GHz over 1 m; with log-distance loss only the ranges made of them matter."""
+
 CAPTURE_DB = 10.0
 """ns-2's capture ratio."""
 ACK_SCHEDULES = {
@@ -82,18 +86,35 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
         "long_retry_limit": experiment.retry_long,
         "queue_pkts": experiment.queue_pkts,
         "mac_ack_rate": experiment.mac_ack,
-        "propagation": {
-            "kind": "range",
-            "decode_m": topology.decode_m,
-            "sense_m": topology.sense_m,
-            "capture_db": CAPTURE_DB,
-        },
+        "propagation": _propagation(topology),
     }
     if experiment.phy != DEFAULTS["phy"]:
         radio["phy"] = experiment.phy
     if experiment.edca:
         radio["edca"] = True
     return radio
+
+
+def _propagation(topology: Topology) -> dict[str, Any]:
+    loss = topology.path_loss
+    if loss is None:
+        ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
+        return {"kind": "range", **ranges, "capture_db": CAPTURE_DB}
+
+    def mean_dbm(distance_m: float) -> float:
+        # Rounded, and below by more than that: at just this distance every machine's logarithm gives the same verdict.
+        return round(TX_POWER_DBM - REFERENCE_LOSS_DB - 10 * loss.exponent * math.log10(distance_m) - 1e-6, 7)
+
+    return {
+        "kind": "log-distance",
+        "exponent": loss.exponent,
+        "reference_loss_db": REFERENCE_LOSS_DB,
+        "tx_power_dbm": TX_POWER_DBM,
+        "shadowing_db": loss.shadowing_db,
+        "decode_dbm": mean_dbm(topology.decode_m),
+        "sense_dbm": mean_dbm(topology.sense_m),
+        "capture_db": CAPTURE_DB,
+    }
 
 
 def _schedule(flow: PlannedFlow) -> dict[str, Any]:

@@ -69,6 +69,18 @@ class LinkRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PathLoss:
+    """Log-distance loss in the place of two-ray ground: 10 `exponent` dB a decade of distance.
+
+    Each pair of nodes deviates by a normal draw of `shadowing_db` standard deviation that belongs to the run's seed, so
+    that the topology's ranges hold on average only.
+    """
+
+    exponent: float
+    shadowing_db: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
     """A network and the places of its flows. Nodes are numbered by their place in `nodes`.
 
@@ -84,6 +96,7 @@ class Topology:
     wired: tuple[WiredLink, ...] = ()
     moves: tuple[Move, ...] = ()
     link_rates: tuple[LinkRate, ...] = ()
+    path_loss: PathLoss | None = None
     source: str = ""
     """Paper and figure."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
@@ -181,6 +194,12 @@ def _check_ranges(topology: Topology) -> None:
     for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
+    loss = topology.path_loss
+    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= 20.0):
+        raise ValueError(
+            f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
+            "allowed are exponents from 1 to 8 and 0 to 20 dB"
+        )
     if topology.sense_m < topology.decode_m:
         raise ValueError(
             f"topology {topology.name!r}: sense range {topology.sense_m} m: "

@@ -15,10 +15,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pacelab.topologies.document import Document, Length, Part, Rate, Reach, Time
+from pacelab.topologies.document import Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
-from pacelab.topologies.model import Flow, LinkRate, Move, Node, Topology, WiredLink
+from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")
@@ -27,10 +27,19 @@ LARGEST = 10**9
 
 
 class Ranges(Part):
-    """Two radios decode each other up to `decode` and sense each other up to `sense`."""
+    """Two radios decode each other up to `decode` and sense each other up to `sense`.
+
+    With an exponent these are means of log-distance loss with shadowing.
+    """
 
     decode: Reach
     sense: Reach
+    exponent: float | None = Field(default=None, ge=1, le=8)
+    shadowing: Level = 0.0
+
+    def path_loss(self) -> PathLoss | None:
+        """The loss, where the file asks for another than two-ray ground."""
+        return None if self.exponent is None else PathLoss(exponent=self.exponent, shadowing_db=self.shadowing)
 
 
 class NodePart(Part):
@@ -143,6 +152,10 @@ class _Builder:
             raise self.document.error(
                 ("ranges", "sense"), f"less than decode; allowed is at least {file.ranges.decode:g} m"
             )
+        if file.ranges.shadowing and file.ranges.exponent is None:
+            raise self.document.error(
+                ("ranges", "shadowing"), "it goes with an exponent; allowed is 1 to 8, for example 3"
+            )
         wired = tuple(self._wire(i, wire) for i, wire in enumerate(file.wires))
         flows = tuple(self._flow(i, flow) for i, flow in enumerate(file.flows))
         moves = tuple(self._move(i, move) for i, move in enumerate(file.moves))
@@ -171,6 +184,7 @@ class _Builder:
             flows=flows,
             decode_m=bare.decode_m,
             sense_m=bare.sense_m,
+            path_loss=file.ranges.path_loss(),
             wired=wired,
             moves=moves,
             link_rates=rates,

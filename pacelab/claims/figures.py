@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 TITLE_COLUMNS = 80
+PANEL_WIDTH_IN = {1: 7.0, 2: 5.0, 3: 4.0}
+"""Width of a panel where there are so many side by side."""
 LEAST_PROBABILITY = 1e-6
 LOOKS = [
     *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#56b4e9", "^", "-."), Style("#d55e00", "D", "-")),
@@ -46,6 +48,8 @@ LABELS = {
     "queue_max_pkts": "longest queue (packets)",
     "queue_deviation_pkts": "deviation of mean queues (packets)",
     "window_pkts": "mean window (packets)",
+    "rtt_mean_s": "mean round-trip time (s)",
+    "fairness": "fairness (Jain)",
     "window": "window (packets)",
     "hops": "wireless hops",
     "queue": "queue at each node (packets)",
@@ -80,15 +84,28 @@ def render_claim(claim: Claim, measured: Measured, outcome: Outcome) -> dict[str
 
 
 def _lines(canvas: Canvas, figure: Figure, measured: Measured) -> None:
+    """A panel for each unit, side by side."""
+    units = list(dict.fromkeys(_unit(quantity) for quantity in figure.y))
+    canvas.set_figwidth(PANEL_WIDTH_IN[min(len(units), 3)] * len(units))
+    panels = canvas.subplots(1, len(units), squeeze=False)[0]
+    for ax, unit in zip(panels, units, strict=True):
+        _panel(ax, figure, measured, [quantity for quantity in figure.y if _unit(quantity) == unit])
+
+
+def _unit(quantity: str) -> str:
+    """What may share an axis with it: quantities of one unit."""
+    return next((unit for unit in ("pkts", "drops", "kbps") if quantity.endswith(f"_{unit}")), quantity)
+
+
+def _panel(ax: Axes, figure: Figure, measured: Measured, quantities: list[str]) -> None:
     assert figure.x is not None
-    ax = canvas.subplots()
     x = measured.plan.grid[figure.x]
     groups = _groups(figure, measured)
-    for number, (group, quantity) in enumerate(product(groups, figure.y)):
+    for number, (group, quantity) in enumerate(product(groups, quantities)):
         found = [_value(figure, measured, group | {figure.x: value}, quantity) for value in x]
         known = [(place, one) for place, one in zip(x, found, strict=True) if one is not None]
         names = [_show(name, group[name]) for name in figure.by]
-        text = ", ".join([*names, quantity] if len(figure.y) > 1 else names)
+        text = ", ".join([*names, quantity] if len(quantities) > 1 else names)
         look = style_of(str(group[SCHEME])) if figure.by == [SCHEME] else LOOKS[number % len(LOOKS)]
         ax.errorbar(
             [float(place) for place, _ in known],
@@ -102,9 +119,9 @@ def _lines(canvas: Canvas, figure: Figure, measured: Measured) -> None:
         )
     if figure.flat == "h/4":
         ax.plot([float(h) for h in x], [float(h) / 4 for h in x], color="0.5", linestyle=":", label="h/4")
-    label = f"{LABELS.get(figure.peak, figure.peak)} with the largest goodput" if figure.peak else figure.y[0]
+    label = f"{LABELS.get(figure.peak, figure.peak)} with the largest goodput" if figure.peak else quantities[0]
     ax.set(xlabel=LABELS.get(figure.x, figure.x), ylabel=LABELS.get(label, label))
-    if len(figure.y) > 1:
+    if len(quantities) > 1:
         ax.set_ylabel("packets")
     _finish(ax)
     if figure.peak is not None:  # one seed's odd peak makes a whisker that would hide the curve

@@ -31,7 +31,6 @@ PUBLIC_HOSTS = {
         "sh.rustup.rs",
         "static.rust-lang.org",
     ),
-    *("registry.npmjs.org", "deb.debian.org", "app.vagrantup.com", "vagrantcloud.com"),
 }
 
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from enum import IntEnum, IntFlag
 from typing import NamedTuple, Protocol
 
-from pacelab.pacer.core.segment import FlowKey, Segment
+from pacelab.pacer.core.segment import Segment
 
 
 class Point(IntEnum):
@@ -45,7 +45,6 @@ class EventMask(IntFlag):
 
     SEGMENT = 1
     TRANSMIT = 2
-    VOICE = 4
 
 
 class SegmentSeen(NamedTuple):
@@ -70,16 +69,7 @@ class TransmitResult(NamedTuple):
     """The neighbour it was for; None for a broadcast."""
 
 
-class VoiceReport(NamedTuple):
-    """Measured quality of one voice call over the last window (needs `EventMask.VOICE`)."""
-
-    flow: FlowKey
-    mos: float
-    loss: float
-    delay_ns: int
-
-
-Event = SegmentSeen | TransmitResult | VoiceReport
+Event = SegmentSeen | TransmitResult
 
 
 class Forward(NamedTuple):
@@ -118,7 +108,7 @@ class Rewrite(NamedTuple):
 
 
 class Inject(NamedTuple):
-    """Send a new segment made by the algorithm (its `handle` is ignored), for example a generated ACK.
+    """Send a new segment made by the algorithm (its `handle` is ignored): a generated ACK, a voice report.
 
     It goes to the node's own transport if it is addressed to this node. It passes no hook of this node but the link's.
     """

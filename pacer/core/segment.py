@@ -30,6 +30,35 @@ class FlowKey(NamedTuple):
         return FlowKey(self.dst, self.src, self.dport, self.sport)
 
 
+class Rtp(NamedTuple):
+    """What an RTP packet says of itself (RFC 3550 Sec. 5.1)."""
+
+    sequence: int
+    """0..65535, wraps."""
+    sent_ns: int
+    """When the codec handed it over, by the sender's clock. All clocks of a run agree: one simulator, or one host."""
+
+
+class VoiceQuality(NamedTuple):
+    """What the receiver of a call measured over its last window: the content of an RTCP XR report (RFC 3611 Sec. 4.7).
+
+    The receiver sends it to its peer as a datagram of its own, from its RTP port + 1 to the peer's; the gateway reads
+    it on its way.
+    """
+
+    call: FlowKey
+    """The direction that was measured, as its RTP packets name it."""
+    window_ns: int
+    expected: int
+    """RTP packets due in the window."""
+    lost: int
+    """Of these, not arrived."""
+    late: int
+    """Of these, arrived after their moment of playout."""
+    delay_ns: int
+    """Mean network delay of those that arrived; 0 when none did."""
+
+
 class Segment(NamedTuple):
     """One packet. `handle` names it to the shell that owns its bytes; everything else is header content."""
 
@@ -52,6 +81,10 @@ class Segment(NamedTuple):
     """TCP-GAP's RTT_wired option, if the packet carries it."""
     ecn_capable: bool = False
     """The packet may be marked instead of dropped (ECT, RFC 3168)."""
+    rtp: Rtp | None = None
+    """Of a voice packet."""
+    quality: VoiceQuality | None = None
+    """Of a voice report."""
 
     @property
     def end_seq(self) -> int:

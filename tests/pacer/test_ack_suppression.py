@@ -12,7 +12,7 @@ from pacelab.pacer.core.ack_suppression_station import (
     AckSuppressionStationConfig,
     Throttle,
 )
-from pacelab.pacer.core.contract import Action, Hook, Inject, Point, TransmitResult, VoiceReport
+from pacelab.pacer.core.contract import Action, Hook, Inject, Point, TransmitResult
 from pacelab.pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, FlowKey, Segment
 
 MSS = 1460
@@ -256,7 +256,6 @@ def test_connection_whose_opening_was_not_seen_passes_untouched() -> None:
         shell.see(points[0], data(DOWN, 0)._replace(protocol=UDP))
         shell.report(data(DOWN, 0)._replace(protocol=UDP))
         shell.see(points[0], control(UP, SYN | ACK, seq=7))
-        hook.handle(0, VoiceReport(DOWN, 4.0, 0.0, 0))
         assert len(shell.sent) == 4
         assert shell.injected == []
         assert set(hook.counters().values()) == {0}

@@ -17,7 +17,6 @@ from pacelab.pacer.core.contract import (
     SegmentSeen,
     SetExtraBackoff,
     TransmitResult,
-    VoiceReport,
 )
 from pacelab.pacer.core.link_pacing import LinkPacing
 from pacelab.pacer.core.link_pacing_timing import TIMINGS, LinkTiming
@@ -27,7 +26,7 @@ B = TIMINGS["802.11b"]
 MBPS_2 = (2_000_000,)
 
 
-def tell(hook: Hook, event: SegmentSeen | TransmitResult | VoiceReport) -> list[Action]:
+def tell(hook: Hook, event: SegmentSeen | TransmitResult) -> list[Action]:
     hook.handle(0, event)
     actions = []
     while (action := hook.poll_action()) is not None:
@@ -101,11 +100,10 @@ def test_unknown_path_is_not_paced() -> None:
     assert hook.counters() == {"paced": 0}
 
 
-def test_clock_and_other_events_do_nothing() -> None:
+def test_clock_does_nothing() -> None:
     hook = LinkPacing(B)
     hook.handle_timeout(5)
     assert hook.deadline() is None
-    assert tell(hook, VoiceReport(UP, 4.0, 0.0, 0)) == []
 
 
 @CALM

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_link_pacing import B, seen, sent, tell
 
-from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult, VoiceReport
+from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
 from pacelab.pacer.core.link_pacing import ExtraBackoff
 from pacelab.pacer.core.link_red import LinkRed, LinkRedConfig
 from pacelab.pacer.core.segment import UDP, Segment
@@ -116,11 +116,10 @@ def test_dropped_packet_is_not_waited_for() -> None:
     assert tell(hook, seen(packet)) == [Drop(packet.handle, "lred")]
 
 
-def test_clock_and_other_events_do_nothing() -> None:
+def test_clock_does_nothing() -> None:
     hook = LinkRed(STEEP, Draws(0))
     hook.handle_timeout(5)
     assert hook.deadline() is None
-    assert tell(hook, VoiceReport(UP, 4.0, 0.0, 0)) == []
 
 
 def test_share_dropped_is_the_probability() -> None:

@@ -117,7 +117,10 @@ class Inject(NamedTuple):
 
 
 class SetExtraBackoff(NamedTuple):
-    """Add this many slots to the next backoffs of the node's link layer, until set again."""
+    """Add this many slots to the backoff after each frame that the node's link layer delivers, until set again.
+
+    Backoffs before a retry, after a frame given up and before a frame that finds the node idle are not lengthened.
+    """
 
     slots: int
 

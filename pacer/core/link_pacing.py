@@ -5,8 +5,8 @@ it has just got. One packet time more lets the frame get two hops away, out of t
 
 Invariants
 1. Segments are never held: each is forwarded within the call that shows it.
-2. The extra backoff is 0 while no frame waits or is under way, so that a frame which finds the node idle is not held
-   up: only the backoff *after* a frame is lengthened, as the paper has it.
+2. Only the backoff after a delivered frame is lengthened, as the paper has it ("if receiving an ACK"): the link layer
+   below sees to that. The extra backoff is that of the frame under way, and 0 while none is.
 3. `SetExtraBackoff` is sent only when the value changes.
 """
 
@@ -23,8 +23,7 @@ class ExtraBackoff:
 
     Source: [fu] Sec. 6.2, Algorithm 2: extra_Backoff = TX_Time(DATA) + overhead.
     Deviates: the paper does not say which DATA frame: it is the frame just sent, data or TCP ACK, since that is what
-    the next node forwards. Overhead is RTS, CTS, ACK and the SIFSs between. A backoff before a retry, and that after a
-    frame given up, are lengthened as well: the link layer below knows only one extra backoff for all.
+    the next node forwards. Overhead is RTS, CTS, ACK and the SIFSs between.
     """
 
     def __init__(self, timing: LinkTiming) -> None:

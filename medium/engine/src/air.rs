@@ -273,7 +273,8 @@ impl Air {
         self.stations[station as usize].waiting_pkts()
     }
 
-    /// Adds so many slots to the following backoffs of `station`, until set again.
+    /// Adds so many slots to the backoff after each frame that `station` delivers, until set again. Backoffs before a
+    /// retry, after a frame given up and before a frame that finds the station idle stay as they are.
     pub fn set_extra_backoff(&mut self, station: u32, slots: u32) {
         self.stations[station as usize].extra_backoff_slots = slots;
     }
@@ -355,7 +356,7 @@ impl Air {
         let rate_bps = self.data_rate_bps(station, packet.to);
         let here = &mut self.stations[station as usize];
         here.next_number += 1;
-        let idle = self.rules.immediate_access && here.extra_backoff_slots == 0 && here.is_idle(now);
+        let idle = self.rules.immediate_access && here.is_idle(now);
         here.accesses[index].current = Some(Current {
             packet,
             frame_bytes,
@@ -371,7 +372,7 @@ impl Air {
         if idle {
             here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
         } else {
-            let slots = here.draw_backoff(&self.rules, index, now);
+            let slots = here.draw_backoff(&self.rules, index, now, 0);
             self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
         }
     }

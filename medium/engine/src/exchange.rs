@@ -133,7 +133,8 @@ impl Air {
         }
         here.counters.delivered_frames += 1;
         self.finish(station, current, None);
-        self.draw(station, now);
+        let extra_slots = self.stations[station as usize].extra_backoff_slots;
+        self.draw_longer(station, now, extra_slots);
     }
 
     /// At least one countdown has ended: the most urgent category with a packet sends; others that ended in the same
@@ -365,8 +366,12 @@ impl Air {
     }
 
     fn draw(&mut self, station: u32, now: Ns) {
+        self.draw_longer(station, now, 0);
+    }
+
+    fn draw_longer(&mut self, station: u32, now: Ns, extra_slots: u32) {
         let here = &mut self.stations[station as usize];
-        let slots = here.draw_backoff(&self.rules, here.serving, now);
+        let slots = here.draw_backoff(&self.rules, here.serving, now, extra_slots);
         self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
     }
 

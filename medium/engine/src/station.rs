@@ -93,6 +93,7 @@ pub(crate) struct Station {
     pub accesses: Vec<Access>,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
+    /// Of the backoff after a delivered frame.
     pub extra_backoff_slots: u32,
     pub queue_changed_at: Ns,
     pub next_number: u32,
@@ -194,14 +195,14 @@ impl Station {
         }
     }
 
-    /// Draws a new backoff for a category from its present contention window.
-    pub fn draw_backoff(&mut self, rules: &Rules, index: usize, now: Ns) -> u32 {
+    /// Draws a new backoff for a category from its present contention window, longer by `extra_slots`.
+    pub fn draw_backoff(&mut self, rules: &Rules, index: usize, now: Ns, extra_slots: u32) -> u32 {
         let cw = self.accesses[index].cw;
         let slots = self.random.below(if rules.cw_inclusive { cw + 1 } else { cw });
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
         let started = if rules.immediate_access { 0 } else { now };
-        self.accesses[index].backoff = Some(Backoff { slots: slots + self.extra_backoff_slots, started });
+        self.accesses[index].backoff = Some(Backoff { slots: slots + extra_slots, started });
         slots
     }
 

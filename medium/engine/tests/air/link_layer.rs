@@ -121,3 +121,25 @@ fn a_bystander_holds_the_nav_that_the_rts_announces() {
     let rts_end = 5_352 * US;
     assert_eq!(rig.seen(2, Happening::Nav)[0], (rts_end, rts_end + (30 + 304 + 1264 + 304) * US));
 }
+
+#[test]
+fn an_extra_backoff_follows_a_delivered_frame_and_no_other() {
+    for preset in PRESETS {
+        let starts = |links: &[(u32, u32, f64)], slots: u32| {
+            let mut rig = Rig::new(plain(preset, links));
+            rig.air.set_extra_backoff(0, slots);
+            rig.start_at(5 * MS, 0, unicast(1, 1, 100));
+            rig.arrive_at(5 * MS + US, 0, unicast(2, 1, 100));
+            rig.run(2_000 * MS);
+            rig.times(0, Happening::SendData)
+        };
+        // Delivered: the second frame starts 100 slots of 20 us later, the first when it would anyway.
+        let heard = both_ways(&[(0, 1, STRONG)]);
+        let (plainly, longer) = (starts(&heard, 0), starts(&heard, 100));
+        assert_eq!(longer, [plainly[0], plainly[1] + 2 * MS]);
+        // Never acknowledged: neither the retries nor the next frame come later.
+        let unheard = [(0, 2, STRONG)];
+        assert_eq!(starts(&unheard, 0).len(), 14);
+        assert_eq!(starts(&unheard, 0), starts(&unheard, 100));
+    }
+}

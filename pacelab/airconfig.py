@@ -141,8 +141,10 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
         }
         if len(ACK_SCHEDULES[experiment.ack]) > 1:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
-        if experiment.find_scheme().ecn:
+        if experiment.find_scheme().uses_ecn(experiment.throttle):
             tcp["ecn"] = True
+        if experiment.cc == "few":
+            tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
     saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
     if kind == "udp-saturated":

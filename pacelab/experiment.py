@@ -28,6 +28,8 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         "cc": "newreno",
         "ack": "every",
+        "few_alpha": 0.01,  # Nahm et al. 2005, Sec. 4.2
+        "few_min_window_pkts": 1,  # [lee] Sec. 3.5
         "pace_hops": 4,
         "phy": "802.11b",
         "rts": True,
@@ -43,6 +45,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "size_bytes": 1_000_000,  # [lee] Sec. 5.2
         "http_users": 1,
         "pace_rate_bps": None,  # needed by the scheme `fixed-rate` alone
+        "throttle": "zero-window",  # [le] Sec. 3.4, the one of four that it uses
         "queue_pkts": 50,
         "routing": "static",
         "radio": "ns2",
@@ -72,6 +75,8 @@ class Experiment:
     traffic: str = UNSET
     cc: str = UNSET
     ack: str = UNSET
+    few_alpha: float = UNSET
+    few_min_window_pkts: int = UNSET
     phy: str = UNSET
     rate_bps: int = UNSET
     rts: bool = UNSET
@@ -89,6 +94,7 @@ class Experiment:
     http_users: int = UNSET
     pace_hops: int = UNSET
     pace_rate_bps: int | None = UNSET
+    throttle: str = UNSET
     queue_pkts: int = UNSET
     routing: str = UNSET
     radio: str = UNSET
@@ -190,6 +196,7 @@ class Experiment:
             sense_hops=int(topology.sense_m // topology.decode_m),
             phy=self.phy,
             rts=self.rts,
+            throttle=self.throttle,
             seed=self.seed,
         )
 

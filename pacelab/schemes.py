@@ -39,6 +39,8 @@ class HookSettings:
     """The experiment's."""
     pace_hops: int = 4
     """n of TCP-AP's n-hop delay."""
+    throttle: str = "zero-window"
+    """How ack-suppression holds a station's own TCP back (`ack_suppression_station.Throttle`)."""
     sense_hops: int = 2
     """H_cs: hops within the carrier sense range."""
     node: int = 0
@@ -82,6 +84,8 @@ class Scheme:
     """Fields of `HookSettings` that it cannot do without."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
+    ecn_throttles: tuple[str, ...] = ()
+    """Values of --throttle with which they do, too."""
     ack: str | None = None
     """ACK policy that belongs to the scheme; None leaves it to --ack."""
     acting: frozenset[str] = frozenset()
@@ -91,6 +95,10 @@ class Scheme:
     def points(self) -> tuple[str, ...]:
         """Hook points at which it acts."""
         return tuple(point for point in POINTS if getattr(self, point) is not None)
+
+    def uses_ecn(self, throttle: str) -> bool:
+        """Whether TCP flows negotiate ECN under this --throttle."""
+        return self.ecn or throttle in self.ecn_throttles
 
     def check(self, topology: Topology, *, traffic: str, settings: HookSettings) -> None:
         """Raise ConfigError with the reason when the scheme cannot act on this topology or traffic."""
@@ -188,10 +196,14 @@ def _suppressing_gateway(_settings: HookSettings) -> Hook:
     return AckSuppressionGateway()
 
 
-def _suppressing_station(_settings: HookSettings) -> Hook:
-    from pacelab.pacer.core.ack_suppression_station import AckSuppressionStation
+def _suppressing_station(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.ack_suppression_station import (
+        AckSuppressionStation,
+        AckSuppressionStationConfig,
+        Throttle,
+    )
 
-    return AckSuppressionStation()
+    return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))
 
 
 def _fixed_rate(settings: HookSettings) -> Hook:
@@ -312,6 +324,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 station=_suppressing_station,
                 needs=("single-hop",),
                 traffic=("tcp",),
+                ecn_throttles=("ecn-echo",),
                 acting=_SUPPRESSION,
             ),
             Scheme(

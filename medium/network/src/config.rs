@@ -3,6 +3,8 @@
 use pacelab_engine::{AirConfig, Category, DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation};
 use serde::Deserialize;
 
+use crate::tcp::congestion::FewSettings;
+
 /// The version this crate understands.
 pub const VERSION: u32 = 1;
 
@@ -226,6 +228,8 @@ pub enum Traffic {
         ecn: bool,
         #[serde(default)]
         ack_schedule: Vec<(u64, u32)>,
+        #[serde(default)]
+        few: Option<FewSettings>,
     },
     UdpSaturated {
         payload_bytes: u32,
@@ -331,8 +335,17 @@ impl Config {
                 ack_every,
                 size_bytes,
                 ack_schedule,
+                cc,
+                few,
                 ..
             } => {
+                check(few.is_none_or(|few| few.alpha > 0.0 && few.alpha <= 1.0), || {
+                    format!("{name}: few: alpha must lie in (0, 1]")
+                })?;
+                check(few.is_none_or(|few| few.min_window_pkts >= 1.0), || {
+                    format!("{name}: few: min_window_pkts must be >= 1")
+                })?;
+                check(few.is_none() || cc == "few", || format!("{name}: few with cc {cc:?}: goes with cc \"few\""))?;
                 check(ack_schedule.iter().all(|&(_, every)| every >= 1), || {
                     format!("{name}: ack_schedule: every >= 1")
                 })?;

@@ -14,7 +14,7 @@ use crate::links::{Class, LinkCounts};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
-use crate::tcp::congestion::{self, CongestionControl};
+use crate::tcp::congestion::{self, CongestionControl, Few};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rto::Rto;
 use crate::tcp::sender::Sender;
@@ -403,10 +403,14 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -
             ack_every,
             ecn,
             ack_schedule,
+            few,
             ..
         } => {
             let window_bytes = segment_bytes * window_pkts;
-            let control = controls(cc, *initial_window, *window_pkts)?;
+            let control: Box<dyn CongestionControl> = match few {
+                Some(settings) => Box::new(Few::new(f64::from(*initial_window), *settings)),
+                None => controls(cc, *initial_window, *window_pkts)?,
+            };
             let ns2 = config.radio.preset == PresetName::Ns2;
             let initial_ns = if ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
             let rto = Rto::new(initial_ns, ns_from_s(*min_rto_s));

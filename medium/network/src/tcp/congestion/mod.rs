@@ -12,7 +12,7 @@ use pacelab_engine::Ns;
 pub use aimd::{NewReno, Reno, Tahoe};
 pub use compound::Compound;
 pub use cubic::Cubic;
-pub use few::Few;
+pub use few::{Few, Settings as FewSettings};
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 
@@ -84,7 +84,7 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "westwood" => Box::new(Westwood::new(window, limit)),
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
-        "few" => Box::new(Few::new(window)),
+        "few" => Box::new(Few::new(window, FewSettings::default())),
         _ => return Err(format!("congestion control {name:?}: there are {}", NAMES.join(", "))),
     })
 }

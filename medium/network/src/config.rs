@@ -1,9 +1,12 @@
 //! The air configuration, version 1, as `medium/README.md` states it, and its checks.
 
+use std::collections::BTreeMap;
+
 use pacelab_engine::{AirConfig, Category, DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation};
 use serde::Deserialize;
 
 use crate::tcp::congestion::FewSettings;
+use crate::voice;
 
 /// The version this crate understands.
 pub const VERSION: u32 = 1;
@@ -239,6 +242,13 @@ pub enum Traffic {
         rate_bps: f64,
         burst_pkts: u32,
     },
+    Voice {
+        call: u32,
+        payload_bytes: u32,
+        header_bytes: u32,
+        interval_s: f64,
+        playout_s: f64,
+    },
 }
 
 /// Refuses with one line that names the value and what is allowed.
@@ -269,7 +279,24 @@ impl Config {
         check(!self.nodes.is_empty(), || "nodes: there are none".into())?;
         self.check_radio()?;
         self.check_nodes()?;
-        self.flows.iter().try_for_each(|flow| self.check_flow(flow))
+        self.flows.iter().try_for_each(|flow| self.check_flow(flow))?;
+        self.check_calls()
+    }
+
+    /// A call has two directions between the same two nodes at most.
+    fn check_calls(&self) -> Result<(), String> {
+        let mut ends = BTreeMap::new();
+        for flow in &self.flows {
+            let Traffic::Voice { call, .. } = flow.traffic else { continue };
+            let fits = match ends.insert((call, flow.src), flow.dst) {
+                Some(_) => false,
+                None => ends
+                    .range((call, 0)..=(call, u32::MAX))
+                    .all(|(&(_, src), &dst)| (src, dst) == (flow.src, flow.dst) || (src, dst) == (flow.dst, flow.src)),
+            };
+            check(fits, || format!("flow {}: call {call}: has two flows, there and back, at most", flow.id))?;
+        }
+        Ok(())
     }
 
     fn check_radio(&self) -> Result<(), String> {
@@ -367,6 +394,19 @@ impl Config {
                 check((1..=9000).contains(payload_bytes), || format!("{name}: payload_bytes must lie in 1..=9000"))?;
                 check(*rate_bps > 0.0 && rate_bps.is_finite(), || format!("{name}: rate_bps must be > 0"))?;
                 check(*burst_pkts >= 1, || format!("{name}: burst_pkts must be >= 1"))
+            }
+            Traffic::Voice { call, payload_bytes, header_bytes, interval_s, playout_s } => {
+                check(*call < voice::CALLS, || format!("{name}: call {call}: must lie below {}", voice::CALLS))?;
+                check((1..=9000).contains(payload_bytes), || format!("{name}: payload_bytes must lie in 1..=9000"))?;
+                check((voice::HEADER_BYTES..=1000).contains(header_bytes), || {
+                    format!("{name}: header_bytes {header_bytes}: must lie in {}..=1000", voice::HEADER_BYTES)
+                })?;
+                check(*interval_s >= 0.001 && *interval_s <= 1.0, || {
+                    format!("{name}: interval_s {interval_s}: must lie in [0.001, 1]")
+                })?;
+                check(*playout_s >= *interval_s && *playout_s <= 10.0, || {
+                    format!("{name}: playout_s {playout_s}: must lie in [interval_s, 10]; interval_s is {interval_s}")
+                })
             }
         }
     }

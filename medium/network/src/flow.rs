@@ -4,6 +4,7 @@ use crate::config::{Flow as FlowConfig, Traffic};
 use crate::meter::FlowMeter;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
+use crate::voice::{Codec, Playout};
 use pacelab_engine::Ns;
 
 /// The ends of a flow.
@@ -23,6 +24,13 @@ pub enum Ends {
         interval_ns: Ns,
         /// Datagrams in a burst.
         burst_pkts: u32,
+    },
+    /// One direction of a call.
+    Voice {
+        /// When the codec hands packets over.
+        codec: Codec,
+        /// At the destination.
+        playout: Box<Playout>,
     },
 }
 
@@ -53,7 +61,9 @@ impl Flow {
     pub fn payload_of(traffic: &Traffic) -> u32 {
         match traffic {
             Traffic::Tcp { segment_bytes, .. } => *segment_bytes,
-            Traffic::UdpSaturated { payload_bytes } | Traffic::Cbr { payload_bytes, .. } => *payload_bytes,
+            Traffic::UdpSaturated { payload_bytes }
+            | Traffic::Cbr { payload_bytes, .. }
+            | Traffic::Voice { payload_bytes, .. } => *payload_bytes,
         }
     }
 
@@ -63,6 +73,7 @@ impl Flow {
             Traffic::Tcp { .. } => "tcp",
             Traffic::UdpSaturated { .. } => "udp-saturated",
             Traffic::Cbr { .. } => "cbr",
+            Traffic::Voice { .. } => "voice",
         }
     }
 }

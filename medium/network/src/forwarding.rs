@@ -63,7 +63,11 @@ impl Network {
             Point::LocalOut => self.route(node, id),
             Point::AirToWired | Point::WiredToAir => {
                 let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
-                let Some(next) = self.routes.next_hop(node, dst) else { return };
+                let Some(next) = self.routes.next_hop(node, dst) else {
+                    self.drops.no_route += 1;
+                    self.pool.remove(id);
+                    return;
+                };
                 match self.wire_to(node, next) {
                     Some(wire) => self.send_by_wire(wire, id),
                     None => self.send_by_air(node, next, id),

@@ -2,7 +2,7 @@
 
 use pacelab_engine::Ns;
 
-use crate::packet::TcpHeader;
+use crate::packet::{TcpHeader, VoiceQuality};
 
 /// Where a segment was seen; the numbers are the contract's `Point`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,16 @@ pub struct Segment {
     pub payload_bytes: u32,
     pub packet_bytes: u32,
     pub ecn_capable: bool,
+    pub rtp: Option<Rtp>,
+    pub quality: Option<VoiceQuality>,
+}
+
+/// What a voice packet says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Rtp {
+    pub sequence: u16,
+    pub sent_ns: Ns,
 }
 
 /// What a hook is told.

@@ -27,6 +27,7 @@ mod routes;
 mod shell;
 pub mod tcp;
 mod transport;
+pub mod voice;
 mod wire;
 
 pub use config::Config;

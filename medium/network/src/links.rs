@@ -10,6 +10,8 @@ pub(crate) enum Class {
     TcpData,
     TcpAck,
     Udp,
+    Voice,
+    VoiceReport,
     Routing,
 }
 
@@ -19,6 +21,8 @@ impl Class {
             Body::Tcp { forward: true, .. } => Class::TcpData,
             Body::Tcp { forward: false, .. } => Class::TcpAck,
             Body::Udp { .. } => Class::Udp,
+            Body::Voice { .. } => Class::Voice,
+            Body::Report(_) => Class::VoiceReport,
             Body::Aodv(_) => Class::Routing,
         }
     }
@@ -28,6 +32,8 @@ impl Class {
             Class::TcpData => "tcp-data",
             Class::TcpAck => "tcp-ack",
             Class::Udp => "udp",
+            Class::Voice => "voice",
+            Class::VoiceReport => "voice-report",
             Class::Routing => "routing",
         }
     }

@@ -18,6 +18,7 @@ use crate::tcp::congestion::{self, CongestionControl, Few};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rto::Rto;
 use crate::tcp::sender::Sender;
+use crate::voice::{self, Codec, Playout};
 use crate::wire::Wire;
 
 /// Called with the fraction done; `Break` ends the run early.
@@ -427,6 +428,19 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -
         Traffic::Cbr { payload_bytes, rate_bps, burst_pkts } => {
             let burst_bits = f64::from(*payload_bytes) * 8.0 * f64::from(*burst_pkts);
             Ends::Cbr { interval_ns: ns_from_s(burst_bits / rate_bps).max(1), burst_pkts: *burst_pkts }
+        }
+        Traffic::Voice { call, payload_bytes, header_bytes, interval_s, playout_s } => {
+            let interval_ns = ns_from_s(*interval_s);
+            Ends::Voice {
+                codec: Codec {
+                    interval_ns,
+                    port: voice::port(*call),
+                    packet_bytes: payload_bytes + header_bytes,
+                    phase_ns: Ns::from(stream.below(interval_ns as u32)),
+                    first_sequence: stream.below(1 << 16) as u16,
+                },
+                playout: Box::new(Playout::new(ns_from_s(*playout_s))),
+            }
         }
     };
     Ok(Flow {

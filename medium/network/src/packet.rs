@@ -1,5 +1,7 @@
 //! Packets of the virtual network, and the pool that holds them.
 
+use pacelab_engine::Ns;
+
 use crate::aodv::Message;
 
 /// TCP flag bits as on the wire.
@@ -29,6 +31,19 @@ pub struct TcpHeader {
     pub rtt_wired_ns: Option<u64>,
 }
 
+/// The receiver's measurement of one direction of a call; the contract's `VoiceQuality`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct VoiceQuality {
+    /// (src, dst, sport, dport) of the direction measured.
+    pub call: (u32, u32, u32, u32),
+    pub window_ns: u64,
+    pub expected: u32,
+    pub lost: u32,
+    pub late: u32,
+    pub delay_ns: u64,
+}
+
 /// What a packet carries.
 #[derive(Clone, Debug)]
 pub enum Body {
@@ -46,6 +61,19 @@ pub enum Body {
         /// Payload octets.
         payload_bytes: u32,
     },
+    /// A voice packet.
+    Voice {
+        /// Counts up from 0 in each flow.
+        number: u32,
+        /// RTP's port, at both ends.
+        port: u16,
+        /// RTP's sequence number.
+        sequence: u16,
+        /// When the codec handed it over.
+        sent_at: Ns,
+    },
+    /// A voice report; its `flow` is the direction measured.
+    Report(Box<VoiceQuality>),
     /// A routing message.
     Aodv(Message),
 }

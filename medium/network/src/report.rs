@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::config::{Traffic, ns_from_s};
 use crate::flow::Ends;
 use crate::network::Network;
+use crate::voice::{Counts, Playout};
 
 /// Quantiles of the round trips that a result states.
 const QUANTILES: [f64; 5] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -60,7 +62,22 @@ impl Network {
             "finished_s": flow.meter.finished_s,
             "rtt_quantiles_s": null,
             "cwnd_share": null,
+            "voice": null,
         });
+        if let (Ends::Voice { playout, .. }, Traffic::Voice { call, .. }) = (&flow.ends, &flow.config.traffic) {
+            let counts = playout.counts(self.measured_from, now);
+            value["voice"] = json!({
+                "call": call,
+                "playout_s": playout.playout_s(),
+                "due_pkts": counts.due,
+                "lost_pkts": counts.lost,
+                "late_pkts": counts.late,
+                "delay_mean_s": counts.delay_mean_s(),
+                "delay_quantiles_s": counts.delay_quantiles_s(&QUANTILES),
+                "reports_sent": playout.reports_sent,
+                "reports_received": playout.reports_received,
+            });
+        }
         if let Ends::Tcp { sender, .. } = &flow.ends {
             flow.meter.window(now, sender.window_pkts());
             let (mean, sd) = flow.meter.rtt_mean_sd_s();
@@ -160,15 +177,32 @@ impl Network {
             .flows
             .iter()
             .map(|flow| {
-                json!({
+                let mut series = json!({
                     "id": flow.config.id,
                     "goodput_bps": flow.meter.series_goodput_bps,
                     "cwnd_pkts": flow.meter.series_cwnd_pkts,
                     "rtt_s": flow.meter.series_rtt_s,
-                })
+                });
+                if let Ends::Voice { playout, .. } = &flow.ends {
+                    series["voice"] = self.report_voice_series(playout);
+                }
+                series
             })
             .collect();
         json!({"interval_s": self.config.series_interval_s, "t_s": self.series_t_s, "flows": flows})
+    }
+
+    /// Counts by the interval in which packets were sent.
+    fn report_voice_series(&self, playout: &Playout) -> Value {
+        let interval_ns = ns_from_s(self.config.series_interval_s);
+        let ends = (1..=self.series_t_s.len() as u64).map(|count| count * interval_ns);
+        let counts: Vec<Counts> = ends.map(|end| playout.counts_between(end - interval_ns, end, self.now)).collect();
+        json!({
+            "due_pkts": counts.iter().map(|counts| counts.due).collect::<Vec<_>>(),
+            "lost_pkts": counts.iter().map(|counts| counts.lost).collect::<Vec<_>>(),
+            "late_pkts": counts.iter().map(|counts| counts.late).collect::<Vec<_>>(),
+            "delay_s": counts.iter().map(Counts::delay_mean_s).collect::<Vec<_>>(),
+        })
     }
 
     fn report_tap(&mut self) -> Value {

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use pacelab_engine::{NEVER, Ns};
 
 use crate::config::Traffic;
-use crate::hook::{Action, Event, Hook, Place, Point, Segment, mask};
+use crate::flow::{Ends, Flow};
+use crate::hook::{Action, Event, Hook, Place, Point, Rtp, Segment, mask};
 use crate::network::{Network, Task};
 use crate::packet::{Body, Packet};
+use crate::voice;
 
 /// Where a segment was seen; at the link also where it was going.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +189,7 @@ impl Network {
                 }
                 self.rewrite(handle, window_bytes, rtt_wired_ns);
             }
-            Action::Inject { segment } => self.inject(node, &segment),
+            Action::Inject { segment } => return self.inject(node, &segment),
             Action::SetExtraBackoff { slots } => {
                 if let Some(station) = self.station_of[node as usize] {
                     self.air.set_extra_backoff(station, slots);
@@ -211,9 +213,26 @@ impl Network {
         header.rtt_wired_ns = rtt_wired_ns.or(header.rtt_wired_ns);
     }
 
-    fn inject(&mut self, node: u32, segment: &Segment) {
-        let (Some(header), (src, dst, sport, dport)) = (segment.tcp, segment.flow) else { return };
-        let Some((flow, forward)) = self.flow_of_ports(sport, dport) else { return };
+    /// Sends a segment that the hook at `node` made; false if it belongs to no flow.
+    fn inject(&mut self, node: u32, segment: &Segment) -> bool {
+        let (src, dst, sport, dport) = segment.flow;
+        let (flow, body) = match (segment.tcp, segment.quality) {
+            (Some(header), _) => match self.flow_of_ports(sport, dport) {
+                Some((flow, forward)) => (flow, Body::Tcp { header, forward }),
+                None => return false,
+            },
+            (None, Some(quality)) => match self.flow_of_call(quality.call) {
+                Some(flow) => (flow, Body::Report(Box::new(quality))),
+                None => return false,
+            },
+            (None, None) => return false,
+        };
+        if src.max(dst) as usize >= self.config.nodes.len() {
+            return false;
+        }
+        if let (Body::Report(_), Ends::Voice { playout, .. }) = (&body, &mut self.flows[flow as usize].ends) {
+            playout.reports_sent += 1;
+        }
         let packet = Packet {
             src,
             dst,
@@ -223,31 +242,61 @@ impl Network {
             forwards: 0,
             previous: node,
             congestion_experienced: false,
-            body: Body::Tcp { header, forward },
+            body,
         };
         let id = self.pool.add(packet);
         // Past the hooks of this node, as `Resend`: an algorithm need not recognise its own segments.
         let point = if dst == node { Point::LocalIn } else { Point::AirToWired };
         self.resume(node, Seen { point, next_hop: None }, id);
+        true
     }
 
     fn segment(&self, id: u32) -> Option<Segment> {
         let packet = self.pool.get(id)?;
-        let (tcp, payload_bytes, forward) = match &packet.body {
-            Body::Tcp { header, forward } => (Some(*header), header.payload_bytes, *forward),
-            Body::Udp { payload_bytes, .. } => (None, *payload_bytes, true),
-            Body::Aodv(_) => return None,
-        };
         let (client, server) = ports(packet.flow);
-        let (sport, dport) = if forward { (client, server) } else { (server, client) };
-        Some(Segment {
+        let mut segment = Segment {
             handle: id,
-            flow: (packet.src, packet.dst, sport, dport),
-            tcp,
-            payload_bytes,
+            flow: (packet.src, packet.dst, client, server),
+            tcp: None,
+            payload_bytes: packet.bytes.saturating_sub(UDP_HEADER_BYTES),
             packet_bytes: packet.bytes,
             ecn_capable: self.is_ecn_capable(packet),
-        })
+            rtp: None,
+            quality: None,
+        };
+        match &packet.body {
+            Body::Tcp { header, forward } => {
+                segment.tcp = Some(*header);
+                segment.payload_bytes = header.payload_bytes;
+                if !forward {
+                    segment.flow = (packet.src, packet.dst, server, client);
+                }
+            }
+            Body::Udp { payload_bytes, .. } => segment.payload_bytes = *payload_bytes,
+            Body::Voice { port, sequence, sent_at, .. } => {
+                segment.flow = (packet.src, packet.dst, u32::from(*port), u32::from(*port));
+                segment.rtp = Some(Rtp { sequence: *sequence, sent_ns: *sent_at });
+            }
+            Body::Report(quality) => {
+                let (_, _, sport, dport) = quality.call;
+                segment.flow = (packet.src, packet.dst, dport + 1, sport + 1);
+                segment.quality = Some(**quality);
+            }
+            Body::Aodv(_) => return None,
+        }
+        Some(segment)
+    }
+
+    /// The direction of a call that bears these addresses and ports.
+    fn flow_of_call(&self, call: (u32, u32, u32, u32)) -> Option<u32> {
+        let is_it = |flow: &Flow| match flow.config.traffic {
+            Traffic::Voice { call: number, .. } => {
+                let port = u32::from(voice::port(number));
+                (flow.config.src, flow.config.dst, port, port) == call
+            }
+            _ => false,
+        };
+        self.flows.iter().position(is_it).map(|index| index as u32)
     }
 
     /// ECN-capable flows mark their data so; pure ACKs are not (RFC 3168 Sec. 6.1.4).
@@ -292,6 +341,8 @@ impl Network {
     }
 }
 
+/// IP and UDP.
+const UDP_HEADER_BYTES: u32 = 28;
 const FIRST_CLIENT_PORT: u32 = 49_152;
 const SERVER_PORT: u32 = 5_001;
 

@@ -6,6 +6,7 @@ use crate::flow::Ends;
 use crate::hook::Point;
 use crate::network::{Network, Task, udp_header_bytes};
 use crate::packet::{Body, Packet, TcpHeader};
+use crate::voice::Codec;
 
 /// IP and TCP headers without options.
 const TCP_HEADER_BYTES: u32 = 40;
@@ -34,6 +35,10 @@ impl Network {
             }
             Ends::UdpSaturated => self.saturate(index),
             Ends::Cbr { .. } => self.send_burst(index),
+            Ends::Voice { codec, .. } => {
+                let at = now + codec.phase_ns;
+                self.schedule(at, Task::Datagrams(index));
+            }
         }
     }
 
@@ -70,14 +75,41 @@ impl Network {
 
     pub(crate) fn send_burst(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
-        let Ends::Cbr { interval_ns, burst_pkts } = flow.ends else { return };
         if !flow.active {
             return;
         }
-        for _ in 0..burst_pkts {
-            self.send_datagram(index);
+        match flow.ends {
+            Ends::Cbr { interval_ns, burst_pkts } => {
+                (0..burst_pkts).for_each(|_| self.send_datagram(index));
+                self.schedule(self.now + interval_ns, Task::Datagrams(index));
+            }
+            Ends::Voice { codec, .. } => {
+                self.send_voice(index, codec);
+                self.schedule(self.now + codec.interval_ns, Task::Datagrams(index));
+            }
+            _ => {}
         }
-        self.schedule(self.now + interval_ns, Task::Datagrams(index));
+    }
+
+    fn send_voice(&mut self, index: u32, codec: Codec) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        let number = playout.expect(now);
+        flow.datagrams += 1;
+        let sequence = codec.first_sequence.wrapping_add(number as u16);
+        let packet = Packet {
+            src: flow.config.src,
+            dst: flow.config.dst,
+            flow: index,
+            bytes: codec.packet_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: flow.config.src,
+            congestion_experienced: false,
+            body: Body::Voice { number, port: codec.port, sequence, sent_at: now },
+        };
+        self.originate(packet);
     }
 
     /// Tops up what waits at the source.
@@ -208,7 +240,23 @@ impl Network {
             }
             Body::Tcp { header, forward: true } => self.deliver_data(index, &header, packet.congestion_experienced),
             Body::Tcp { header, forward: false } => self.deliver_ack(index, &header),
+            Body::Voice { number, sent_at, .. } => self.deliver_voice(index, number, sent_at),
+            Body::Report(_) => {
+                if let Ends::Voice { playout, .. } = &mut self.flows[index as usize].ends {
+                    playout.reports_received += 1;
+                }
+            }
             Body::Aodv(_) => {}
+        }
+    }
+
+    fn deliver_voice(&mut self, index: u32, number: u32, sent_at: Ns) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        flow.meter.arrived_bytes += u64::from(flow.payload_bytes);
+        if playout.arrive(now, number, sent_at) {
+            flow.meter.delivered(u64::from(flow.payload_bytes));
         }
     }
 

@@ -2,14 +2,18 @@
 //!
 //! Packets bear no identification: they are never fragmented (RFC 6864 Sec. 4.1).
 
+use pacelab_engine::Ns;
 use pacelab_network::aodv::Message;
-use pacelab_network::packet::{Body, Packet, TcpHeader, flag};
+use pacelab_network::packet::{Body, Packet, TcpHeader, VoiceQuality, flag};
 use pacelab_network::ports;
 
 use crate::address::{BROADCAST_IP, ip};
 
 const IP_HEADER_BYTES: usize = 20;
 const UDP_HEADER_BYTES: usize = 8;
+const RTP_HEADER_BYTES: usize = 12;
+/// Header of an RTCP extended report and its block of VoIP metrics.
+const XR_BYTES: usize = 44;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 const AODV_PORT: u16 = 654;
@@ -36,6 +40,22 @@ pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
         Body::Udp { payload_bytes, .. } => {
             let client = ports(packet.flow).0 as u16;
             (PROTOCOL_UDP, udp(client, DATAGRAM_PORT, *payload_bytes as usize), *payload_bytes as usize)
+        }
+        Body::Voice { port, sequence, sent_at, .. } => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES + UDP_HEADER_BYTES);
+            let mut datagram = udp(*port, *port, bytes);
+            datagram.extend(rtp(packet.flow, *sequence, *sent_at));
+            (PROTOCOL_UDP, datagram, bytes.saturating_sub(RTP_HEADER_BYTES))
+        }
+        Body::Report(quality) => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES + UDP_HEADER_BYTES);
+            let (_, _, sport, dport) = quality.call;
+            let mut datagram = udp(dport as u16 + 1, sport as u16 + 1, bytes);
+            if bytes >= XR_BYTES {
+                datagram.extend(extended_report(packet.flow, quality));
+            }
+            let zeros = bytes + UDP_HEADER_BYTES - datagram.len();
+            (PROTOCOL_UDP, datagram, zeros)
         }
         Body::Aodv(message) => {
             let body = aodv(message);
@@ -106,6 +126,35 @@ fn udp(source: u16, destination: u16, payload_bytes: usize) -> Vec<u8> {
     bytes.extend(destination.to_be_bytes());
     bytes.extend(((UDP_HEADER_BYTES + payload_bytes) as u16).to_be_bytes());
     bytes.extend([0; 2]);
+    bytes
+}
+
+/// RFC 3550 Sec. 5.1, at G.729's clock of 8 kHz; the flow is the source.
+fn rtp(flow: u32, sequence: u16, sent_at: Ns) -> Vec<u8> {
+    const VERSION: u8 = 2 << 6;
+    const G729: u8 = 18; // RFC 3551 Table 4
+    const NS_PER_TICK: u64 = 125_000;
+    let mut bytes = vec![VERSION, G729];
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend(((sent_at / NS_PER_TICK) as u32).to_be_bytes());
+    bytes.extend(flow.to_be_bytes());
+    bytes
+}
+
+/// RFC 3611 Sec. 2 and 4.7 with the fields that the model knows; the others are zero or "unavailable" (127).
+fn extended_report(flow: u32, quality: &VoiceQuality) -> Vec<u8> {
+    let share = |count: u32| (u64::from(count) * 256 / u64::from(quality.expected.max(1))).min(255) as u8;
+    let mut bytes = vec![2 << 6, 207];
+    bytes.extend((XR_BYTES as u16 / 4 - 1).to_be_bytes());
+    bytes.extend(flow.to_be_bytes());
+    bytes.extend([7, 0, 0, 8]);
+    bytes.extend(flow.to_be_bytes());
+    bytes.extend([share(quality.lost), share(quality.late), 0, 0]);
+    bytes.extend([0; 4]); // burst and gap duration
+    bytes.extend((2 * quality.delay_ns / 1_000_000).min(65_535).to_be_bytes()[6..].iter()); // round trip, ms
+    bytes.extend([0; 2]); // end system delay
+    bytes.extend([127, 127, 127, 0, 127, 127, 127, 127]);
+    bytes.resize(XR_BYTES, 0);
     bytes
 }
 

@@ -4,16 +4,18 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use pacelab_network::hook::{Action, Event, Hook, Segment};
-use pacelab_network::packet::TcpHeader;
+use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
+use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::{PyDict, PyTuple, PyType};
 
 /// The classes of `pacelab.pacer.core.contract` and `.segment`, looked up once.
 pub struct Contract {
     segment: Py<PyType>,
     flow_key: Py<PyType>,
+    rtp: Py<PyType>,
+    quality: Py<PyType>,
     points: [Py<PyAny>; 5],
     seen: Py<PyType>,
     transmit: Py<PyType>,
@@ -42,6 +44,8 @@ impl Contract {
         Ok(Rc::new(Contract {
             segment: class(&segments, "Segment")?,
             flow_key: class(&segments, "FlowKey")?,
+            rtp: class(&segments, "Rtp")?,
+            quality: class(&segments, "VoiceQuality")?,
             points: points.map(Bound::unbind),
             seen: class(&contract, "SegmentSeen")?,
             transmit: class(&contract, "TransmitResult")?,
@@ -105,14 +109,18 @@ impl PythonHook {
         })
     }
 
-    fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
-        if !self.flow_keys.contains_key(&segment.flow) {
-            let key = self.contract.flow_key.bind(py).call1(segment.flow)?.unbind();
-            self.flow_keys.insert(segment.flow, key);
+    fn flow_key(&mut self, py: Python<'_>, flow: (u32, u32, u32, u32)) -> PyResult<Py<PyAny>> {
+        if !self.flow_keys.contains_key(&flow) {
+            let key = self.contract.flow_key.bind(py).call1(flow)?.unbind();
+            self.flow_keys.insert(flow, key);
         }
-        let flow = self.flow_keys[&segment.flow].clone_ref(py);
+        Ok(self.flow_keys[&flow].clone_ref(py))
+    }
+
+    fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
+        let flow = self.flow_key(py, segment.flow)?;
         let (protocol, header) = segment.tcp.map_or((17, TcpHeader::default()), |header| (6, header));
-        self.contract.segment.bind(py).call1((
+        let object = self.contract.segment.bind(py).call1((
             segment.handle,
             flow,
             protocol,
@@ -124,7 +132,26 @@ impl PythonHook {
             header.window_bytes,
             header.rtt_wired_ns,
             segment.ecn_capable,
-        ))
+        ))?;
+        if segment.rtp.is_none() && segment.quality.is_none() {
+            return Ok(object);
+        }
+        let rtp = match segment.rtp {
+            Some(Rtp { sequence, sent_ns }) => Some(self.contract.rtp.bind(py).call1((sequence, sent_ns))?),
+            None => None,
+        };
+        let quality = match segment.quality {
+            Some(quality) => {
+                let call = self.flow_key(py, quality.call)?;
+                let VoiceQuality { window_ns, expected, lost, late, delay_ns, .. } = quality;
+                Some(self.contract.quality.bind(py).call1((call, window_ns, expected, lost, late, delay_ns))?)
+            }
+            None => None,
+        };
+        let voice = PyDict::new(py);
+        voice.set_item("rtp", rtp)?;
+        voice.set_item("quality", quality)?;
+        object.call_method("_replace", (), Some(&voice))
     }
 
     fn path<'py>(&mut self, py: Python<'py>, rates_bps: &[u32]) -> PyResult<Bound<'py, PyAny>> {
@@ -162,6 +189,9 @@ impl PythonHook {
     }
 }
 
+/// The fields of a `VoiceQuality`.
+type Quality = ((u32, u32, u32, u32), u64, u32, u32, u32, u64);
+
 fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
     let tcp = object.get_item(2)?.extract::<u32>()? == 6;
     let header = TcpHeader {
@@ -172,6 +202,8 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
         window_bytes: object.get_item(8)?.extract()?,
         rtt_wired_ns: object.get_item(9)?.extract()?,
     };
+    let rtp: Option<(u16, u64)> = object.get_item(11)?.extract()?;
+    let quality: Option<Quality> = object.get_item(12)?.extract()?;
     Ok(Segment {
         handle: object.get_item(0)?.extract()?,
         flow: object.get_item(1)?.extract()?,
@@ -179,6 +211,15 @@ fn read_segment(object: &Bound<'_, PyAny>) -> PyResult<Segment> {
         payload_bytes: header.payload_bytes,
         packet_bytes: object.get_item(7)?.extract()?,
         ecn_capable: object.get_item(10)?.extract()?,
+        rtp: rtp.map(|(sequence, sent_ns)| Rtp { sequence, sent_ns }),
+        quality: quality.map(|(call, window_ns, expected, lost, late, delay_ns)| VoiceQuality {
+            call,
+            window_ns,
+            expected,
+            lost,
+            late,
+            delay_ns,
+        }),
     })
 }
 

@@ -7,7 +7,59 @@ The names below are the public API; they are loaded when first used, so that imp
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
+    from pacelab.comparison import Comparison, compare
+    from pacelab.congestion import CongestionControl
+    from pacelab.errors import (
+        ConfigError,
+        HostError,
+        PaceLabError,
+        ProtocolError,
+    )
+    from pacelab.experiment import Experiment
+    from pacelab.metrics import jain
+    from pacelab.pacer.core.contract import (
+        Drop,
+        EventMask,
+        Forward,
+        Hook,
+        Inject,
+        Point,
+        Release,
+        Resend,
+        Rewrite,
+        SegmentSeen,
+        SetExtraBackoff,
+        TransmitResult,
+    )
+    from pacelab.pacer.core.segment import (
+        FlowKey,
+        Rtp,
+        Segment,
+        VoiceQuality,
+        seq_diff,
+    )
+    from pacelab.pcap import PcapFile
+    from pacelab.plots import plot_goodput, plot_series
+    from pacelab.results import RunResult, load_result
+    from pacelab.runner import run, run_many
+    from pacelab.schemes import HookSettings, Scheme
+    from pacelab.sweep import Sweep, run_sweep
+    from pacelab.sweep_plots import load_points, plot_points
+    from pacelab.timeline import plot_timeline, record_air
+    from pacelab.topologies.model import (
+        Flow,
+        LinkRate,
+        Move,
+        Node,
+        PathLoss,
+        Topology,
+        WiredLink,
+    )
+    from pacelab.topologies.plot import plot_topology
+    from pacelab.topologies.registry import load_topology
 
 __version__ = "0.1.0"
 
@@ -15,19 +67,37 @@ _PUBLIC: dict[str, str] = {
     "Comparison": "pacelab.comparison",
     "ConfigError": "pacelab.errors",
     "CongestionControl": "pacelab.congestion",
+    "Drop": "pacelab.pacer.core.contract",
+    "EventMask": "pacelab.pacer.core.contract",
     "Experiment": "pacelab.experiment",
     "Flow": "pacelab.topologies.model",
+    "FlowKey": "pacelab.pacer.core.segment",
+    "Forward": "pacelab.pacer.core.contract",
+    "Hook": "pacelab.pacer.core.contract",
+    "HookSettings": "pacelab.schemes",
     "HostError": "pacelab.errors",
+    "Inject": "pacelab.pacer.core.contract",
     "LinkRate": "pacelab.topologies.model",
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
     "PaceLabError": "pacelab.errors",
     "PathLoss": "pacelab.topologies.model",
     "PcapFile": "pacelab.pcap",
+    "Point": "pacelab.pacer.core.contract",
     "ProtocolError": "pacelab.errors",
+    "Release": "pacelab.pacer.core.contract",
+    "Resend": "pacelab.pacer.core.contract",
+    "Rewrite": "pacelab.pacer.core.contract",
+    "Rtp": "pacelab.pacer.core.segment",
     "RunResult": "pacelab.results",
+    "Scheme": "pacelab.schemes",
+    "Segment": "pacelab.pacer.core.segment",
+    "SegmentSeen": "pacelab.pacer.core.contract",
+    "SetExtraBackoff": "pacelab.pacer.core.contract",
     "Sweep": "pacelab.sweep",
     "Topology": "pacelab.topologies.model",
+    "TransmitResult": "pacelab.pacer.core.contract",
+    "VoiceQuality": "pacelab.pacer.core.segment",
     "WiredLink": "pacelab.topologies.model",
     "compare": "pacelab.comparison",
     "jain": "pacelab.metrics",
@@ -43,6 +113,7 @@ _PUBLIC: dict[str, str] = {
     "run": "pacelab.runner",
     "run_many": "pacelab.runner",
     "run_sweep": "pacelab.sweep",
+    "seq_diff": "pacelab.pacer.core.segment",
 }
 """Public name -> module that defines it."""
 

@@ -17,7 +17,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
 from pacelab.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
-from pacelab.schemes import Attachment
+from pacelab.schemes import Attachment, Scheme
 from pacelab.topologies.model import Topology
 from pacelab.traffic import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
@@ -65,16 +65,20 @@ class RunResult:
 
 
 def assemble(
-    experiment: Experiment, topology: Topology, attachments: Sequence[Attachment], air: dict[str, Any]
+    experiment: Experiment,
+    topology: Topology,
+    attachments: Sequence[Attachment],
+    air: dict[str, Any],
+    scheme: Scheme,
 ) -> dict[str, Any]:
-    """run.json from an experiment and the engine's result."""
+    """run.json from an experiment and the engine's result; `scheme` is the one that ran."""
     planned = experiment.plan()
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
-    hooks = _hooks(attachments, air["hooks"], experiment.find_scheme().acting)
+    hooks = _hooks(attachments, air["hooks"], scheme.acting)
     return {
         "schema_version": SCHEMA_VERSION,
-        "config": experiment.config(),
+        "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(topology),
         "flows": flows,
         "totals": _totals(flows, planned, air, measured_s),
@@ -84,7 +88,7 @@ def assemble(
         "aodv": air["aodv"],
         "hooks": hooks,
         "fidelity": "valid",
-        "notes": [*_silent(flows), *_notes(experiment, topology, hooks)],
+        "notes": [*_silent(flows), *_notes(scheme, topology, hooks)],
     }
 
 
@@ -234,8 +238,7 @@ def _silent(flows: list[dict[str, Any]]) -> list[str]:
     return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
 
 
-def _notes(experiment: Experiment, topology: Topology, hooks: dict[str, Any]) -> list[str]:
-    scheme = experiment.find_scheme()
+def _notes(scheme: Scheme, topology: Topology, hooks: dict[str, Any]) -> list[str]:
     notes = []
     if "gateway" in scheme.points and not topology.gateways:
         present = sorted({point["point"] for point in hooks["points"]})

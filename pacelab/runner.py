@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pacelab import __version__
 from pacelab.airconfig import compile_air
 from pacelab.engine import Progress, run_air
-from pacelab.errors import HostError
+from pacelab.errors import ConfigError, HostError
 from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble, join_series
+from pacelab.schemes import Scheme
+from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -39,15 +41,23 @@ class Stopped(Exception):
     """The parent process wants this worker to stop."""
 
 
-def run(experiment: Experiment, *, on_progress: Progress | None = None, pcap: PcapFile | None = None) -> RunResult:
+def run(
+    experiment: Experiment,
+    *,
+    scheme: Scheme | None = None,
+    on_progress: Progress | None = None,
+    pcap: PcapFile | None = None,
+) -> RunResult:
     """Run one experiment in this process. `on_progress` hears the fraction done and may raise to stop it.
 
-    `pcap` is a capture file to write.
+    `scheme` is one of your own, with hooks that are registered nowhere; the experiment's is then the baseline,
+    "newreno". `pcap` is a capture file to write.
 
     Raises ConfigError or HostError; KeyboardInterrupt passes through.
     """
     topology = experiment.build_topology()
-    attachments = experiment.find_scheme().attach(topology, experiment.hook_settings)
+    scheme = experiment.find_scheme() if scheme is None else _own(scheme, experiment, topology)
+    attachments = scheme.attach(topology, experiment.hook_settings)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
     config = compile_air(experiment, topology)
     if pcap is not None:
@@ -57,7 +67,7 @@ def run(experiment: Experiment, *, on_progress: Progress | None = None, pcap: Pc
     air = run_air(config, attachments, on_progress or _ignore, on_capture, experiment.cc)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     return RunResult(
-        run=assemble(experiment, topology, attachments, air),
+        run=assemble(experiment, topology, attachments, air, scheme),
         host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=air["end_s"]),
         series=join_series(experiment, air["series"]),
     )
@@ -184,6 +194,16 @@ def _end_with_parent() -> None:
 def _obey(_fraction: float) -> None:
     if _stop is not None and _stop.is_set():
         raise Stopped
+
+
+def _own(scheme: Scheme, experiment: Experiment, topology: Topology) -> Scheme:
+    """A scheme of the caller's, checked as a registered one is."""
+    if experiment.find_scheme().points:
+        raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
+    if scheme.ecn or scheme.ack is not None:
+        raise ConfigError(f"scheme {scheme.name!r}: ECN and an ACK policy are allowed in registered schemes only")
+    scheme.check(topology, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
+    return scheme
 
 
 def _ignore(_: float) -> None:

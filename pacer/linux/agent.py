@@ -1,0 +1,310 @@
+"""One hook on one host, as a process: `pacelab gateway`, `sender`, `relay` and `station`.
+
+    gateway    FORWARD      wired -> air, air -> wired      WIRED_TO_AIR, AIR_TO_WIRED
+    sender     OUTPUT       host -> air                     LOCAL_OUT
+    station    INPUT        air -> host                     LOCAL_IN
+    relay      POSTROUTING  anything -> air                 LINK
+
+Invariants
+1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
+2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them.
+3. A hook that fails, or mediumd gone, is said once; packets go on.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import select
+import signal
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from pacelab.pacer.core.contract import EventMask, Hook, Point
+from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.flow_monitor import FlowMonitor
+from pacelab.pacer.linux.inject import RawSender
+from pacelab.pacer.linux.interfaces import mtu_of
+from pacelab.pacer.linux.mediumd_link import MediumdLink
+from pacelab.pacer.linux.nfqueue import NfQueue, Queued
+from pacelab.pacer.linux.paths import PathTable
+from pacelab.pacer.linux.realtime import be_punctual
+from pacelab.pacer.linux.rules import Capture, Rules
+from pacelab.pacer.linux.shell import HookShell
+from pacelab.units import NS_PER_S
+
+STATUS_VERSION = 1
+TICK_NS = NS_PER_S
+_COLLECT_TICKS = 30
+_LATENESS_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Where an agent sits. Its queues are `first_queue` and those after it, unless chosen otherwise."""
+
+    name: str
+    first_queue: int
+    mark: int
+    """Bit of the packet mark that says: sent by this agent."""
+    taps: tuple[tuple[Point, str], ...]
+    """Points with their netfilter hooks, one queue each."""
+
+
+ROLES = {
+    role.name: role
+    for role in (
+        Role(
+            name="gateway",
+            first_queue=20_480,
+            mark=1 << 24,
+            taps=((Point.WIRED_TO_AIR, "FORWARD"), (Point.AIR_TO_WIRED, "FORWARD")),
+        ),
+        Role(
+            name="sender",
+            first_queue=20_490,
+            mark=1 << 25,
+            taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+        ),
+        Role(name="relay", first_queue=20_500, mark=1 << 26, taps=((Point.LINK, "POSTROUTING"),)),
+        Role(
+            name="station",
+            first_queue=20_510,
+            mark=1 << 27,
+            taps=((Point.LOCAL_OUT, "OUTPUT"), (Point.LOCAL_IN, "INPUT")),
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """Settings of one agent."""
+
+    role: Role
+    scheme: str
+    """Name, for status reports only."""
+    air: str
+    wired: str | None = None
+    """Of a gateway."""
+    first_queue: int | None = None
+    paths: PathTable = field(default_factory=PathTable)
+    mediumd: str | None = None
+    """Path of its socket; hooks that want transmit results or set a backoff need it."""
+    station: str | None = None
+    """This node's name there."""
+    clamp_mss: bool = False
+    realtime: bool = True
+    seconds: float | None = None
+    """End after so long; None: until told to."""
+
+
+class Agent:
+    """Runs a hook on this host's packets until SIGTERM or SIGINT."""
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        hook: Hook,
+        *,
+        say: Callable[[str], None],
+        on_status: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
+        self._config = config
+        self._say = say
+        self._on_status = on_status
+        self._hook = hook
+        self._monitor = FlowMonitor()
+        self._lateness_ns: deque[int] = deque(maxlen=_LATENESS_KEPT)
+        self._stop = False
+        self._said: set[str] = set()
+        self._started_ns = time.monotonic_ns()
+        self._backoff_lost = 0
+
+    # What the shell needs of the kernel.
+
+    def accept(self, packet: Queued, changed: bytes | bytearray | None = None) -> None:
+        """Let a packet go."""
+        self._queue.accept(packet, changed)
+
+    def drop(self, packet: Queued) -> None:
+        """Discard a packet."""
+        self._queue.drop(packet)
+
+    def send(self, data: bytes | bytearray) -> bool:
+        """Send a packet of the algorithm's."""
+        return self._raw.send(data)
+
+    def set_extra_backoff(self, slots: int) -> bool:
+        """Ask mediumd for it."""
+        done = self._link is not None and self._link.set_extra_backoff(slots)
+        self._backoff_lost += not done
+        return done
+
+    # The life of the process.
+
+    def run(self) -> None:
+        """Start, serve, end. Raises AgentError when it cannot start."""
+        with ExitStack() as undo:
+            wake = self._listen_to_signals(undo)
+            self._start(undo)
+            punctual = self._config.realtime and be_punctual()
+            self._on_status(self._ready(punctual))
+            try:
+                self._serve(wake)
+            finally:
+                self._end()
+        self._on_status(self._status(time.monotonic_ns(), final=True))
+
+    def _start(self, undo: ExitStack) -> None:
+        config, role = self._config, self._config.role
+        mtu = mtu_of(config.air)
+        if config.wired is not None:
+            mtu_of(config.wired)
+        first = role.first_queue if config.first_queue is None else config.first_queue
+        self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
+        self._link: MediumdLink | None = None
+        if config.mediumd is not None and config.station is not None:
+            self._link = MediumdLink(config.mediumd, config.station)
+            undo.callback(self._link.close)
+        elif self._hook.event_mask & EventMask.TRANSMIT:
+            raise AgentError(
+                f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
+                "--station NAME"
+            )
+        self._raw = RawSender(role.mark)
+        undo.callback(self._raw.close)
+        self._queue = NfQueue(tuple(self._points))
+        undo.callback(self._queue.close)
+        self._shell = HookShell(
+            self._hook, self, paths=config.paths, mtu_bytes=mtu, clamp=config.clamp_mss, monitor=self._monitor
+        )
+        self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
+        undo.callback(self._rules.remove)
+        if removed := self._rules.install():
+            self._say(f"removed what an agent that was killed left behind: {', '.join(removed)}")
+
+    def _captures(self, first: int) -> list[Capture]:
+        air, wired = self._config.air, self._config.wired
+        found = []
+        for index, (point, hook) in enumerate(self._config.role.taps):
+            inward = point in (Point.AIR_TO_WIRED, Point.LOCAL_IN)
+            source, destination = (air, wired) if inward else (wired, air)
+            found.append(Capture(hook=hook, queue=first + index, in_interface=source, out_interface=destination))
+        return found
+
+    def _serve(self, wake: socket.socket) -> None:
+        queue, shell, clock = self._queue, self._shell, time.monotonic_ns
+        end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
+        tick_ns, ticks = clock() + TICK_NS, 0
+        while not self._stop:
+            wanted_ns = shell.deadline_ns()
+            now_ns = clock()
+            until_ns = tick_ns if wanted_ns is None else min(wanted_ns, tick_ns)
+            link = [] if self._link is None or self._link.closed else [self._link]
+            watched: list[Any] = [queue, wake, *link]
+            ready = select.select(watched, [], [], max(0.0, (until_ns - now_ns) / NS_PER_S))[0]
+            now_ns = clock()
+            if wanted_ns is not None and wanted_ns <= now_ns:
+                self._lateness_ns.append(now_ns - wanted_ns)
+                shell.timeout(now_ns)
+                queue.flush()
+            if queue in ready:
+                for packet in queue.receive():
+                    shell.see(clock(), self._points[packet.queue], packet)
+                queue.flush()
+            for one in link:
+                if one in ready:
+                    for name, result in one.receive():
+                        shell.transmitted(clock(), name, result)
+                    queue.flush()
+            if now_ns >= tick_ns:
+                tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
+                self._tick(now_ns, ticks)
+                if end_ns is not None and now_ns >= end_ns:
+                    return
+
+    def _end(self) -> None:
+        """Nothing more comes; what is here goes."""
+        self._rules.remove()
+        self._shell.let_go()
+        while rest := self._queue.receive():
+            for packet in rest:
+                self._queue.accept(packet)
+        self._queue.flush()
+
+    def _tick(self, now_ns: int, ticks: int) -> None:
+        self._on_status(self._status(now_ns))
+        shell = self._shell
+        if shell.failure is not None:
+            self._once(f"the algorithm failed and is bypassed ({shell.failure}): packets pass as if there were none")
+        counters = shell.counters()
+        if counters.get("unpaced_flows", 0) or counters.get("unpaced_segments", 0):
+            self._once("no room for more flows: new ones pass unpaced")
+        if self._queue.overruns:
+            self._once("packets came faster than they could be read: some passed unseen")
+        if self._link is not None and self._link.closed:
+            self._once("mediumd has gone: no more transmit results, no extra backoff")
+        if ticks % _COLLECT_TICKS == 0 and not shell.held:
+            gc.collect(1)
+
+    def _once(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self._say(line)
+
+    def _listen_to_signals(self, undo: ExitStack) -> socket.socket:
+        """A socket that becomes readable when SIGTERM or SIGINT comes."""
+        receiver, sender = socket.socketpair()
+        for end in (receiver, sender):
+            end.setblocking(False)
+            undo.callback(end.close)
+
+        def note(_number: int, _frame: FrameType | None) -> None:
+            self._stop = True
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            undo.callback(signal.signal, number, signal.signal(number, note))
+        undo.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(sender.fileno()))
+        return receiver
+
+    # Status documents.
+
+    def _ready(self, punctual: bool) -> dict[str, Any]:
+        return self._head("ready") | {"pid": os.getpid(), "queues": list(self._points), "sched_fifo": punctual}
+
+    def _head(self, event: str) -> dict[str, Any]:
+        config = self._config
+        return {"event": event, "version": STATUS_VERSION, "agent": config.role.name, "scheme": config.scheme}
+
+    def _status(self, now_ns: int, *, final: bool = False) -> dict[str, Any]:
+        shell = self._shell
+        late = sorted(self._lateness_ns)
+        return self._head("end" if final else "status") | {
+            "uptime_s": round((now_ns - self._started_ns) / NS_PER_S, 3),
+            "packets": dict(shell.done),
+            "held_pkts": shell.held,
+            "kept_pkts": shell.kept,
+            "passed_unseen": dict(shell.unseen),
+            "drops": dict(shell.dropped),
+            "hook": shell.counters(),
+            "failed": shell.failure,
+            "errors": shell.errors,
+            "queue": {
+                "lost": 0 if final else self._queue.lost(),
+                "overruns": self._queue.overruns,
+                "refused": self._queue.refused,
+            },
+            "release_lateness_us": {
+                "p50": late[len(late) // 2] // 1000 if late else None,
+                "p99": late[len(late) * 99 // 100] // 1000 if late else None,
+            },
+            "flows": self._monitor.report(now_ns),
+        }

@@ -1,0 +1,28 @@
+"""Network interfaces, asked by ioctl: /sys may show those of another namespace."""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+import struct
+
+from pacelab.pacer.linux.errors import AgentError
+
+_SIOCGIFMTU = 0x8921
+_NAME_BYTES = 15
+
+
+def mtu_of(interface: str) -> int:
+    """MTU in bytes; AgentError when there is no such interface."""
+    if not 0 < len(interface.encode()) <= _NAME_BYTES:
+        raise AgentError(f"interface {interface!r}: no such interface; {_present()}")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFMTU, struct.pack("16si16x", interface.encode(), 0))
+        except OSError:
+            raise AgentError(f"interface {interface!r}: no such interface; {_present()}") from None
+    return int(struct.unpack("16si16x", answer)[1])
+
+
+def _present() -> str:
+    return "there are " + ", ".join(name for _index, name in socket.if_nameindex())

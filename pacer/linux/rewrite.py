@@ -1,0 +1,88 @@
+"""Changes to the bytes of a packet: window, ECN mark, RTT_wired option, MSS. Checksums are mended incrementally.
+
+Works on packets that `PacketReader.read` has taken for a segment; their headers are sound.
+A wrong checksum would stay wrong by as much: a change never makes a damaged packet look whole (RFC 1624).
+"""
+
+from __future__ import annotations
+
+from pacelab.pacer.linux.checksum import updated, words_sum
+from pacelab.pacer.linux.packet import EXPERIMENT, RTT_WIRED, RTT_WIRED_ID, TCP_HEADER_BYTES, Bytes, Options
+
+OPTION_BYTES = RTT_WIRED.size
+_LARGEST_TCP_HEADER = 60
+_IP_SUM, _TCP_SUM = 10, 16
+_TOTAL, _OFFSET, _WINDOW = 2, 12, 14
+LEAST_MSS_BYTES = 536
+"""What every host takes (RFC 9293 Sec. 3.7.1): clamped no lower."""
+MAX_RAW_WINDOW = 0xFFFF
+
+
+def raw_window(window_bytes: int, shift: int) -> int:
+    """Header field for a window: never more than asked for, but an open one stays open."""
+    return min(max(window_bytes >> shift, 1 if window_bytes > 0 else 0), MAX_RAW_WINDOW)
+
+
+def set_window(packet: bytearray, raw: int) -> None:
+    """Write the window field of a TCP packet."""
+    at = _ip_header(packet)
+    _patch(packet, at + _WINDOW, raw.to_bytes(2, "big"), at + _TCP_SUM)
+
+
+def mark_congestion(packet: bytearray) -> None:
+    """Set Congestion Experienced (RFC 3168)."""
+    _patch(packet, 1, bytes([packet[1] | 3]), _IP_SUM)
+
+
+def set_rtt_wired(packet: bytearray, rtt_wired_ns: int, *, largest_bytes: int) -> bool:
+    """Write TCP-GAP's option, over an older one or as a new one; False if there is no room for it.
+
+    A new one goes in front of the others: behind an End of Option List nobody would read it.
+    """
+    at = _ip_header(packet)
+    header = 4 * (packet[at + _OFFSET] >> 4)
+    option = RTT_WIRED.pack(EXPERIMENT, OPTION_BYTES, RTT_WIRED_ID, min(rtt_wired_ns, (1 << 64) - 1))
+    present = Options(packet, at + TCP_HEADER_BYTES, at + header).rtt_wired_at
+    if present is not None:
+        _patch(packet, present, option, at + _TCP_SUM)
+        return True
+    if header + OPTION_BYTES > _LARGEST_TCP_HEADER or len(packet) + OPTION_BYTES > largest_bytes:
+        return False
+    place = at + TCP_HEADER_BYTES
+    packet[place:place] = bytes(OPTION_BYTES)
+    # The TCP length of the pseudo header grows, and the zeros just inserted change no sum.
+    _add_to_sum(packet, at + _TCP_SUM, OPTION_BYTES)
+    _patch(packet, place, option, at + _TCP_SUM)
+    offset = packet[at + _OFFSET] + (OPTION_BYTES // 4 << 4)
+    _patch(packet, at + _OFFSET, bytes([offset]), at + _TCP_SUM)
+    _patch(packet, _TOTAL, len(packet).to_bytes(2, "big"), _IP_SUM)
+    return True
+
+
+def clamp_mss(packet: bytearray, mss_bytes: int) -> bool:
+    """Lower the MSS that a SYN offers to this; True if that changed it."""
+    at = _ip_header(packet)
+    place = Options(packet, at + TCP_HEADER_BYTES, at + 4 * (packet[at + _OFFSET] >> 4)).mss_at
+    wanted = max(mss_bytes, LEAST_MSS_BYTES)
+    if place is None or int.from_bytes(packet[place : place + 2], "big") <= wanted:
+        return False
+    _patch(packet, place, wanted.to_bytes(2, "big"), at + _TCP_SUM)
+    return True
+
+
+def _ip_header(packet: Bytes) -> int:
+    return 4 * (packet[0] & 15)
+
+
+def _patch(packet: bytearray, at: int, new: bytes, sum_at: int) -> None:
+    """Overwrite bytes and mend the checksum at `sum_at`, which covers the 16-bit words that they lie in."""
+    start, end = at & ~1, (at + len(new) + 1) & ~1
+    old_sum = words_sum(packet[start:end])
+    packet[at : at + len(new)] = new
+    field = int.from_bytes(packet[sum_at : sum_at + 2], "big")
+    packet[sum_at : sum_at + 2] = updated(field, old_sum, words_sum(packet[start:end])).to_bytes(2, "big")
+
+
+def _add_to_sum(packet: bytearray, sum_at: int, amount: int) -> None:
+    field = int.from_bytes(packet[sum_at : sum_at + 2], "big")
+    packet[sum_at : sum_at + 2] = updated(field, 0, amount).to_bytes(2, "big")

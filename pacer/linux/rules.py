@@ -1,0 +1,142 @@
+"""The firewall rules that bring packets to the queues: put in as one, taken out as one.
+
+Every agent has chains of its own in the table `mangle`, named PACELAB-PID-START-N after its process and the moment this
+one started. So no state is kept anywhere: the next start of any agent removes the chains of processes that are no more.
+
+Invariants
+1. --queue-bypass: while nobody listens packets go on as if there were no rule.
+2. A half-done installation is undone before the error is raised.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab.pacer.linux.errors import AgentError
+
+_COMMANDS = ("iptables", "ip6tables")
+_PREFIX = "PACELAB"
+_CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
+_WAIT_S = "5"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """Packets that pass `hook` (FORWARD, INPUT, OUTPUT or POSTROUTING) between these interfaces go to `queue`."""
+
+    hook: str
+    queue: int
+    in_interface: str | None = None
+    out_interface: str | None = None
+
+
+class Rules:
+    """The rules of this process. Raises AgentError when they cannot be put in."""
+
+    def __init__(self, captures: tuple[Capture, ...], *, own_mark: int) -> None:
+        """Packets with `own_mark` are this agent's own and pass by its queues."""
+        self._captures = captures
+        self._mark = own_mark
+        self._families: list[str] = []
+        pid = os.getpid()
+        self._chains = [f"{_PREFIX}-{pid}-{_start_of(pid)}-{index}" for index in range(len(captures))]
+
+    def install(self) -> list[str]:
+        """Put them in, after removing what dead agents left; returns the chains removed."""
+        removed = remove_stale()
+        for command in _COMMANDS:
+            problem = _restore(command, self._adding())
+            if problem is None:
+                self._families.append(command)
+            elif command == _COMMANDS[0]:
+                self.remove()
+                raise AgentError(f"firewall rules: {problem}")
+            # No IPv6 in this kernel: then there is none to count either.
+        return removed
+
+    def remove(self) -> None:
+        """Take them out; harmless when they are not in."""
+        for command in self._families:
+            _restore(command, _removing(self._chains, _save(command)))
+        self._families.clear()
+
+    def _adding(self) -> list[str]:
+        lines = []
+        for chain, capture in zip(self._chains, self._captures, strict=True):
+            match = f"-i {capture.in_interface} " if capture.in_interface else ""
+            match += f"-o {capture.out_interface} " if capture.out_interface else ""
+            lines += [
+                f":{chain} - [0:0]",
+                f"-A {chain} -m mark --mark {self._mark:#x}/{self._mark:#x} -j RETURN",
+                f"-A {chain} -j NFQUEUE --queue-num {capture.queue} --queue-bypass",
+                f"-A {capture.hook} {match}-j {chain}",
+            ]
+        return lines
+
+
+def remove_stale() -> list[str]:
+    """Remove the chains of agents that are no more; returns their names."""
+    removed: list[str] = []
+    for command in _COMMANDS:
+        listing = _save(command)
+        dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not _is_alive(int(pid), start)]
+        if dead and _restore(command, _removing(dead, listing)) is None:
+            removed += dead
+    return removed
+
+
+def _removing(chains: list[str], listing: str) -> list[str]:
+    """Lines that delete these chains, and the jumps to them that the table's listing shows."""
+    jumps = [line for line in listing.splitlines() if line.startswith("-A ") and line.split("-j ")[-1] in chains]
+    return [
+        *("-D " + line.removeprefix("-A ") for line in jumps),
+        *(f"-F {chain}" for chain in chains),
+        *(f"-X {chain}" for chain in chains),
+    ]
+
+
+def _start_of(pid: int) -> str:
+    """When a process started, in clock ticks since boot, base 36; empty when there is no such process."""
+    try:
+        # The name, in parentheses, may hold anything.
+        ticks = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return ""
+    digits = ""
+    while ticks or not digits:
+        ticks, digit = divmod(ticks, 36)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits
+
+
+def _is_alive(pid: int, start: str) -> bool:
+    return _start_of(pid) == start
+
+
+def _save(command: str) -> str:
+    if shutil.which(f"{command}-save") is None:
+        return ""
+    done = subprocess.run([f"{command}-save", "-t", "mangle"], capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else ""
+
+
+def _restore(command: str, lines: list[str]) -> str | None:
+    """Apply lines as one; None or what went wrong."""
+    program = f"{command}-restore"
+    if shutil.which(program) is None:
+        return f"{program} not found; install iptables"
+    text = "\n".join(("*mangle", *lines, "COMMIT", ""))
+    done = subprocess.run(
+        [program, "--noflush", "-w", _WAIT_S], input=text, capture_output=True, text=True, check=False
+    )
+    if done.returncode == 0:
+        return None
+    said = " ".join(done.stderr.split()) or f"{program} failed"
+    if os.geteuid() != 0 or "ermission denied" in said:
+        return f"{program}: not permitted; run as root"
+    return f"{program}: {said[:200]}"

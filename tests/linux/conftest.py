@@ -1,0 +1,73 @@
+"""What the tests of the Linux side share: packets made byte by byte, and network namespaces of their own."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import Any
+
+import pytest
+
+
+def slow_checksum(data: bytes) -> int:
+    """RFC 1071 as its own example code does it: word by word, end-around carry."""
+    if len(data) % 2:
+        data += b"\0"
+    total = 0
+    for index in range(0, len(data), 2):
+        total += data[index] << 8 | data[index + 1]
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+class Bytes:
+    """Makes packets without the code under test."""
+
+    SRC, DST = "10.1.0.1", "10.2.0.9"
+
+    def ip(self, content: bytes, *, protocol: int = 6, tos: int = 0, frag: int = 0x4000, options: bytes = b"") -> bytes:
+        words = 5 + len(options) // 4
+        total = 4 * words + len(content)
+        head = struct.pack("!BBHHHBBH", 0x40 | words, tos, total, 7, frag, 63, protocol, 0)
+        head += socket.inet_aton(self.SRC) + socket.inet_aton(self.DST) + options
+        return head[:10] + struct.pack("!H", slow_checksum(head)) + head[12:] + content
+
+    def pseudo(self, protocol: int, length: int) -> bytes:
+        return socket.inet_aton(self.SRC) + socket.inet_aton(self.DST) + struct.pack("!BBH", 0, protocol, length)
+
+    def tcp(
+        self,
+        payload: bytes = b"",
+        *,
+        flags: int = 0x10,
+        seq: int = 1000,
+        ack: int = 2000,
+        window: int = 500,
+        options: bytes = b"",
+        ports: tuple[int, int] = (5000, 80),
+        **ip: Any,
+    ) -> bytes:
+        offset = (20 + len(options)) // 4 << 4
+        text = struct.pack("!HHIIBBHHH", *ports, seq, ack, offset, flags, window, 0, 0) + options + payload
+        carried = slow_checksum(self.pseudo(6, len(text)) + text)
+        return self.ip(text[:16] + struct.pack("!H", carried) + text[18:], **ip)
+
+    def udp(self, payload: bytes = b"", *, ports: tuple[int, int] = (16384, 16384), summed: bool = True) -> bytes:
+        text = struct.pack("!HHHH", *ports, 8 + len(payload), 0) + payload
+        carried = (slow_checksum(self.pseudo(17, len(text)) + text) or 0xFFFF) if summed else 0
+        return self.ip(text[:6] + struct.pack("!H", carried) + text[8:], protocol=17)
+
+    def check(self, packet: bytes) -> None:
+        """Both checksums are right and the lengths fit."""
+        header = 4 * (packet[0] & 15)
+        assert slow_checksum(packet[:header]) == 0
+        assert int.from_bytes(packet[2:4], "big") == len(packet)
+        text = packet[header:]
+        addresses = packet[12:20] + struct.pack("!BBH", 0, packet[9], len(text))
+        assert slow_checksum(addresses + text) == 0
+
+
+@pytest.fixture
+def make() -> Bytes:
+    """Makes and checks packets."""
+    return Bytes()

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
+from pacelab.pacer.linux.build import build
+from pacelab.pacer.linux.packet import PacketReader
+from pacelab.pacer.linux.voice_format import (
+    read_voice_packet,
+    read_voice_report,
+    voice_packet,
+    voice_report,
+)
+
+CALL = FlowKey(0x0A010001, 0x0A020009, 16384, 16386)
+REPORT = FlowKey(0x0A020009, 0x0A010001, 16387, 16385)
+QUALITY = VoiceQuality(CALL, 100_000_000, 5, 1, 2, 61_234_567)
+
+
+def test_voice_packet_is_rtp_of_60_bytes_on_the_wire() -> None:
+    packet = voice_packet(sequence=65_537, sent_ns=2_000_000_000, stream=7)
+    # RFC 3550 Sec. 5.1: version 2, payload type 18, sequence, timestamp of an 8 kHz clock, SSRC.
+    assert packet[:12] == bytes.fromhex("80120001") + struct.pack("!II", 16_000, 7)
+    assert len(packet) + 28 == 60
+    assert read_voice_packet(packet) == Rtp(1, 2_000_000_000)
+
+
+def test_voice_packet_of_others_is_not_ours() -> None:
+    ours = voice_packet(sequence=1, sent_ns=2, stream=7)
+    assert read_voice_packet(ours[:12] + bytes(20)) is None
+    assert read_voice_packet(b"\x80\x00" + ours[2:]) is None
+    assert read_voice_packet(ours[:20]) is None
+
+
+def test_voice_report_comes_back_whole() -> None:
+    report = voice_report(QUALITY, stream=9)
+    assert read_voice_report(report, REPORT) == QUALITY
+
+
+def test_voice_report_has_the_standards_block_in_front() -> None:
+    report = voice_report(QUALITY, stream=9)
+    # RFC 3611 Sec. 2: packet type 207, length in words less one; Sec. 4.7: type 7, length 8, SSRC, loss, discard.
+    assert report[:8] == bytes.fromhex("80cf") + struct.pack("!HI", len(report) // 4 - 1, 9)
+    assert report[8:18] == bytes.fromhex("07000008") + struct.pack("!IBB", 9, 256 * 1 // 5, 256 * 2 // 5)
+    assert report[8 + 36] == 254
+
+
+@pytest.mark.parametrize("cut", [0, 7, 8, 11, 44, 60, 75])
+def test_voice_report_cut_short_is_none(cut: int) -> None:
+    assert read_voice_report(voice_report(QUALITY, stream=9)[:cut], REPORT) is None
+
+
+def test_voice_report_that_contradicts_itself_is_none() -> None:
+    assert read_voice_report(voice_report(QUALITY._replace(lost=4), stream=9), REPORT) is None
+    assert read_voice_report(voice_report(QUALITY, stream=9), REPORT._replace(dport=0)) is None
+
+
+def test_voice_report_injected_is_read_by_the_next_node(make) -> None:
+    segment = Segment(0, REPORT, UDP, 0, 0, 0, 76, 104, 0, None, quality=QUALITY)
+    packet = build(segment)
+    assert packet is not None
+    make.check(packet)
+    got = PacketReader().read(1, packet)
+    assert isinstance(got, Segment)
+    assert (got.flow, got.quality, got.packet_bytes) == (REPORT, QUALITY, 104)

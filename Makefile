@@ -18,13 +18,22 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab test build wheel bench format lint test-rust test-python lock clean
+.PHONY: help lab notebooks test test-labs build wheel bench format lint test-rust test-python lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
 
 lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
 	$(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)
+
+WHO ?= student
+notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
+	$(PY) labs/generate.py
+	$(PY) labs/open.py labs/notebooks/$(WHO)
+
+test-labs: build $(VENV)/.notebooks  ## run every notebook, and drive one in a browser where there is Chromium
+	$(PY) -m pip install -q --require-hashes -r requirements-pages.txt
+	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
 
@@ -65,6 +74,8 @@ lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip i
 	    > build/requires.in
 	$(UV_COMPILE) pyproject.toml -o requirements.txt
 	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
+	$(UV_COMPILE) pyproject.toml --extra notebooks -c requirements-dev.txt -o requirements-notebooks.txt
+	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
 UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
     --generate-hashes --no-annotate --custom-compile-command "make lock"
 
@@ -75,6 +86,11 @@ clean:  ## remove all that was built; runs/ stays
 $(VENV)/.installed: requirements-dev.txt .ci/prerequisites
 	@python=$$(sh .ci/prerequisites) && set -x && $$python -m venv .venv
 	$(PY) -m pip install -q --require-hashes -r requirements-dev.txt
+	@touch $@
+
+# The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
+$(VENV)/.notebooks: $(VENV)/.installed requirements-notebooks.txt
+	$(PY) -m pip install -q --require-hashes -r requirements-notebooks.txt
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST)

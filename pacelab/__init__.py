@@ -117,12 +117,17 @@ _PUBLIC: dict[str, str] = {
 }
 """Public name -> module that defines it."""
 
-__all__ = ["__version__", *sorted(_PUBLIC)]
+_MODULES = ("lab",)
+"""Public modules: `from pacelab import lab`."""
+
+__all__ = ["__version__", *sorted([*_PUBLIC, *_MODULES])]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(importlib.import_module(_PUBLIC[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"pacelab.{name}")
     raise AttributeError(f"module 'pacelab' has no attribute {name!r}")
 
 

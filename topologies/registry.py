@@ -18,6 +18,7 @@ from pacelab.topologies import (
     grid,
     hidden,
     indoor,
+    pairs,
     parallel,
     random_layout,
     reuse,
@@ -28,7 +29,7 @@ from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 
 _MODULES = (
-    *(chain, cell, hidden, exposed, reuse),
+    *(chain, cell, hidden, exposed, reuse, pairs),
     *(parallel, cross, cross_gateway, grid, random_layout, two_gateways),
     *(asymmetric, indoor, full_mesh, tree, access_point),
 )

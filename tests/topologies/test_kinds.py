@@ -101,3 +101,21 @@ def test_load_topology_refuses_with_one_line(name: str, options: dict[str, objec
     with pytest.raises(ValueError, match=r"allow|option") as caught:
         load_topology(name, **options)  # type: ignore[arg-type]
     assert str(caught.value) == message
+
+
+def test_pairs_of_each_layout_stand_where_they_should() -> None:
+    def places(layout: str, **options: float) -> list[float]:
+        return [node.position_m[0] for node in load_topology("pairs", layout=layout, **options).nodes]
+
+    assert places("shared", apart=400.0, shift=50.0) == [0, 150, 400]
+    assert places("back-to-back", apart=300.0, link=100.0) == [100, 0, 400, 500]
+    assert places("facing", apart=400.0) == [0, 200, 400, 200]
+    assert places("in-line", apart=600.0) == [0, 200, 600, 800]
+    assert load_topology("pairs").sense_m == 550
+
+
+def test_pairs_refuse_a_shift_that_has_no_meaning() -> None:
+    with pytest.raises(ValueError, match="only the layout shared"):
+        load_topology("pairs", layout="facing", shift=10.0)
+    with pytest.raises(ValueError, match="less than half"):
+        load_topology("pairs", apart=100.0, shift=50.0)

@@ -1,0 +1,145 @@
+"""Makes the notebooks of the masters beside this file: a student's and an instructor's of each, without output.
+
+    python labs/generate.py [--out labs/notebooks] [MASTER ...]
+
+A master is a Python file in cells (`# %%`, see any of them). In its code cells
+
+    # BEGIN SOLUTION
+    return ...                       the instructor's notebook has these lines, without the markers;
+    # END SOLUTION                   the student's has `raise lab.Todo` in their place
+
+and a cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is an exercise: it is
+tagged "todo" in the student's, and running that notebook stops there until the exercise is done.
+
+A student's notebook that somebody has worked in is never overwritten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+
+BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
+INSTRUCTOR, TODO = "instructor", "todo"
+LONGEST_CELL = 15
+"""Lines of a code cell: what is longer belongs into the package."""
+HERE = Path(__file__).parent
+WHO = ("student", "instructor")
+
+
+class MasterError(Exception):
+    """A master that cannot be made into notebooks; the message names the file and the cell."""
+
+
+def masters() -> list[Path]:
+    """All masters, in the order of the labs."""
+    return sorted(HERE.glob("lab[0-9]*.py"))
+
+
+def make(master: Path, who: str) -> Any:
+    """The notebook of a master for `who`, "student" or "instructor"."""
+    read = jupytext.reads(master.read_text(encoding="utf-8"), fmt="py:percent")
+    cells = []
+    for number, cell in enumerate(read.cells):
+        where = f"{master.name}, cell {number}"
+        tags = list(cell.metadata.get("tags", []))
+        if INSTRUCTOR in tags and who == "student":
+            continue
+        if cell.cell_type == "code":
+            cells.append(_code(cell.source, tags, who, where))
+        else:
+            if BEGIN in cell.source:
+                raise MasterError(f"{where}: a solution in a text cell: tag the cell {INSTRUCTOR!r}")
+            cells.append(nbformat.v4.new_markdown_cell(cell.source))
+        cells[-1]["id"] = f"{master.stem.split('_')[0]}-{number:02d}"
+        if tags:
+            cells[-1]["metadata"]["tags"] = tags
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+        "pacelab": {"master": master.name, "for": who, "sources": digest(notebook)},
+    }
+    nbformat.validate(notebook)
+    return notebook
+
+
+def _code(source: str, tags: list[str], who: str, where: str) -> Any:
+    lines, solved = [], False
+    inside = False
+    for line in source.split("\n"):
+        mark = line.strip()
+        if mark in (BEGIN, END):
+            if inside == (mark == BEGIN):
+                raise MasterError(f"{where}: {mark!r} out of place")
+            inside = mark == BEGIN
+            solved = True
+            if inside and who == "student":
+                lines.append(line.replace(BEGIN, "raise lab.Todo"))
+        elif not inside or who == "instructor":
+            lines.append(line)
+    if inside:
+        raise MasterError(f"{where}: {BEGIN!r} without {END!r}")
+    if len(lines) > LONGEST_CELL:
+        raise MasterError(f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package")
+    if solved:
+        tags.append(TODO)
+    return nbformat.v4.new_code_cell("\n".join(lines))
+
+
+def digest(notebook: Any) -> str:
+    """What a notebook's cells say, without output and numbers: to tell whether somebody worked in it."""
+    said = json.dumps([[cell.cell_type, cell.source] for cell in notebook.cells])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def write(notebook: Any, file: Path) -> bool:
+    """Write a notebook, unless there is one that somebody has worked in; returns whether it was written."""
+    if file.exists():
+        try:
+            there = nbformat.read(file, as_version=4)
+        except (ValueError, nbformat.ValidationError):
+            return False
+        if digest(there) != there.metadata.get("pacelab", {}).get("sources"):
+            return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, file)
+    return True
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the notebooks; returns the exit code."""
+    parser = argparse.ArgumentParser(description="make the notebooks of the labs")
+    parser.add_argument("masters", nargs="*", type=Path, help="default: all")
+    parser.add_argument("--out", type=Path, default=HERE / "notebooks")
+    parser.add_argument("--for", dest="who", choices=WHO, action="append", help="default: both")
+    given = parser.parse_args(arguments)
+    for master in given.masters or masters():
+        for who in given.who or WHO:
+            file = given.out / who / f"{master.stem}.ipynb"
+            try:
+                notebook = make(master, who)
+            except MasterError as error:
+                print(error, file=sys.stderr)
+                return 2
+            if not write(notebook, file):
+                print(f"kept {file}: somebody has worked in it. Move it away to get the new version", file=sys.stderr)
+    return 0
+
+
+def solutions(master: Path) -> list[str]:
+    """The solution lines of a master, for the test that none of them reaches a student."""
+    blocks = re.findall(rf"{BEGIN}\n(.*?){END}", master.read_text(encoding="utf-8"), re.DOTALL)
+    return [line.strip() for block in blocks for line in block.split("\n") if line.strip()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,266 @@
+# %% [markdown]
+# # Lab 1: hidden, exposed, far apart
+#
+# **You will be able to** say which nodes disturb a link and which wait in vain; show what RTS/CTS mends, what it costs
+# and what it cannot mend; explain capture and spatial reuse; say why a medium that is one queue shows none of these.
+#
+# **You need** lab 0. **Time:** 90 minutes, of which the computer needs one.
+
+# %%
+from pacelab import Experiment, lab, load_topology, run
+
+UDP = {"rate_bps": 2_000_000, "duration_s": 10}
+lab.back_ends()
+
+# %% [markdown]
+# ## Theory
+# A station sends when it *senses* nobody. But collisions happen at the *receiver*, who is elsewhere. So
+#
+# * a **hidden terminal** is near enough to the receiver to destroy a frame, and too far from the sender to know of it;
+# * an **exposed terminal** senses the sender and waits, although it would disturb nobody.
+#
+# Here both distances are 550 m: from so far a node senses a frame, and from so far it destroys one. Frames are decoded
+# up to 250 m only. This is the figure 1 of [Fu et al. 2005], drawn from our topology: nine nodes, 200 m apart, E sends
+# to F.
+
+# %%
+chain = load_topology("chain", hops=8, wired=False)
+lab.link_roles(chain, 4, 5, names="ABCDEFGHI")
+
+# %% [markdown]
+# H cannot decode F's CTS (400 m) and does not sense E (600 m): it may start at any time and destroy what F receives.
+# C senses E (400 m) and so cannot answer B's RTS, although it is 600 m from F.
+#
+# ### Exercise: find them yourself
+
+
+# %%
+def roles(sender_m, receiver_m, others_m, sense_m):
+    """Names of the hidden and of the exposed nodes, two sets. `others_m`: name -> place on the line."""
+    # BEGIN SOLUTION
+    senses = {name for name, at in others_m.items() if abs(at - sender_m) <= sense_m}
+    disturbs = {name for name, at in others_m.items() if abs(at - receiver_m) <= sense_m}
+    return disturbs - senses, senses - disturbs
+    # END SOLUTION
+
+
+lab.check("lab1.roles", roles)
+
+# %% [markdown]
+# ## Hidden
+# Two senders, one receiver in the middle; each sender is out of the other's range (in this topology sense range and
+# decode range are both 250 m). Both always have a packet to send. First one sender alone, to have a measure.
+
+# %%
+alone = run(Experiment(topology="pairs", topology_options={"layout": "in-line", "apart": 5000.0}, rts=False, **UDP))
+alone_kbps = alone.run["flows"][0]["goodput_bps"] / 1000
+print(f"one pair alone, RTS/CTS off: {alone_kbps:.0f} kbit/s of 2000")
+
+# %%
+guess = lab.predict(
+    "Two hidden senders without RTS/CTS: what do both together get, as a share of what one gets alone?",
+    {
+        "about all of it, in turns": (0.8, 1.1),
+        "about half: they collide now and then": (0.4, 0.8),
+        "less than a fifth": (0.0, 0.2),
+    },
+)
+guess
+
+# %%
+hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
+print(guess.against(hidden[False].goodput_bps / 1000 / alone_kbps))
+lab.flow_bars({f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}, reference=("alone", alone_kbps))
+
+# %% [markdown]
+# A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other draws a backoff of a few hundred
+# microseconds and starts in the midst of it; both frames are lost, both back off, and so on until the retry limit
+# drops the packet. With RTS/CTS only the short RTS can collide; the receiver's CTS silences the other sender for the
+# whole exchange.
+#
+# Look at it. Crosses mark collisions at the receiver n1, ↻3 is a third retry, ✖ a packet given up.
+
+# %%
+lab.air(*(Experiment(topology="hidden", rts=on, rate_bps=2_000_000) for on in (False, True)))
+
+# %% [markdown]
+# **Question.** What does RTS/CTS cost when nobody is hidden? Compare `alone` with RTS on. At which rate of the radio is
+# the price, in per cent, the highest, and why?
+
+
+# %%
+def price(rate_mbps):
+    far = {"layout": "in-line", "apart": 5000.0}
+    pair = Experiment(topology="pairs", topology_options=far, rate_bps=rate_mbps * 10**6, duration_s=10)
+    off, on = (run(pair.vary(rts=on)).goodput_bps for on in (False, True))
+    return rate_mbps, off / 2000, on / 2000, 100 * (1 - on / off)
+
+
+rows = [price(rate) for rate in (1, 2, 11)]
+lab.table(("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "price (%)"), rows, "One pair alone, per pair.")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** RTS, CTS and the preambles go at 1 Mbit/s whatever the rate of the data, so the share of the
+# handshake grows with the rate.
+
+# %% [markdown]
+# ## Exposed
+# Two pairs back to back: n1 sends to n0, n2 sends to n3, the senders 200 m apart. At the other pair's receiver, 400 m
+# away, a sender arrives 12 dB weaker than that receiver's own one, 200 m away. But each sender hears the other, and
+# waits.
+
+# %%
+guess = lab.predict(
+    "Two exposed senders, RTS/CTS off: what does one of them get, as a share of a pair alone?",
+    {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
+)
+guess
+
+# %%
+exposed = run(Experiment(topology="exposed", rts=False, **UDP))
+print(guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alone_kbps))
+lab.flow_bars({"exposed": exposed}, reference=("alone", alone_kbps))
+
+# %% [markdown]
+# Nothing is lost here, so no counter of losses shows it: the air is wasted by silence. RTS/CTS does not help.
+#
+# ## Move the nodes
+# Four layouts: one receiver in the middle (*shared*), receivers outside (*back-to-back*), between the senders
+# (*facing*), or each to the right of its sender (*in-line*). Find, for each layout, where the pairs stop to disturb
+# each other. Then set the sense range to 250 m: what gets better, what gets worse?
+
+
+# %%
+def draw(layout, apart, sense, rts):
+    net = {"layout": layout, "apart": float(apart), "sense": float(sense)}
+    experiment = Experiment(topology="pairs", topology_options=net, rts=rts, rate_bps=2_000_000, duration_s=5)
+    return lab.pairs_picture(run(experiment), experiment.build_topology(), alone_kbps=alone_kbps)
+
+
+lab.explore(
+    draw,
+    layout=lab.choice("layout", ["back-to-back", "shared", "facing", "in-line"]),
+    apart=lab.slide("distance of the senders (m)", 50, 1500, step=50, start=300),
+    sense=lab.choice("sense range (m)", [250, 550], start=550),
+    rts=lab.switch("RTS/CTS", start=False),
+)
+
+# %% [markdown]
+# Three places worth a stop:
+#
+# * *shared*, 300 m, sense range 250 m: hidden. With 550 m the same senders hear each other, and share.
+# * *in-line*, 300 m, sense range 250 m, RTS off: one pair gets everything, the other one nothing. n2 is 100 m from n1,
+#   which receives, and out of n0's range: hidden for one link only. Why does RTS/CTS not mend it? (Whose CTS would n2
+#   have to hear, and when is it sending itself?)
+# * *back-to-back*, 600 m: beyond the sense range. Both pairs have the whole rate: **spatial reuse**.
+#
+# ## Spatial reuse
+
+# %%
+reuse = run(Experiment(topology="reuse", rts=False, **UDP))
+lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone", alone_kbps))
+
+# %% [markdown]
+# On a chain this is what makes a long path work at all: in figure 1 above A→B and E→F can send at once. Every fourth
+# hop at a time is the most a chain can do, and lab 2 finds what that means for TCP's window.
+#
+# ## Capture
+# When two frames meet at a receiver and one is at least 10 dB stronger, it can survive. Behind 86 m the power falls
+# with the fourth power of the distance (two-ray ground).
+#
+# ### Exercise: how much stronger?
+
+
+# %%
+def advantage_db(near_m, far_m):
+    """How much stronger the near sender's frame arrives, in dB, when both are farther than 86 m."""
+    # BEGIN SOLUTION
+    return 40 * math.log10(far_m / near_m)
+    # END SOLUTION
+
+
+import math
+
+lab.check("lab1.capture", advantage_db)
+
+# %% [markdown]
+# Two hidden senders 300 m apart; now move the receiver towards n0. Where is the step, and does your formula say so?
+# Then try the other radio presets: `ns2` takes a frame that came first and is 10 dB stronger, but never a later one;
+# `standard` judges by the signal against the interference of every part of a frame; `sinr` decodes with an error rate.
+
+
+# %%
+def capture(shift, radio, rts):
+    net = {"layout": "shared", "apart": 300.0, "shift": float(shift), "sense": 250.0}
+    tried = Experiment(topology="pairs", topology_options=net, radio=radio, rts=rts, rate_bps=2_000_000, duration_s=5)
+    return lab.pairs_picture(run(tried), tried.build_topology(), alone_kbps=alone_kbps)
+
+
+lab.explore(
+    capture,
+    shift=lab.slide("receiver nearer to n0 by (m)", -90, 90, step=5, start=0),
+    radio=lab.choice("radio preset", ["ns2", "standard", "sinr"]),
+    rts=lab.switch("RTS/CTS", start=False),
+)
+
+# %%
+for shift in (40, 45):
+    near, far = 150 - shift, 150 + shift
+    print(f"shift {shift} m: {near} m against {far} m, {advantage_db(near, far):.1f} dB")
+
+# %% [markdown]
+# Capture is no blessing for all: it saves the frames of the near sender and lets the far one starve. Fairness needs
+# more than fewer collisions.
+#
+# ## Why stock wmediumd shows none of this
+# Mininet-WiFi's usual medium, `wmediumd`, delivers a frame at `max(now, last expiry) + send time`, where *last expiry*
+# is over the queues of **all** stations. It senses nothing and nothing collides.
+#
+# ### Exercise: the medium that is one queue
+
+
+# %%
+def last_through_ms(arrivals_ms, frame_ms):
+    """When the last of these frames is through, when all stations share one queue."""
+    # BEGIN SOLUTION
+    free_ms = 0.0
+    for at_ms in sorted(arrivals_ms):
+        free_ms = max(at_ms, free_ms) + frame_ms
+    return free_ms
+    # END SOLUTION
+
+
+lab.check("lab1.one_queue", last_through_ms)
+
+# %% [markdown]
+# Whoever sends, wherever: all frames wait for one another. That is what we measured with it under Mininet-WiFi, beside
+# what our medium gives for the same four cases.
+
+# %%
+lab.stock_wmediumd()
+
+# %% [markdown]
+# Hidden terminals lose nothing there (no retries at all), and pairs 2 km apart halve each other's rate. A scheme
+# against hidden terminals has nothing to mend on such a medium, and the labs that follow would show nothing.
+#
+# ## On real hosts
+# The hidden pair with real Linux hosts.
+
+# %%
+lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)))
+
+# %% [markdown]
+# ## Questions to take along
+# 1. With a sense range of 250 m there are more hidden terminals, with 550 m more exposed ones. Which is worse for two
+#    pairs at a random distance? Use `draw`'s experiment in a loop.
+# 2. RTS/CTS silences the neighbours of the receiver that *decode* the CTS (250 m). Which hidden terminals of figure 1
+#    does it reach?
+#
+# **Further reading.** Z. Fu et al.: *The Impact of Multihop Wireless Channel on TCP Performance*, IEEE Transactions on
+# Mobile Computing, 2005, section 3. IEEE 802.11, the distributed coordination function. `docs/instruments.md`: the
+# timeline's signs.
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** Question 2: none. H is 400 m from F; with 550 m of interference and 250 m of decoding no CTS
+# reaches H. RTS/CTS mends the hidden pair of this lab because its ranges are equal there. *In-line*, 300 m, 250 m: n2
+# does hear n1's CTS while it listens, but n0's RTS mostly arrives at n1 while n2 is on the air, and n1 does not answer.

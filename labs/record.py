@@ -1,0 +1,42 @@
+"""Records what the cells "on real hosts" show where a computer has no real back end: runs them on one that has.
+
+    sudo python labs/record.py --backend tap [NAME ...]
+
+Writes pacelab/lab/recorded/NAME.json. A simulated run is refused: recordings come from real hosts only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from pacelab import Experiment, PaceLabError, lab
+
+UDP = {"rate_bps": 2_000_000, "duration_s": 10}
+PLANS = {
+    "lab0.chain": [Experiment(topology="chain", topology_options={"hops": 4}, duration_s=20)],
+    "lab1.hidden": [Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)],
+}
+"""The experiments of each such cell, as the lab has them (a test compares)."""
+
+
+def main() -> int:
+    """Record; returns the exit code."""
+    parser = argparse.ArgumentParser(description="record runs on real hosts for the labs")
+    parser.add_argument("names", nargs="*", help="default: all")
+    parser.add_argument("--backend", default="tap")
+    given = parser.parse_args()
+    unknown = sorted(set(given.names) - set(PLANS))
+    if unknown:
+        parser.error(f"{unknown[0]!r}: allowed is one of {', '.join(PLANS)}")
+    for name in given.names or PLANS:
+        try:
+            print(lab.record(name, given.backend, tuple(PLANS[name])))
+        except PaceLabError as error:
+            print(error, file=sys.stderr)
+            return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What the guided labs use beside runs and figures: interactive figures, predictions, self-checks, back ends.
+
+    lab.back_ends()                     what this host can run on, and how to get the rest
+    lab.explore(draw, hops=lab.slide()) a figure with controls
+    lab.predict(question, {...})        a question to answer before the run that answers it
+    lab.check("lab4.fhd", function)     tries a student's work, says what was expected and what came
+    lab.on_real_hosts("lab1.hidden")    the same experiment on a real back end, or what such a run gave
+
+Everything works without a browser, too: then figures are drawn once, at the controls' starting values.
+ipywidgets is imported when a control is first shown (`make notebooks` installs it).
+"""
+
+from __future__ import annotations
+
+from pacelab.lab.air import air
+from pacelab.lab.back_ends import back_ends
+from pacelab.lab.check import CheckFailed, Todo, check
+from pacelab.lab.controls import choice, slide, switch
+from pacelab.lab.explore import Exploration, explore
+from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
+from pacelab.lab.picture import Picture, picture
+from pacelab.lab.places import link_roles, pairs_picture
+from pacelab.lab.predict import Prediction, predict
+from pacelab.lab.recorded import on_real_hosts, record
+from pacelab.lab.stock import stock_wmediumd
+from pacelab.lab.table import Table, table
+
+__all__ = [
+    "CheckFailed",
+    "Exploration",
+    "Picture",
+    "Prediction",
+    "Table",
+    "Todo",
+    "air",
+    "back_ends",
+    "bars",
+    "check",
+    "choice",
+    "comparison",
+    "curves",
+    "explore",
+    "flow_bars",
+    "link_roles",
+    "on_real_hosts",
+    "pairs_picture",
+    "picture",
+    "predict",
+    "record",
+    "series",
+    "slide",
+    "stock_wmediumd",
+    "switch",
+    "table",
+]

@@ -1,0 +1,64 @@
+"""Controls of an interactive figure, described without a widget: the same description serves screen and test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from pacelab.lab.screen import widgets
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One control: its label and the values that it can take, `start` first shown."""
+
+    label: str
+    values: tuple[Any, ...]
+    start: Any
+    kind: str
+    """"slide", "choice" or "switch"."""
+
+    def widget(self) -> Any:
+        """The ipywidgets control; its `value` is one of `values`."""
+        # No ellipsis: a label must be readable whole, at any width of the page.
+        look = {"description": self.label, "style": {"description_width": "16em"}, "layout": {"width": "38em"}}
+        ipywidgets = widgets()
+        if self.kind == "switch":
+            return ipywidgets.ToggleButtons(options=[("on", True), ("off", False)], value=self.start, **look)
+        options = [(_show(value), value) for value in self.values]
+        if self.kind == "slide":
+            return ipywidgets.SelectionSlider(options=options, value=self.start, continuous_update=True, **look)
+        return ipywidgets.Dropdown(options=options, value=self.start, **look)
+
+
+def slide(label: str, low: float, high: float, *, step: float = 1, start: float) -> Control:
+    """A slider from `low` to `high` in steps of `step`; the label says the unit."""
+    whole = all(float(number).is_integer() for number in (low, high, step))
+    if not (step > 0 and low < high and low <= start <= high):
+        raise ValueError(f"slide {label!r}: low {low} < high {high}, start {start} between them, step {step} > 0")
+    values: list[float] = []
+    for place in count():
+        value = low + place * step
+        if value > high + 1e-9 * step:
+            break
+        values.append(int(value) if whole else round(value, 9))
+    first = min(values, key=lambda value: abs(value - start))
+    return Control(label, tuple(values), first, "slide")
+
+
+def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
+    """One of `values`, by name; by default the first one."""
+    if start is not None and start not in values:
+        raise ValueError(f"choice {label!r}: start {start!r} is none of {list(values)}")
+    return Control(label, tuple(values), values[0] if start is None else start, "choice")
+
+
+def switch(label: str, *, start: bool) -> Control:
+    """On or off."""
+    return Control(label, (True, False), start, "switch")
+
+
+def _show(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

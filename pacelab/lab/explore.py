@@ -1,0 +1,92 @@
+"""A figure with controls: each change draws it anew, in well under a second.
+
+The figure is an image with a text beside it that says the same in numbers (it is the image's alternative text, too), so
+that nothing is told by the picture alone. Errors in the drawing function appear in the figure's place, in one line.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from html import escape
+from typing import Any
+
+from pacelab.errors import PaceLabError
+from pacelab.lab.controls import Control
+from pacelab.lab.picture import Picture
+from pacelab.lab.screen import show, widgets
+
+Draw = Callable[..., Picture]
+"""Takes the controls' values by name."""
+
+
+class Exploration:
+    """A drawing function with its controls. Shows itself at the end of a notebook's cell."""
+
+    def __init__(self, draw: Draw, controls: dict[str, Control]) -> None:
+        self._draw = draw
+        self._controls = controls
+        self._html: Any = None
+        self.values = {name: control.start for name, control in controls.items()}
+        """The controls' values."""
+        self.text = ""
+        """What the figure shows, in words; of a drawing that failed, the reason."""
+        self.seconds: list[float] = []
+        """How long each drawing took, from the change of a control to the finished image."""
+        self._markup = ""
+        self._redraw()
+
+    def set(self, **values: Any) -> str:
+        """Set controls by name, as moving them would; returns the figure's text."""
+        for name, value in values.items():
+            if name not in self._controls:
+                raise ValueError(f"control {name!r}: allowed is one of {', '.join(self._controls)}")
+            if value not in self._controls[name].values:
+                allowed = self._controls[name].values
+                raise ValueError(f"{name}={value!r}: allowed is one of {', '.join(map(str, allowed))}")
+        self.values |= values
+        self._redraw()
+        return self.text
+
+    def _redraw(self) -> None:
+        started = time.perf_counter()
+        try:
+            picture = self._draw(**self.values)
+            self.text, self._markup = picture.text, picture._repr_html_()
+        except PaceLabError as error:
+            self._failed(str(error))
+        except Exception as error:
+            self._failed(f"the drawing function raised {type(error).__name__}: {error}")
+        if self._html is not None:
+            self._html.value = self._markup
+        self.seconds.append(time.perf_counter() - started)
+
+    def _failed(self, why: str) -> None:
+        self.text = f"Not drawn: {why}"
+        self._markup = f'<p role="alert"><b>{escape(self.text)}</b></p>'
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value}" for name, value in self.values.items())
+        return f"<{shown}: {self.text}>"
+
+    def _ipython_display_(self) -> None:
+        ipywidgets = widgets()
+        if ipywidgets is None:
+            show(self._markup + "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>")
+            return
+        self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
+        boxes = []
+        for name, control in self._controls.items():
+            box = control.widget()
+            box.value = self.values[name]
+            box.observe(lambda change, name=name: self.set(**{name: change["new"]}), names="value")
+            boxes.append(box)
+        show(ipywidgets.VBox([*boxes, self._html]))
+
+
+def explore(draw: Draw, **controls: Control) -> Exploration:
+    """Show what `draw` draws, with a control for each of its parameters (see `lab.slide`, `choice`, `switch`).
+
+    `draw` takes the values by name and returns a picture (see `lab.picture` and the ready-made ones).
+    """
+    return Exploration(draw, controls)

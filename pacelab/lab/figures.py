@@ -1,0 +1,153 @@
+"""Ready-made pictures of runs: bars per flow, time series, comparisons. Each comes with its text.
+
+No meaning by colour alone: bars carry their number and a hatch, lines a marker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pacelab.comparison import Comparison
+from pacelab.lab.picture import Picture
+from pacelab.plots import SERIES_SCALES, caption, plot_goodput, style_of
+from pacelab.results import RunResult
+from pacelab.tables import show_point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KBPS = 1e-3
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442")
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
+"""Okabe and Ito's palette, and a hatch for each colour."""
+
+
+def bars(values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None) -> Picture:
+    """A horizontal bar for each value; `reference` is a line to compare with, its label and value."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 0.9 + 0.42 * len(values)), layout="constrained")
+    draw_bars(figure.subplots(), values, unit=unit, reference=reference)
+    listed = "; ".join(f"{name}: {value:.4g}" for name, value in values.items())
+    against = f" ({reference[0]}: {reference[1]:.4g})" if reference else ""
+    return Picture(figure, f"In {unit}: {listed}{against}")
+
+
+def draw_bars(ax: Axes, values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None) -> None:
+    """As `bars`, into given axes."""
+    numbers = list(values.values())
+    top = max([*numbers, reference[1] if reference else 0.0, 1e-9])
+    for place, (name, value) in enumerate(values.items()):
+        look: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)], "hatch": HATCHES[place % len(HATCHES)]}
+        ax.barh(place, value, height=0.7, edgecolor="black", linewidth=0.6, label=name, **look)
+        ax.text(value + 0.01 * top, place, f"{value:.4g}", va="center", fontsize="small")
+    ax.set_yticks(range(len(values)), list(values))
+    ax.invert_yaxis()
+    ax.set(xlabel=unit, xlim=(0, 1.12 * top))
+    if reference:
+        ax.axvline(reference[1], color="black", linestyle="--", linewidth=1)
+        ax.set_title(f"dashed: {reference[0]}", fontsize="small", loc="right")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
+    """Goodput per flow of several runs, label -> run, in kbit/s."""
+    values = {
+        f"{label}: {flow['src']}→{flow['dst']}": flow["goodput_bps"] * KBPS
+        for label, result in results.items()
+        for flow in result.run["flows"]
+    }
+    return bars(values, unit="goodput (kbit/s)", reference=reference)
+
+
+def series(result: RunResult, *quantities: str) -> Picture:
+    """Time series of a run, one panel for each quantity: "goodput_bps", "cwnd_pkts", "rtt_s"."""
+    from matplotlib.figure import Figure
+
+    quantities = quantities or ("goodput_bps", "cwnd_pkts")
+    figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
+    panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
+    ends = {flow["id"]: f"{flow['src']}→{flow['dst']}" for flow in result.run["flows"]}
+    for ax, quantity in zip(panels, quantities, strict=True):
+        scale, label = SERIES_SCALES[quantity]
+        for number, flow in enumerate(result.series["flows"]):
+            values = [float("nan") if value is None else value * scale for value in flow[quantity]]
+            look = {"color": COLOURS[number % len(COLOURS)], "marker": "os^vDPX*"[number % 8]}
+            ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=ends[flow["id"]], **look)
+        ax.set_ylabel(label)
+        ax.set_ylim(bottom=0)
+        ax.grid(alpha=0.3)
+    panels[-1].set_xlabel("time (s)")
+    if len(ends) > 1:
+        panels[0].legend(fontsize="small", ncols=len(ends))
+    return Picture(figure, describe(result))
+
+
+def describe(result: RunResult) -> str:
+    """Goodput, window and round trip of each flow, and what was lost, in words."""
+    lines = []
+    for flow in result.run["flows"]:
+        text = f"{flow['src']}→{flow['dst']}: {flow['goodput_bps'] * KBPS:.0f} kbit/s"
+        if flow["cwnd_mean_pkts"] is not None:
+            text += f", mean window {flow['cwnd_mean_pkts']:.1f} packets"
+        if flow["rtt_mean_s"] is not None:
+            text += f", round trip {flow['rtt_mean_s'] * 1000:.0f} ms"
+        if flow["kind"] == "tcp":
+            text += f", {flow['retransmitted_pkts']} sent again, {flow['timeouts']} timeouts"
+        lines.append(text)
+    lines.append(lost(result))
+    return "\n".join(lines)
+
+
+def lost(result: RunResult) -> str:
+    """Packets lost, by cause."""
+    drops = result.run["drops"]
+    causes = {"mac-rts": "no CTS after all attempts", "mac-data": "no ACK after all attempts", "queue": "queue full"}
+    found = [f"{number} {causes.get(name, name)}" for name, number in drops.items() if number]
+    return "Packets lost: " + (", ".join(found) if found else "none")
+
+
+def comparison(result: Comparison, *points: Mapping[str, Any]) -> Picture:
+    """A comparison, one panel for each of `points` (values of the options that do not run along the x axis)."""
+    from matplotlib.figure import Figure
+
+    chosen = [dict(point) for point in points] or [{}]
+    figure = Figure(figsize=(0.8 + 5.2 * len(chosen), 4.0), layout="constrained")
+    panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
+    for ax, point in zip(panels, chosen, strict=True):
+        plot_goodput(result, ax, point=point)
+    figure.supxlabel(caption(result), fontsize="small")
+    lines = []
+    for row in result.rows:
+        half = row["goodput_bps"]["half_width"]
+        interval = f" ± {half * KBPS:.0f}" if half is not None else ""
+        lines.append(f"{show_point(row['point'])} {row['scheme']}: {row['goodput_bps']['mean'] * KBPS:.0f}{interval}")
+    return Picture(figure, "Goodput in kbit/s. " + "; ".join(lines))
+
+
+def curves(
+    x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
+) -> Picture:
+    """Lines over common x values, each with its marker; `marks` are dotted verticals. Schemes have their own look."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 4.0), layout="constrained")
+    ax = figure.subplots()
+    for place, (name, values) in enumerate(lines.items()):
+        look: dict[str, Any] = style_of(name)._asdict()
+        if look["color"] == "#7f7f7f":
+            look = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
+        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **look)
+    for mark in marks:
+        ax.axvline(mark, color="black", linestyle=":", linewidth=1)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    ax.legend(fontsize="small")
+    listed = "; ".join(
+        f"{name}: " + ", ".join(f"{value:.3g} at {at:g}" for at, value in zip(x, values, strict=True))
+        for name, values in lines.items()
+    )
+    return Picture(figure, f"{ylabel} against {xlabel}. {listed}")

@@ -1,0 +1,104 @@
+"""The exercises of lab 1: who disturbs whom, capture, and what a medium with one queue does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pacelab.lab.check import LIMIT_S, Case, Exercise, Todo
+from pacelab.lab.limited import call_limited
+
+FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
+"""Places of the nodes in [fu] Fig. 1."""
+
+_WHO: tuple[tuple[str, str, set[str], set[str], str], ...] = (
+    # sender, receiver, hidden, exposed; by hand from the distances, sense range 550 m
+    ("E", "F", {"H"}, {"C"}, "[fu] Sec. 3: H is hidden, C is exposed"),
+    ("A", "B", {"D"}, set(), "D is 600 m from A and 400 m from B"),
+    ("F", "E", {"C"}, {"H"}, "the other way round"),
+)
+
+
+def _try_roles(work: Any) -> str:
+    """The student's `roles(sender_m, receiver_m, others_m, sense_m)` -> (hidden, exposed), sets of names."""
+    if not callable(work):
+        return f"expected a function that returns two sets of names; came {type(work).__name__}."
+    for sender, receiver, hidden, exposed, why in _WHO:
+        others = {name: at for name, at in FIG1_M.items() if name not in (sender, receiver)}
+        arguments = {"sender_m": FIG1_M[sender], "receiver_m": FIG1_M[receiver], "others_m": others, "sense_m": 550.0}
+        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write the function; it should return two sets of names: hidden, exposed.")
+        told = f"{sender}→{receiver}: expected hidden {_names(hidden)} and exposed {_names(exposed)} ({why}); "
+        if outcome.failure:
+            return told + outcome.failure
+        try:
+            found = [set(part) for part in outcome.value]
+        except TypeError:
+            found = []
+        if len(found) != 2:
+            return told + f"came {outcome.value!r}, which is not two sets."
+        if found == [hidden, exposed]:
+            continue
+        if found == [exposed, hidden]:
+            return told + "came the same the other way round: first the hidden ones, then the exposed ones."
+        if {sender, receiver} & (found[0] | found[1]):
+            return told + "came the link's own ends among them."
+        if found[0] - hidden == {name for name in others if _near(name, sender) and _near(name, receiver)}:
+            return told + "came also nodes that the sender senses: they are not hidden from it."
+        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}."
+    return ""
+
+
+def _near(name: str, other: str) -> bool:
+    return abs(FIG1_M[name] - FIG1_M[other]) <= 550.0
+
+
+def _names(found: set[str]) -> str:
+    return "{" + ", ".join(sorted(map(str, found))) + "}"
+
+
+LAB1 = {
+    "lab1.roles": Exercise(asks="the hidden and the exposed nodes of a link, two sets of names", trial=_try_roles),
+    "lab1.capture": Exercise(
+        asks="how much stronger the near sender is, in dB",
+        cases=(
+            Case(
+                arguments={"near_m": 100.0, "far_m": 200.0},
+                expected=12.041,
+                source="twice the distance is a 16th of the power, and 10 log10(16) = 12.04 dB",
+                mistakes={
+                    6.0206: "that is a power falling with the square of the distance; behind the crossover of 86 m "
+                    "two-ray ground gives the fourth.",
+                    -12.041: "the sign: the nearer sender is the stronger one.",
+                    16.0: "that is the ratio; in dB it is 10 log10 of it.",
+                    24.082: "20 log10 is for amplitudes; powers take 10 log10.",
+                },
+            ),
+            Case(
+                arguments={"near_m": 150.0, "far_m": 150.0},
+                expected=0.0,
+                source="equally far, equally strong",
+            ),
+        ),
+    ),
+    "lab1.one_queue": Exercise(
+        asks="when the last frame is through, in ms",
+        cases=(
+            Case(
+                arguments={"arrivals_ms": [0.0, 0.0, 0.0, 0.0], "frame_ms": 7.0},
+                expected=28.0,
+                source="four frames one after the other, 4 x 7",
+                mistakes={
+                    7.0: "that is four frames at once: spatial reuse, which a single queue does not have.",
+                    14.0: "that is two frames at a time; there is one queue for all stations.",
+                },
+            ),
+            Case(
+                arguments={"arrivals_ms": [0.0, 100.0], "frame_ms": 7.0},
+                expected=107.0,
+                source="the second frame finds the queue empty: 100 + 7",
+                mistakes={14.0: "the queue was empty at 100 ms: a frame starts at its arrival or later."},
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,76 @@
+"""Runs a student's code for a limited time and tells what became of it. It never hangs and never raises."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.lab.errors import Todo
+
+WAKE_S = 0.2
+"""How long a thread that is told to stop has for it, each time."""
+WAKES = 3
+
+
+class _Stop(BaseException):
+    """Ends a loop that does not end; no `except Exception` catches it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a call. Exactly one of `value`, `failure` and `todo` says so."""
+
+    value: Any = None
+    failure: str = ""
+    """One or a few lines: the exception with the student's own line, or that time was up. Empty: it returned."""
+    todo: bool = False
+    """It is not written yet."""
+
+
+def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, limit_s: float) -> Outcome:
+    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own."""
+    found: list[Outcome] = []
+    thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
+    thread.start()
+    thread.join(limit_s)
+    if thread.is_alive() and not _stop(thread):
+        advice = "It cannot be stopped: restart the kernel (Kernel > Restart)."
+        return Outcome(failure=f"it had not returned after {limit_s:g} s. {advice}")
+    if not found or isinstance(found[0].value, _Stop):
+        return Outcome(failure=f"it had not returned after {limit_s:g} s: does a loop never end?")
+    return found[0]
+
+
+def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
+    try:
+        found.append(Outcome(value=function(**arguments)))
+    except Todo:
+        found.append(Outcome(todo=True))
+    except _Stop as stop:
+        found.append(Outcome(value=stop))
+    except BaseException as error:  # also SystemExit: a check must not end the kernel
+        found.append(Outcome(failure=describe(error)))
+
+
+def _stop(thread: threading.Thread) -> bool:
+    for _ in range(WAKES):
+        if thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+        thread.join(WAKE_S)
+        if not thread.is_alive():
+            return True
+    return False
+
+
+def describe(error: BaseException) -> str:
+    """The exception and the student's own last line, without our frames."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    what = f"it raised {''.join(traceback.format_exception_only(error)).strip()}"
+    if not frames:
+        return what
+    line = f", in the line `{frames[-1].line}`" if frames[-1].line else ""
+    return f"{what} (line {frames[-1].lineno} of {frames[-1].name}{line})"

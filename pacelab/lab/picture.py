@@ -1,0 +1,49 @@
+"""A figure with the text that says the same: its alternative text, and what is read below it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 90
+"""Sharp enough on a projector at the size of a notebook; drawing takes as long as it has dots."""
+
+
+class Picture:
+    """A drawn figure and its text. Shows itself at the end of a notebook's cell."""
+
+    def __init__(self, figure: Figure, text: str) -> None:
+        from matplotlib import pyplot
+
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi=DPI)
+        pyplot.close(figure)  # else each change of a slider would keep one more figure
+        self.png = buffer.getvalue()
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        lines = escape(self.text)
+        source = b64encode(self.png).decode()
+        image = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
+        shown = lines.replace("\n", "<br>")
+        return f'{image}<p aria-live="polite" style="line-height:1.4">{shown}</p>'
+
+    def __repr__(self) -> str:
+        return f"<picture: {self.text}>"
+
+
+def picture(drawn: Figure | Axes, text: str) -> Picture:
+    """Show a figure (or the one that these axes belong to) with a text that says what it shows."""
+    from matplotlib.figure import Figure
+
+    if isinstance(drawn, Figure):
+        return Picture(drawn, text)
+    figure = drawn.get_figure(root=True)
+    assert figure is not None
+    return Picture(figure, text)

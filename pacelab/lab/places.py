@@ -1,0 +1,107 @@
+"""Pictures of places: two pairs of nodes with what they reach, and who disturbs a link of a chain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacelab.lab.figures import COLOURS, draw_bars, lost
+from pacelab.lab.picture import Picture
+from pacelab.results import RunResult
+from pacelab.topologies.model import Topology
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ROLES = {
+    "sender": ("#0072b2", "s"),
+    "receiver": ("#0072b2", "o"),
+    "hidden": ("#d55e00", "X"),
+    "exposed": ("#009e73", "D"),
+    "both": ("#cc79a7", "P"),
+    "neither": ("#bbbbbb", "."),
+}
+"""What a node is to a link -> colour and marker. "both": it senses the sender, and would disturb the receiver."""
+
+
+def role(topology: Topology, node: int, sender: int, receiver: int) -> str:
+    """What `node` is to the link from `sender` to `receiver` (see `ROLES`), by distances alone.
+
+    Source: [fu] Sec. 3, Fig. 1.
+    """
+    if node == sender:
+        return "sender"
+    if node == receiver:
+        return "receiver"
+    senses = topology.distance_m(node, sender) <= topology.sense_m
+    disturbs = topology.distance_m(node, receiver) <= topology.sense_m
+    return {(True, True): "both", (True, False): "exposed", (False, True): "hidden", (False, False): "neither"}[
+        senses, disturbs
+    ]
+
+
+def link_roles(topology: Topology, sender: int, receiver: int, *, names: str = "") -> Picture:
+    """Who is hidden and who is exposed when `sender` sends to `receiver`; `names`: a letter for each node."""
+    from matplotlib.figure import Figure
+
+    nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
+    labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
+    roles = {i: role(topology, i, sender, receiver) for i in nodes}
+    figure = Figure(figsize=(9, 2.6), layout="constrained")
+    ax = figure.subplots()
+    for name, (colour, marker) in ROLES.items():
+        places = [topology.nodes[i].position_m for i in nodes if roles[i] == name]
+        if places:
+            ax.plot(*zip(*places, strict=True), marker, color=colour, markersize=13, label=name, linestyle="")
+    for i in nodes:
+        x, y = topology.nodes[i].position_m
+        ax.annotate(labels[i], (x, y), xytext=(0, 13), textcoords="offset points", ha="center")
+    _span(ax, topology.nodes[sender].position_m[0], topology.sense_m, -0.45, f"{labels[sender]} is sensed")
+    _span(ax, topology.nodes[receiver].position_m[0], topology.sense_m, -0.75, f"{labels[receiver]} is disturbed from")
+    ax.set(xlabel="x (m)", ylim=(-1.0, 0.6))
+    ax.get_yaxis().set_visible(False)
+    ax.legend(ncols=6, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), frameon=False)
+    listed = "; ".join(f"{labels[i]} {roles[i]}" for i in nodes)
+    return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, sense range {topology.sense_m:g} m: {listed}.")
+
+
+def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
+    """Where the nodes of a `pairs` run stand, who senses whom, and what each pair gets against a lone sender."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.5, 3.6), layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=(1.25, 1.0))
+    _draw_pairs(above, topology)
+    goodput = {f"{flow['src']}→{flow['dst']}": flow["goodput_bps"] / 1000 for flow in result.run["flows"]}
+    draw_bars(below, goodput, unit="goodput (kbit/s)", reference=("one pair alone", alone_kbps))
+    senders = [flow.src for flow in topology.flows]
+    apart = topology.distance_m(*senders)
+    sensed = "sense each other" if apart <= topology.sense_m else "do not sense each other"
+    listed = ", ".join(f"{name} {value:.0f}" for name, value in goodput.items())
+    text = f"Senders {apart:.0f} m apart {sensed}. Goodput in kbit/s: {listed} (alone {alone_kbps:.0f}). {lost(result)}"
+    return Picture(figure, text)
+
+
+def _draw_pairs(ax: Axes, topology: Topology) -> None:
+    for number, flow in enumerate(topology.flows):
+        start, end = topology.nodes[flow.src].position_m, topology.nodes[flow.dst].position_m
+        y = 0.3 if number and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
+        for (x, _), marker, name in (
+            (start, "s", topology.nodes[flow.src].name),
+            (end, "o", topology.nodes[flow.dst].name),
+        ):
+            ax.plot(x, y, marker, color=COLOURS[number], markersize=11)
+            ax.annotate(name, (x, y), xytext=(0, 10), textcoords="offset points", ha="center")
+        arrow = {"arrowstyle": "-|>", "color": COLOURS[number], "linewidth": 1.6}
+        ax.annotate("", xy=(end[0], y), xytext=(start[0], y), arrowprops=arrow)
+        _span(ax, start[0], topology.sense_m, -0.35 - 0.25 * number, f"{topology.nodes[flow.src].name} is sensed")
+    ax.set(xlabel="x (m)", ylim=(-0.85, 0.75))
+    ax.get_yaxis().set_visible(False)
+    ax.set_title("squares send, circles receive", fontsize="small", loc="right")
+
+
+def _span(ax: Axes, middle: float, reach: float, height: float, text: str) -> None:
+    """A bar of the places within reach, with its text."""
+    look = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": "0.4", "linewidth": 1.0}
+    ax.annotate("", xy=(middle - reach, height), xytext=(middle + reach, height), arrowprops=look)
+    ax.plot([middle - reach, middle + reach], [height, height], alpha=0)  # so that the axes reach as far
+    ax.text(middle, height + 0.03, f"{text} within {reach:g} m", ha="center", va="bottom", fontsize="x-small")

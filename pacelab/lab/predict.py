@@ -1,0 +1,56 @@
+"""Predict, then run: a question with ranges to choose from, and the run's own number as the judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from pacelab.lab.screen import show, widgets
+
+
+class Prediction:
+    """A question and its possible answers: words -> range of the number that will be measured."""
+
+    def __init__(self, question: str, answers: Mapping[str, tuple[float, float]]) -> None:
+        self.question = question
+        self.answers = dict(answers)
+        self.chosen: str | None = None
+        """The answer chosen, None as long as there is none."""
+
+    def choose(self, answer: str) -> None:
+        """Choose an answer, as clicking on it does."""
+        if answer not in self.answers:
+            raise ValueError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
+        self.chosen = answer
+
+    def against(self, measured: float) -> str:
+        """What was predicted and what came."""
+        fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
+        came = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
+        if self.chosen is None:
+            return f"{came} You made no prediction: choose one above next time, it is how the surprise sticks."
+        if self.chosen in fits:
+            return f"{came} As you predicted."
+        return f"{came} You predicted: {self.chosen}. What did you assume that the air does not do?"
+
+    def __repr__(self) -> str:
+        return f"{self.question} [{' / '.join(self.answers)}]"
+
+    def _ipython_display_(self) -> None:
+        show(f"<p><b>Predict:</b> {escape(self.question)}</p>")
+        ipywidgets = widgets()
+        if ipywidgets is None:
+            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>")
+            return
+        buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
+        buttons.observe(self._clicked, names="value")
+        show(buttons)
+
+    def _clicked(self, change: Mapping[str, Any]) -> None:
+        self.chosen = change["new"]
+
+
+def predict(question: str, answers: Mapping[str, tuple[float, float]]) -> Prediction:
+    """Ask before the run. `answers` maps each answer to the range (from, below) of the number it stands for."""
+    return Prediction(question, answers)

@@ -1,0 +1,117 @@
+"""Runs every notebook in a kernel of its own (`make test-labs`; too long for `make test`).
+
+1. The instructor's runs from top to bottom without an error, within a minute.
+2. The student's stops at its TODO cells and nowhere else: each of them says so, is then replaced by the instructor's,
+   and the rest must run.
+3. A moved control shows its effect within a second, at the 95th percentile of random settings.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
+LIMIT_S = 60.0
+SLIDER_LIMIT_S = 1.0
+SETTINGS = 40
+"""Random settings of each exploration: enough for a 95th percentile, the second largest of 40."""
+
+RECORD = """
+from pacelab import lab
+_made, _explore = [], lab.explore
+def _recorded(draw, **controls):
+    _made.append(_explore(draw, **controls))
+    return _made[-1]
+lab.explore = _recorded
+"""
+MEASURE = f"""
+import json, random
+_random = random.Random(1)
+for _shown in _made:
+    _shown.seconds.clear()
+    for _ in range({SETTINGS}):
+        _shown.set(**{{name: _random.choice(control.values) for name, control in _shown._controls.items()}})
+        assert not _shown.text.startswith("Not drawn: the drawing function raised"), (_shown.values, _shown.text)
+print("SECONDS", json.dumps([_shown.seconds for _shown in _made]))
+"""
+
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    # Of jupyter_client and zmq on their way to asyncio; nothing that a user sees.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture
+def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Executes cells of a notebook, in an empty folder."""
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is missing: pip install -e '.[notebooks]' brings it")
+    import nbformat
+
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    notebook = nbformat.v4.new_notebook()
+    client = nbclient.NotebookClient(
+        notebook, timeout=int(LIMIT_S), kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    )
+
+    class Kernel:
+        def run(self, source: str) -> list[Any]:
+            """Outputs of a cell with this source; errors are among them."""
+            cell = nbformat.v4.new_code_cell(source)
+            notebook.cells.append(cell)
+            client.allow_errors = True
+            client.execute_cell(cell, len(notebook.cells) - 1)
+            return list(cell.outputs)
+
+    with client.setup_kernel():
+        yield Kernel()
+
+
+def error_of(outputs: list[Any]) -> tuple[str, str] | None:
+    return next(((out.ename, out.evalue) for out in outputs if out.output_type == "error"), None)
+
+
+def code(notebook: Any) -> list[Any]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_instructors_notebook_runs_and_its_controls_are_quick(
+    generate: ModuleType, kernel: Any, master: Path, record_property: Any
+) -> None:
+    kernel.run(RECORD)
+    started = time.perf_counter()
+    for cell in code(generate.make(master, "instructor")):
+        outputs = kernel.run(cell.source)
+        assert error_of(outputs) is None, f"{cell.id}: {error_of(outputs)}\n{cell.source}"
+    took_s = time.perf_counter() - started
+    said = "".join(out.text for out in kernel.run(MEASURE) if out.output_type == "stream")
+    assert "SECONDS" in said, said
+    slow = [sorted(seconds)[-(SETTINGS // 20)] for seconds in json.loads(said.split("SECONDS")[1])]
+    print(f"\n{master.stem}: {took_s:.1f} s; controls, 95th percentile: {[f'{s * 1000:.0f} ms' for s in slow]}")
+    assert took_s < LIMIT_S
+    assert slow
+    assert max(slow) < SLIDER_LIMIT_S
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_students_notebook_stops_only_at_its_todo_cells(generate: ModuleType, kernel: Any, master: Path) -> None:
+    solved = {cell.id: cell.source for cell in code(generate.make(master, "instructor"))}
+    for cell in code(generate.make(master, "student")):
+        error = error_of(kernel.run(cell.source))
+        if "todo" not in cell.metadata.get("tags", []):
+            assert error is None, f"{cell.id}: {error}\n{cell.source}"
+            continue
+        assert error is not None, f"{cell.id} does not stop:\n{cell.source}"
+        assert error[0] == "Todo", f"{cell.id} stops with {error}"
+        error = error_of(kernel.run(solved[cell.id]))
+        assert error is None, f"{cell.id}, solved: {error}"

@@ -1,0 +1,120 @@
+"""A self-check says what was expected and what came, whatever a student's code does, within its time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pacelab import lab
+from pacelab.lab.limited import call_limited
+
+NAME = "lab0.goodput"
+RIGHT = "expected 116800 (100 packets of 11,680 bits in 10 s)"
+
+
+def complaint(work: Any, name: str = NAME) -> str:
+    with pytest.raises(lab.CheckFailed) as caught:
+        lab.check(name, work)
+    return str(caught.value)
+
+
+def test_check_passes_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
+    lab.check(NAME, lambda delivered_pkts, payload_bytes, seconds: delivered_pkts * payload_bytes * 8 / seconds)
+    assert capsys.readouterr().out.startswith("✓ lab0.goodput")
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (lambda **_: None, "came None: does it return its result"),
+        (lambda **_: math.nan, "came NaN"),
+        (lambda **_: math.inf, "came inf"),
+        (lambda **_: "116800", "came str '116800', which is no number"),
+        (lambda **_: [1, 2], "came list [1, 2], which is no number"),
+        (lambda **_: True, "came bool True, which is no number"),
+        (lambda **_: 1 / 0, "it raised ZeroDivisionError: division by zero"),
+        (lambda x: x, "it raised TypeError"),
+        (lambda **_: exit(3), "it raised SystemExit: 3"),
+        (lambda **_: 5, "came 5."),
+        (lambda delivered_pkts, payload_bytes, seconds: delivered_pkts * payload_bytes / seconds, "a byte has 8 bits"),
+    ],
+)
+def test_check_says_what_was_expected_and_what_came(work: Callable[..., Any], told: str) -> None:
+    text = complaint(work)
+    assert RIGHT in text
+    assert told in text
+    assert "It should return the goodput in bit/s" in text
+
+
+def test_check_of_something_that_is_no_function() -> None:
+    assert "expected a function that returns the goodput in bit/s; came int 3" in complaint(3)
+
+
+def test_check_names_the_students_own_line() -> None:
+    def broken(delivered_pkts: int, payload_bytes: int, seconds: float) -> float:
+        return undefined_name * 8  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+    assert "NameError" in complaint(broken)
+    assert "of broken, in the line `return undefined_name * 8" in complaint(broken)
+
+
+def test_check_ends_an_endless_loop_in_time() -> None:
+    def endless(**_: Any) -> None:
+        while True:
+            pass
+
+    started = time.monotonic()
+    assert "it had not returned after 3 s: does a loop never end?" in complaint(endless)
+    assert time.monotonic() - started < 5
+
+
+def test_check_outlasts_a_loop_that_catches_everything() -> None:
+    running = True
+
+    def stubborn() -> None:
+        while running:
+            with contextlib.suppress(BaseException):  # what a student should not write
+                time.sleep(0.01)
+
+    outcome = call_limited(stubborn, {}, limit_s=0.1)
+    running = False
+    assert "restart the kernel" in outcome.failure
+
+
+def test_check_of_an_exercise_not_yet_written() -> None:
+    def untouched(**_: Any) -> None:
+        raise lab.Todo
+
+    with pytest.raises(lab.Todo, match="write the function; it should return the goodput"):
+        lab.check(NAME, untouched)
+
+
+def test_stops_show_as_one_text_in_a_notebook() -> None:
+    assert lab.CheckFailed("a\nb")._render_traceback_() == ["a\nb"]
+    assert lab.Todo()._render_traceback_() == ["TODO: write this cell; run it again when you have."]
+
+
+def test_check_of_an_unknown_name() -> None:
+    with pytest.raises(ValueError, match="allowed is one of lab0"):
+        lab.check("lab0.nothing", max)
+
+
+def test_roles_check_explains_misconceptions() -> None:
+    def swapped(sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float) -> Any:
+        senses = {name for name, at in others_m.items() if abs(at - sender_m) <= sense_m}
+        near = {name for name, at in others_m.items() if abs(at - receiver_m) <= sense_m}
+        return senses - near, near - senses
+
+    def careless(sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float) -> Any:
+        return {name for name, at in others_m.items() if abs(at - receiver_m) <= sense_m}, {"C"}
+
+    assert "the other way round" in complaint(swapped, "lab1.roles")
+    assert "they are not hidden from it" in complaint(careless, "lab1.roles")
+    assert "expected hidden {H} and exposed {C}" in complaint(lambda **_: 7, "lab1.roles")
+    assert "which is not two sets" in complaint(lambda **_: 7, "lab1.roles")
+    assert "does a loop" not in complaint(lambda **_: ({"E"}, set()), "lab1.roles")

@@ -1,0 +1,150 @@
+"""A student's notebook has all that the master has, and nothing of its solutions."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
+BARE = {"return", "else:", "pass", "try:"}
+"""Lines that say nothing, should a solution consist of them."""
+
+MASTER = """# %% [markdown]
+# # Title
+
+# %%
+from pacelab import lab
+
+# %%
+def double(x):
+    # TODO: twice
+    # BEGIN SOLUTION
+    secret = 2 * x
+    return secret
+    # END SOLUTION
+
+
+lab.check("lab9.double", double)
+
+# %% [markdown] tags=["instructor"]
+# The answer is secret.
+"""
+
+
+def made(generate: ModuleType, tmp_path: Path, text: str, who: str) -> Any:
+    master = tmp_path / "lab9_test.py"
+    master.write_text(text, encoding="utf-8")
+    return generate.make(master, who)
+
+
+def sources(notebook: Any) -> list[str]:
+    return [cell.source for cell in notebook.cells]
+
+
+def test_student_gets_a_todo_in_place_of_the_solution(generate: ModuleType, tmp_path: Path) -> None:
+    student = made(generate, tmp_path, MASTER, "student")
+    assert sources(student) == [
+        "# Title",
+        "from pacelab import lab",
+        'def double(x):\n    # TODO: twice\n    raise lab.Todo\n\n\nlab.check("lab9.double", double)',
+    ]
+    assert [cell.metadata.get("tags") for cell in student.cells] == [None, None, ["todo"]]
+    assert "secret" not in str(student)
+
+
+def test_instructor_gets_solution_and_notes_without_the_markers(generate: ModuleType, tmp_path: Path) -> None:
+    instructor = made(generate, tmp_path, MASTER, "instructor")
+    assert "    secret = 2 * x\n    return secret" in sources(instructor)[2]
+    assert sources(instructor)[3] == "The answer is secret."
+    assert "SOLUTION" not in str(instructor)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("# %%\n# BEGIN SOLUTION\nx = 1\n", "without"),
+        ("# %%\nx = 1\n# END SOLUTION\n", "out of place"),
+        ("# %%\n# BEGIN SOLUTION\n# BEGIN SOLUTION\n# END SOLUTION\n", "out of place"),
+        ("# %% [markdown]\n# # BEGIN SOLUTION\n", "in a text cell"),
+        ("# %%\n" + "x = 1\n" * 16, "16 lines, allowed are 15"),
+    ],
+)
+def test_generator_refuses_a_broken_master(generate: ModuleType, tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(generate.MasterError, match=message):
+        made(generate, tmp_path, text, "student")
+
+
+def test_generator_never_overwrites_work(generate: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "out" / "lab9_test.ipynb"
+    notebook = made(generate, tmp_path, MASTER, "student")
+    assert generate.write(notebook, file)
+    assert generate.write(notebook, file)  # untouched: may be written anew
+    worked = file.read_text("utf-8").replace("raise lab.Todo", "return x + x")
+    file.write_text(worked, "utf-8")
+    assert not generate.write(notebook, file)
+    assert file.read_text("utf-8") == worked
+    file.write_text("no notebook", "utf-8")
+    assert not generate.write(notebook, file)
+
+
+def test_generated_bytes_are_the_same_each_time(generate: ModuleType, tmp_path: Path) -> None:
+    def run_once(name: str) -> dict[str, bytes]:
+        assert generate.main(["--out", str(tmp_path / name)]) == 0
+        return {file.name + file.parent.name: file.read_bytes() for file in (tmp_path / name).rglob("*.ipynb")}
+
+    once = run_once("a")
+    assert len(once) == 2 * len(MASTERS)
+    assert run_once("b") == once
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_no_solution_reaches_a_student(generate: ModuleType, master: Path) -> None:
+    lines = [line for line in generate.solutions(master) if line not in BARE]
+    assert lines, f"{master.name}: no exercise"
+    student = str(generate.make(master, "student"))
+    # A line that stands outside of solutions, too, is no secret.
+    outside = re.sub(r"# BEGIN SOLUTION\n.*?# END SOLUTION", "", master.read_text("utf-8"), flags=re.DOTALL)
+    assert [line for line in lines if line not in outside and line in student] == []
+    assert "SOLUTION" not in student
+    assert "For the instructor" not in student
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_lab_has_all_parts(generate: ModuleType, master: Path) -> None:
+    student = generate.make(master, "student")
+    text = "\n".join(sources(student))
+    for part in ("You will be able to", "You need", "Time:", "Further reading", "On real hosts", "Predict", "TODO"):
+        assert part.lower() in text.lower(), f"{master.name}: {part!r} is missing"
+    for call in ("lab.back_ends()", "lab.explore(", "lab.predict(", "lab.check(", "lab.on_real_hosts("):
+        assert call in text, f"{master.name}: {call} is missing"
+    assert all(not cell.get("outputs") for cell in student.cells)
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_lab_uses_the_public_api_only(master: Path) -> None:
+    import pacelab
+    from pacelab import lab
+
+    for node in ast.walk(ast.parse(master.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("pacelab"):
+            assert node.module == "pacelab"
+            assert {alias.name for alias in node.names} <= set(pacelab.__all__)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lab":
+            assert node.attr in lab.__all__, f"{master.name}:{node.lineno}: lab.{node.attr} is not public"
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_every_check_of_a_lab_exists(master: Path) -> None:
+    from pacelab.lab.exercises import EXERCISES
+
+    named = re.findall(r'lab\.check\("([^"]+)"', master.read_text("utf-8"))
+    assert named
+    assert set(named) <= set(EXERCISES)
+    number = master.stem.split("_")[0]
+    assert set(named) == {name for name in EXERCISES if name.startswith(number + ".")}

@@ -1,0 +1,88 @@
+"""Controls, predictions, tables and pictures: what they show, and that they work without a browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from pacelab import Experiment, lab, run
+from pacelab.errors import ConfigError
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def test_slide_has_whole_numbers_where_it_can() -> None:
+    assert lab.slide("hops", 1, 4, start=2).values == (1, 2, 3, 4)
+    assert lab.slide("share", 0, 1, step=0.25, start=0.5).values == (0, 0.25, 0.5, 0.75, 1.0)
+    with pytest.raises(ValueError, match="step 1 > 0"):
+        lab.slide("hops", 4, 1, start=2)
+
+
+def draw(hops: int) -> lab.Picture:
+    return lab.series(run(Experiment(topology_options={"hops": hops}, duration_s=2)))
+
+
+def test_exploration_redraws_when_a_control_moves() -> None:
+    shown = lab.explore(draw, hops=lab.slide("hops", 1, 4, start=1))
+    first = shown.text
+    assert "kbit/s" in first
+    assert shown.set(hops=4) != first
+    assert len(shown.seconds) == 2
+    with pytest.raises(ValueError, match="allowed is one of 1, 2, 3, 4"):
+        shown.set(hops=5)
+    with pytest.raises(ValueError, match="allowed is one of hops"):
+        shown.set(window=5)
+
+
+def test_exploration_tells_errors_in_one_line() -> None:
+    def refuse(hops: int) -> lab.Picture:
+        raise ConfigError(f"no {hops} hops") if hops < 3 else KeyError("oops")
+
+    shown = lab.explore(refuse, hops=lab.slide("hops", 1, 4, start=1))
+    assert shown.text == "Not drawn: no 1 hops"
+    assert shown.set(hops=3) == "Not drawn: the drawing function raised KeyError: 'oops'"
+
+
+def test_prediction_is_judged_by_the_measurement() -> None:
+    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+    assert "You made no prediction" in guess.against(0.5)
+    guess.choose("all")
+    assert guess.against(0.5).startswith("Measured: 0.5, that is: half. You predicted: all.")
+    assert guess.against(1.0) == "Measured: 1, that is: all. As you predicted."
+    assert "outside of all answers" in guess.against(0.7)
+    with pytest.raises(ValueError, match="allowed is one of 'all', 'half'"):
+        guess.choose("none")
+
+
+def test_table_reads_as_text_and_as_html() -> None:
+    shown = lab.table(("what", "number"), [("a<b", 1234.5), ("c", 0.123456)], "caption")
+    assert str(shown) == "what  number\na<b    1,234\nc      0.123\ncaption"
+    html = shown._repr_html_()
+    assert "a&lt;b" in html
+    assert '<th scope="col" style="text-align:right">number</th>' in html
+
+
+def test_pictures_carry_their_text() -> None:
+    shown = lab.bars({"one": 10.0, "two": 20.0}, unit="kbit/s", reference=("best", 25.0))
+    assert shown.text == "In kbit/s: one: 10; two: 20 (best: 25)"
+    assert 'alt="In kbit/s: one: 10; two: 20 (best: 25)"' in shown._repr_html_()
+    assert shown.png.startswith(b"\x89PNG")
+
+
+def test_link_roles_are_those_of_fu() -> None:
+    from pacelab import load_topology
+
+    shown = lab.link_roles(load_topology("chain", hops=8, wired=False), 4, 5, names="ABCDEFGHI")
+    assert "C exposed; D both; E sender; F receiver; G both; H hidden; I neither" in shown.text
+
+
+def test_back_ends_name_each_with_its_remedy() -> None:
+    text = str(lab.back_ends())
+    for name in ("sim", "tap", "hwsim"):
+        assert name in text
+
+
+def test_stock_medium_has_no_reuse_and_ours_has() -> None:
+    rows = {row[0]: row for row in lab.stock_wmediumd().rows}
+    assert rows["pairs 2 km apart"][1].endswith("1.03 x")
+    assert rows["pairs 2 km apart"][3].endswith("2.00 x")
+    assert rows["hidden A->B<-C"][3].endswith("0.16 x")

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
+    from pacelab import lab
     from pacelab.comparison import Comparison, compare
     from pacelab.congestion import CongestionControl
     from pacelab.errors import (

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from pacelab import __version__, instruments
+from pacelab.agents import commands as agent_commands
 from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
@@ -221,6 +222,8 @@ app.command()(instruments.plot)
 app.command()(instruments.timeline)
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)
+for _agent in (agent_commands.gateway, agent_commands.sender, agent_commands.relay, agent_commands.station):
+    app.command()(_agent)
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:

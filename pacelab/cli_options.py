@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 
 from pacelab.experiment import DEFAULTS
-from pacelab.options import OPTIONS, Option
+from pacelab.options import BY_FIELD, OPTIONS, Option
 from pacelab.settings import SET, topology_options
 from pacelab.topologies.domain import ON_OFF
 from pacelab.topologies.registry import KINDS
@@ -30,16 +30,23 @@ SET_HELP = "options of a topology of your own, from a Python file"
 
 def with_experiment_options(command: Command) -> Command:
     """Give `command` the experiment's and the topologies' options in place of its `**values` (all text)."""
-    return _extend(command, [*_topology_parameters(), *_experiment_parameters()])
+    return extend(command, [*_topology_parameters(), *_experiment_parameters()])
 
 
 def with_topology_options(command: Command) -> Command:
     """Give `command` the options that shape a topology in place of its `**values`."""
     shaping = [parameter for parameter in _experiment_parameters() if parameter.name in ("direction", "traffic")]
-    return _extend(command, [*_topology_parameters(), *shaping])
+    return extend(command, [*_topology_parameters(), *shaping])
 
 
-def _extend(command: Command, extra: list[inspect.Parameter]) -> Command:
+def hook_parameters(fields: Iterable[str]) -> list[inspect.Parameter]:
+    """Parameters for those of these fields of `HookSettings` that are options of an experiment, too."""
+    options = (BY_FIELD[field] for field in fields if field in BY_FIELD)
+    return [_parameter(option, _shown(option), "Scheme") for option in options]
+
+
+def extend(command: Command, extra: list[inspect.Parameter]) -> Command:
+    """Give `command` these parameters in place of its `**values`."""
     signature = inspect.signature(command, eval_str=True)
     own = [parameter for parameter in signature.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     parameters = [*own, *extra]
@@ -49,12 +56,13 @@ def _extend(command: Command, extra: list[inspect.Parameter]) -> Command:
 
 
 def _experiment_parameters() -> list[inspect.Parameter]:
-    found = []
-    for option in OPTIONS:
-        default = DEFAULTS.get(option.field)
-        shown = GIVEN_BY.get(option.field, "none") if default is None else option.domain.show(default)
-        found.append(_parameter(option, shown, "Experiment"))
-    return found
+    return [_parameter(option, _shown(option), "Experiment") for option in OPTIONS]
+
+
+def _shown(option: Option) -> str:
+    """The default, as help shows it."""
+    default = DEFAULTS.get(option.field)
+    return GIVEN_BY.get(option.field, "none") if default is None else option.domain.show(default)
 
 
 def _topology_parameters() -> list[inspect.Parameter]:

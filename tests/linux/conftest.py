@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import socket
 import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves a test folder off the path
+
+from network import Line, missing_for_namespaces
 
 
 def slow_checksum(data: bytes) -> int:
@@ -71,3 +78,13 @@ class Bytes:
 def make() -> Bytes:
     """Makes and checks packets."""
     return Bytes()
+
+
+@pytest.fixture
+def line() -> Iterator[Line]:
+    """Three hosts in a row; skips with the reason where that cannot be."""
+    if reason := missing_for_namespaces():
+        pytest.skip(reason)
+    made = Line()
+    yield made
+    made.close()

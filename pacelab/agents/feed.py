@@ -1,0 +1,61 @@
+"""The pipe from an agent to the process that shows it: never blocks, drops what finds no room."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from typing import Any
+
+_PATIENCE_S = 3.0
+
+
+class Feed:
+    """Starts the display and sends it documents.
+
+    A terminal that was stopped, or a reader that has gone, must not hold up packets: so the display is a process of its
+    own, and the agent's end of the pipe does not block.
+    """
+
+    def __init__(self, *, mode: str, metrics: socket.socket | None = None, token: str = "") -> None:
+        """`mode`: json, table or none. `metrics`: a listening socket for Prometheus, or None."""
+        command = [sys.executable, "-m", "pacelab.agents.display", mode]
+        if metrics is not None:
+            command.append(str(metrics.fileno()))
+        self._child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            pass_fds=[] if metrics is None else [metrics.fileno()],
+            env={**os.environ, "PACELAB_METRICS_TOKEN": token},
+        )
+        assert self._child.stdin is not None
+        self._pipe = self._child.stdin.fileno()
+        os.set_blocking(self._pipe, False)
+        self._rest = b""
+
+    def send(self, document: dict[str, Any]) -> None:
+        """Show a document, or drop it while an earlier one is still under way."""
+        if document.get("event") == "end":
+            os.set_blocking(self._pipe, True)
+        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+        try:
+            if self._rest:
+                self._rest = self._rest[os.write(self._pipe, self._rest) :]
+            if not self._rest:
+                self._rest = line[os.write(self._pipe, line) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self._rest = b""  # nobody reads any more
+
+    def close(self) -> None:
+        """Wait for the display to finish."""
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.close()
+            self._child.wait(_PATIENCE_S)
+        except (OSError, subprocess.TimeoutExpired):
+            self._child.kill()
+            self._child.wait()

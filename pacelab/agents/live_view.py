@@ -1,0 +1,60 @@
+"""The live view of an agent in a terminal: flows, what the algorithm did, what passed it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from pacelab.units import BPS_PER_MBPS
+
+_MS_PER_S = 1000
+SHOWN = 20
+
+
+def show(documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Redraw with every document, and pass it on; a last picture stays."""
+    console = Console(highlight=False)
+    with Live(Text("starting"), console=console, auto_refresh=False, transient=False) as live:
+        for document in documents:
+            if document["event"] != "ready":
+                live.update(picture(document), refresh=True)
+            yield document
+
+
+def picture(status: dict[str, Any]) -> RenderableType:
+    """One status document, drawn."""
+    late = status["release_lateness_us"]["p50"]
+    seen = status["packets"].get("seen", 0)
+    head = f"{status['agent']} {status['scheme']}, {status['uptime_s']:.0f} s: {seen} packets"
+    head += f", {status['held_pkts']} held, {status['kept_pkts']} copies kept"
+    head += "" if late is None else f", releases {late} us late (median)"
+    lines: list[RenderableType] = [Text(head)]
+    if status["failed"]:
+        lines.append(Text(f"BYPASSED, the algorithm failed: {status['failed']}", style="bold red"))
+    lines.append(_flows(status["flows"]))
+    for title, key in (("algorithm", "hook"), ("drops", "drops"), ("passed unseen", "passed_unseen")):
+        counted = {name: count for name, count in status[key].items() if count}
+        if counted:
+            lines.append(Text(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counted.items())))
+    return Group(*lines)
+
+
+def _flows(rows: list[dict[str, Any]]) -> Table:
+    table = Table("flow", *(("protocol", "Mbit/s", "packets/s", "RTT ms", "MOS")))
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for row in rows[:SHOWN]:
+        table.add_row(
+            *(row["flow"], row["protocol"], f"{row['rate_bps'] / BPS_PER_MBPS:.3f}", f"{row['packets_per_s']:.0f}"),
+            *("" if row["rtt_s"] is None else f"{row['rtt_s'] * _MS_PER_S:.1f}", _or_empty(row["mos"])),
+        )
+    return table
+
+
+def _or_empty(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

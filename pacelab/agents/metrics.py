@@ -1,0 +1,92 @@
+"""An agent's figures for Prometheus: on loopback only, with a token, for a plain GET from this host."""
+
+from __future__ import annotations
+
+import hmac
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+LOOPBACK = "127.0.0.1"
+
+
+class AgentCollector(Collector):
+    """Turns the latest status document into metrics."""
+
+    def __init__(self, latest: Mapping[str, Any]) -> None:
+        self._latest = latest
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics of this moment; none before the first status."""
+        status = dict(self._latest)
+        if "packets" not in status:
+            return
+        labels = {"agent": status["agent"], "scheme": status["scheme"]}
+        for name, text, key in (
+            ("packets", "packets by what became of them", "packets"),
+            ("hook", "the algorithm's own counters", "hook"),
+            ("drops", "packets that the algorithm dropped, by reason", "drops"),
+            ("passed_unseen", "packets that passed the algorithm by, by reason", "passed_unseen"),
+        ):
+            counter = CounterMetricFamily(f"pacelab_{name}", text, labels=[*labels, "kind"])
+            for kind, count in status[key].items():
+                counter.add_metric([*labels.values(), kind], count)
+            yield counter
+        for name, text, value in (
+            ("held_packets", "packets that wait for the algorithm", status["held_pkts"]),
+            ("kept_packets", "copies for local retransmission", status["kept_pkts"]),
+            ("failed", "1 if the algorithm failed and is bypassed", int(status["failed"] is not None)),
+        ):
+            gauge = GaugeMetricFamily(f"pacelab_{name}", text, labels=list(labels))
+            gauge.add_metric(list(labels.values()), value)
+            yield gauge
+        for name, text, key in (
+            ("flow_rate_bps", "rate of a flow, bit/s", "rate_bps"),
+            ("flow_rtt_seconds", "round trip of a flow beyond this host", "rtt_s"),
+            ("flow_mos", "voice quality, 1 to 4.5", "mos"),
+        ):
+            gauge = GaugeMetricFamily(f"pacelab_{name}", text, labels=[*labels, "flow"])
+            for row in status["flows"]:
+                if row[key] is not None:
+                    gauge.add_metric([*labels.values(), row["flow"]], row[key])
+            yield gauge
+
+
+def serve(listening: socket.socket, token: str, latest: Mapping[str, Any]) -> ThreadingHTTPServer:
+    """Answer GET /metrics on this socket, in a thread, with what `latest` holds."""
+    port = listening.getsockname()[1]
+    hosts, wanted = (f"{LOOPBACK}:{port}", f"localhost:{port}"), f"Bearer {token}".encode()
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(AgentCollector(latest))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.headers.get("Host") not in hosts or self.headers.get("Origin"):
+                self.send_error(403, "this is for Prometheus on this host")
+            elif not hmac.compare_digest(self.headers.get("Authorization", "").encode(), wanted):
+                self.send_error(401, "Authorization: Bearer TOKEN; the agent said the token when it started")
+            elif self.path != "/metrics":
+                self.send_error(404)
+            else:
+                text = generate_latest(registry)
+                self.send_response(200)
+                self.send_header("Content-Type", CONTENT_TYPE_LATEST)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nothing: stderr is for people."""
+
+    server = ThreadingHTTPServer((LOOPBACK, port), Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket = listening
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server

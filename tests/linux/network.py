@@ -1,0 +1,158 @@
+"""Hosts made of network namespaces, for tests that need a kernel.
+
+A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing is
+left behind. Interfaces and rules go with their namespace.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PACELAB = [sys.executable, "-m", "pacelab"]
+_DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
+
+
+def missing_for_namespaces() -> str | None:
+    """Why namespaces cannot be used here, or None."""
+    if sys.platform != "linux":
+        return "namespaces are Linux's"
+    if os.geteuid() != 0:
+        return "not root: run `sudo make test-linux`"
+    for program in ("ip", "unshare", "nsenter", "setpriv", "iptables", "iperf3", "ethtool"):
+        if shutil.which(program) is None:
+            return f"{program} is missing: apt install iproute2 util-linux iptables iperf3 ethtool"
+    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    return None if probe.returncode == 0 else "no network namespaces here: a container needs CAP_SYS_ADMIN"
+
+
+class Host:
+    """One namespace."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._holder = subprocess.Popen(
+            [*_DIES_WITH_US, "unshare", "--net", "sh", "-c", "echo up; exec sleep infinity"], stdout=subprocess.PIPE
+        )
+        assert self._holder.stdout is not None
+        self._holder.stdout.readline()
+        self._holder.stdout.close()
+        self.pid = self._holder.pid
+        self._running: list[subprocess.Popen[str]] = []
+        self.run("ip link set lo up")
+
+    def inside(self, *command: str) -> list[str]:
+        return [*_DIES_WITH_US, "nsenter", "--net", "--target", str(self.pid), *command]
+
+    def run(self, command: str, *, check: bool = True, timeout: float = 60) -> str:
+        """Run a shell line to its end; what it printed."""
+        done = subprocess.run(
+            self.inside("sh", "-c", command), capture_output=True, text=True, timeout=timeout, check=False
+        )
+        assert done.returncode == 0 or not check, f"{self.name}: {command}: {done.stderr}"
+        return done.stdout
+
+    def start(self, *command: str, **pipes: Any) -> subprocess.Popen[str]:
+        """Start a program; it is ended with the host at the latest."""
+        process = subprocess.Popen(self.inside(*command), cwd=ROOT, text=True, **pipes)
+        self._running.append(process)
+        return process
+
+    def python(self, code: str, *arguments: str) -> subprocess.Popen[str]:
+        return self.start(sys.executable, "-c", code, *arguments, stdout=subprocess.PIPE)
+
+    def close(self) -> None:
+        for process in [*self._running, self._holder]:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+
+
+class RunningAgent:
+    """`pacelab gateway ... --json` in a host; ready when made."""
+
+    def __init__(self, host: Host, *arguments: str) -> None:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = host.start(*PACELAB, *arguments, "--json", **pipes)
+        self.documents: list[dict[str, Any]] = []
+        document = self.read()
+        assert document["event"] == "ready", document
+        self.ready = document
+
+    def read(self) -> dict[str, Any]:
+        """The next document."""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        line = self.process.stdout.readline()
+        assert line, f"agent ended: {self.process.stderr.read()}"
+        document: dict[str, Any] = json.loads(line)
+        self.documents.append(document)
+        return document
+
+    def stop(self) -> dict[str, Any]:
+        """End it politely; its last document."""
+        self.process.terminate()
+        while (document := self.read())["event"] != "end":
+            pass
+        assert self.process.wait(10) == 0
+        return document
+
+    def kill(self) -> None:
+        """kill -9."""
+        os.kill(self.ready["pid"], 9)
+        self.process.wait(10)
+
+    def said(self) -> str:
+        assert self.process.stderr is not None
+        return self.process.stderr.read()
+
+
+class Line:
+    """wired 10.9.1.1 -- 10.9.1.254 gateway 10.9.2.254 -- 10.9.2.1 station, of veth pairs without offloads."""
+
+    WIRED, STATION = "10.9.1.1", "10.9.2.1"
+
+    def __init__(self) -> None:
+        self.wired, self.gateway, self.station = Host("wired"), Host("gateway"), Host("station")
+        gateway = self.gateway.pid
+        for host, net, inner in ((self.wired, 1, "wired0"), (self.station, 2, "air0")):
+            host.run(f"ip link add eth0 type veth peer name {inner} netns {gateway}")
+            host.run(f"ip addr add 10.9.{net}.1/24 dev eth0; ip link set eth0 up")
+            host.run("sysctl -qw net.ipv4.tcp_congestion_control=reno", check=False)
+            self.gateway.run(f"ip addr add 10.9.{net}.254/24 dev {inner}; ip link set {inner} up")
+            host.run(f"ip route add default via 10.9.{net}.254")
+            host.run("ethtool -K eth0 tso off gso off gro off", check=False)
+        self.gateway.run("sysctl -qw net.ipv4.ip_forward=1")
+
+    def agent(self, *arguments: str) -> RunningAgent:
+        """A gateway agent."""
+        return RunningAgent(self.gateway, "gateway", "--air", "air0", "--wired", "wired0", *arguments)
+
+    def rules(self) -> str:
+        """What is in the gateway's firewall of ours."""
+        return self.gateway.run("iptables-save | grep PACELAB; ip6tables-save | grep PACELAB", check=False)
+
+    def close(self) -> None:
+        for host in (self.wired, self.gateway, self.station):
+            host.close()
+
+
+def iperf(sender: Host, receiver: Host, address: str, *options: str, seconds: float = 3) -> dict[str, Any]:
+    """A TCP transfer from `sender` to `receiver`; iperf3's own result."""
+    server = receiver.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    text = sender.run(f"iperf3 -J -c {address} -t {seconds} {' '.join(options)}", timeout=seconds + 30, check=False)
+    server.wait(10)
+    result: dict[str, Any] = json.loads(text)
+    assert "error" not in result, result["error"]
+    return result

@@ -1,0 +1,226 @@
+"""`pacelab gateway` between real hosts: real TCP, real rules, kill -9."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+
+import pytest
+from network import PACELAB, Host, Line, RunningAgent, iperf, missing_for_namespaces
+
+FOUR_HOPS = ("--path-rates", "2,2,2,2")
+WINDOW = "-w 64K"
+"""As the papers'. Beyond 1 MiB per flow the pacing queue overflows, and releases ahead of its pace."""
+
+
+def test_gateway_paces_a_real_tcp_by_the_papers_formula(line: Line) -> None:
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    result = iperf(line.wired, line.station, line.STATION, seconds=5)
+    status = agent.stop()
+    # Packets of 1500 B over four hops of 2 Mbit/s: T >= 4 x 6 ms, so at most 1/T = 41.7 segments/s of 1448 or 1460 B.
+    # COV_RTT only lengthens T: on a wire the round trips are short but uneven, so no tight lower bound.
+    most = 1460 * 8 / 0.024
+    assert 0.4 * most < result["end"]["sum_received"]["bits_per_second"] < 1.02 * most
+    assert status["hook"]["paced"] > 100
+    assert status["hook"]["rtt_samples"] > 50
+    assert (status["failed"], status["errors"], status["queue"]["lost"]) == (None, 0, 0)
+    assert line.rules() == ""
+
+
+def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", *FOUR_HOPS)
+    result = iperf(line.wired, line.station, line.STATION, WINDOW, seconds=5)
+    agent.stop()
+    # Whole packets of 1500 B at 6 Mbit/s: 500/s; goodput 1448/1500 of it with timestamps. iperf3's own start and end
+    # are fractions of a second that are not paced; bench/pacer.py measures the rate to 0.1 %.
+    goodput = result["end"]["sum_received"]["bits_per_second"]
+    assert 0.96 < goodput / (6e6 * 1448 / 1500) < 1.02
+
+
+def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line) -> None:
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    dump = line.station.start(
+        "tcpdump", "-i", "eth0", "-U", "-w", "-", "tcp", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    time.sleep(0.5)
+    iperf(line.station, line.wired, line.WIRED, "-b 2M", seconds=2)
+    dump.terminate()
+    assert dump.stdout is not None
+    captured = dump.stdout.buffer.read()
+    assert agent.stop()["hook"]["rtt_wired_written"] > 10
+    assert captured.count(bytes.fromhex("fd0c4750")) > 10
+
+
+def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks_it_up(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
+    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    command = ("iperf3", "-J", "-c", line.STATION, "-t", "9", "-i", "1", *WINDOW.split())
+    client = line.wired.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(3)
+    agent.kill()
+    time.sleep(3)
+    assert "PACELAB" in line.rules()  # nobody could take them out
+    again = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
+    assert str(agent.ready["pid"]) not in line.rules()
+    assert client.stdout is not None
+    result = json.loads(client.stdout.read())
+    server.wait(10)
+    status = again.stop()
+    assert "removed what an agent that was killed left behind" in again.said()
+    rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
+    # Paced, then free (a veth carries hundreds of Mbit/s), then paced again. What iperf3 counts is what it wrote into
+    # its socket, so single seconds are uneven.
+    assert max(rates[3:6]) > 50, rates
+    assert status["hook"]["delayed"] > 50
+    assert line.rules() == ""
+
+
+def test_gateway_bad_packets_pass_unharmed_and_are_counted(line: Line, make) -> None:
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    line.wired.run("ping -c 3 -i 0.2 10.9.2.1")
+    line.wired.run("ping -c 2 -i 0.2 -s 4000 10.9.2.1")  # three fragments each way
+    send = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+def checksum(d):
+    t = sum(struct.unpack('!%dH' % (len(d) // 2), d))
+    while t >> 16: t = (t & 0xffff) + (t >> 16)
+    return ~t & 0xffff
+def send(protocol, content):
+    a = socket.inet_aton('10.9.1.1') + socket.inet_aton('10.9.2.1')
+    s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 20 + len(content), 1, 0, 64, protocol, 0) + a + content, ('10.9.2.1', 0))
+send(6, bytes(12))                                                     # truncated
+send(6, struct.pack('!HHIIBBHHH', 1, 2, 3, 4, 0x40, 16, 5, 6, 7))      # offset below 5
+send(6, struct.pack('!HHIIBBHHH', 1, 2, 3, 4, 0x50, 16, 5, 6, 7))      # wrong checksum
+send(17, struct.pack('!HHHH', 7001, 7001, 8, 0))
+"""
+    sink = line.station.python(
+        "import socket\ns=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.bind(('',7001)); print('up',flush=True)\n"
+        "s.settimeout(5); print(len(s.recv(100)),flush=True)"
+    )
+    assert sink.stdout is not None
+    sink.stdout.readline()
+    seen = line.station.start(
+        "tcpdump", "-i", "eth0", "-c", "3", "-w", "-", "tcp", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    time.sleep(0.5)
+    line.wired.python(send).wait(10)
+    assert sink.stdout.readline() == "0\n"
+    seen.wait(10)  # all three arrived
+    status = agent.stop()
+    unseen = status["passed_unseen"]
+    assert unseen.pop("fragment") + unseen.pop("not-tcp-udp") >= 10
+    assert unseen == {"truncated": 1, "malformed": 1, "checksum": 1}
+    assert status["errors"] == 0
+
+
+def test_gateway_ipv6_passes_and_is_counted(line: Line) -> None:
+    line.gateway.run("sysctl -qw net.ipv6.conf.all.forwarding=1")
+    for net, host, inner in ((1, line.wired, "wired0"), (2, line.station, "air0")):
+        line.gateway.run(f"ip -6 addr add fd00:{net}::fe/64 dev {inner} nodad")
+        host.run(f"ip -6 addr add fd00:{net}::1/64 dev eth0 nodad; ip -6 route add default via fd00:{net}::fe")
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    line.wired.run("ping -6 -c 3 -i 0.2 fd00:2::1")
+    assert agent.stop()["passed_unseen"]["ipv6"] >= 6
+
+
+def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) -> None:
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    before = _resident_bytes(agent)
+    line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open for ever
+    line.wired.python(_SYN_FLOOD, "10000").wait(60)
+    time.sleep(1.5)
+    grown = _resident_bytes(agent) - before
+    line.station.run("ip route del blackhole 10.9.1.0/24")
+    # 100 flows of 64 KiB do not fit into 4 MiB: those beyond pass unpaced.
+    sinks = line.station.python(_SINK)
+    assert sinks.stdout is not None
+    sinks.stdout.readline()
+    line.wired.python(_MANY, "100").wait(60)
+    status = agent.stop()
+    assert status["packets"]["seen"] > 10_000
+    assert grown < 40 << 20, grown
+    assert status["hook"]["unpaced_flows"] > 20
+    assert agent.said().count("new ones pass unpaced") == 1
+    assert status["failed"] is None
+
+
+def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> None:
+    def fails(*arguments: str) -> str:
+        done = line.gateway.start(
+            *PACELAB, "gateway", "--scheme", "tcp-gap", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        _out, said = done.communicate(timeout=30)
+        assert done.returncode == 3, said
+        assert said.count("\n") == 1, said
+        return said
+
+    assert "'nope'" in fails("--air", "nope", "--wired", "wired0")
+    assert "'nope'" in fails("--air", "air0", "--wired", "nope")
+    assert line.rules() == ""
+    agent = line.agent("--scheme", "tcp-gap")
+    rules = line.rules()
+    assert "in use" in fails("--air", "air0", "--wired", "wired0")
+    assert "20481: in use" in fails("--air", "air0", "--wired", "wired0", "--queue", "20481")
+    assert line.rules() == rules
+    agent.stop()
+    assert line.rules() == ""
+
+
+def test_gateway_without_permission_is_one_line_exit_3(line: Line) -> None:
+    command = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", *PACELAB, "gateway"]
+    own = ("--scheme", "tcp-gap", "--air", "air0", "--wired", "wired0")
+    done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _out, said = done.communicate(timeout=30)
+    assert (done.returncode, said.count("\n")) == (3, 1), said
+    assert "run as root" in said
+
+
+def _dump(host: Host, *options: str) -> subprocess.Popen[str]:
+    """Capture the host's TCP packets into a pipe."""
+    command = ("tcpdump", "-i", "eth0", "-w", "-", *options, "tcp")
+    return host.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+
+def _resident_bytes(agent: RunningAgent) -> int:
+    with open(f"/proc/{agent.ready['pid']}/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+_SYN_FLOOD = """
+import socket, struct, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+a = socket.inet_aton('10.9.1.1') + socket.inet_aton('10.9.2.1')
+def checksum(d):
+    t = sum(struct.unpack('!%dH' % (len(d) // 2), d))
+    while t >> 16: t = (t & 0xffff) + (t >> 16)
+    return ~t & 0xffff
+for n in range(int(sys.argv[1])):
+    text = struct.pack('!HHIIBBHHH', 1024 + n, 80 + n // 60000, n, 0, 0x50, 2, 65535, 0, 0)
+    text = text[:16] + struct.pack('!H', checksum(a + struct.pack('!BBH', 0, 6, 20) + text)) + text[18:]
+    s.sendto(struct.pack('!BBHHHBBH', 0x45, 0, 40, 1, 0, 64, 6, 0) + a + text, ('10.9.2.1', 0))
+    if n % 100 == 0: time.sleep(0.005)
+"""
+_SINK = """
+import selectors, socket
+s = socket.create_server(('', 9000), backlog=500)
+print('up', flush=True)
+held = [s.accept()[0] for _ in range(100)]
+while True: socket.socket.recv(held[0], 1)
+"""
+_MANY = """
+import socket, sys, time
+held = [socket.create_connection(('10.9.2.1', 9000)) for _ in range(int(sys.argv[1]))]
+for one in held: one.send(bytes(5000))
+time.sleep(2)
+"""
+
+
+def test_gateway_host_of_tests_leaves_no_namespace() -> None:
+    if reason := missing_for_namespaces():
+        pytest.skip(reason)
+    host = Host("short")
+    host.close()
+    assert subprocess.run(["nsenter", "--net", "--target", str(host.pid), "true"], check=False).returncode != 0

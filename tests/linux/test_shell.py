@@ -1,0 +1,249 @@
+"""The shell around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from pacelab.pacer.core.contract import (
+    Action,
+    Drop,
+    Event,
+    EventMask,
+    Forward,
+    Inject,
+    Point,
+    Release,
+    Resend,
+    Rewrite,
+    SegmentSeen,
+    SetExtraBackoff,
+    TransmitResult,
+)
+from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab.pacer.linux.nfqueue import Queued
+from pacelab.pacer.linux.packet import PacketReader
+from pacelab.pacer.linux.paths import PathTable
+from pacelab.pacer.linux.shell import FrameName, HookShell
+
+FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
+RATES = (2_000_000, 1_000_000)
+
+
+class Recorder:
+    """A port."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple] = []
+
+    def accept(self, packet, changed=None) -> None:
+        self.log.append(("accept", packet.number, None if changed is None else bytes(changed)))
+
+    def drop(self, packet) -> None:
+        self.log.append(("drop", packet.number))
+
+    def send(self, data) -> bool:
+        self.log.append(("send", bytes(data)))
+        return True
+
+    def set_extra_backoff(self, slots) -> bool:
+        self.log.append(("backoff", slots))
+        return True
+
+
+class Scripted:
+    """A hook that does what the test tells it."""
+
+    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+    def __init__(self) -> None:
+        self.seen: list[Event] = []
+        self.actions: deque[Action] = deque()
+        self.raises: Exception | None = None
+        self.at: tuple[int, str] | None = None
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        if self.raises:
+            raise self.raises
+        self.seen.append(event)
+
+    def poll_action(self) -> Action | None:
+        return self.actions.popleft() if self.actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        return self.at
+
+    def handle_timeout(self, now_ns: int) -> None:
+        if self.raises:
+            raise self.raises
+
+    def counters(self) -> dict[str, int]:
+        return {"acted": len(self.seen)}
+
+    @property
+    def handles(self) -> list[int]:
+        return [event.segment.handle for event in self.seen]
+
+
+@pytest.fixture
+def hook() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def port() -> Recorder:
+    return Recorder()
+
+
+@pytest.fixture
+def shell(hook, port) -> HookShell:
+    return HookShell(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+
+
+def test_shell_holds_until_told(shell, hook, port, make) -> None:
+    for number in (1, 2):
+        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+    assert (shell.held, port.log) == (2, [])
+    hook.actions += [Forward(hook.handles[1]), Drop(hook.handles[0], "why not")]
+    shell.timeout(5)
+    assert port.log == [("accept", 2, None), ("drop", 1)]
+    assert (shell.held, dict(shell.dropped)) == (0, {"why not": 1})
+
+
+def test_shell_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
+    other = (11_000_000,)
+    from ipaddress import IPv4Network
+
+    paths = PathTable(
+        default_bps=RATES,
+        by_network=((IPv4Network("10.2.0.0/16"), other), (IPv4Network("10.2.0.9/32"), (5_500_000,))),
+    )
+    shell = HookShell(hook, port, paths=paths, mtu_bytes=1500)
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp()))
+    assert [event.path_rates_bps for event in hook.seen] == [(5_500_000,), RATES]
+
+
+def test_shell_keeps_the_changed_packet_for_resending(shell, hook, port, make) -> None:
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"abc", tos=2)))
+    handle = hook.handles[0]
+    hook.actions += [
+        Rewrite(handle, congestion_experienced=True),
+        Forward(handle, keep=True),
+        Resend(handle),
+        Resend(handle),
+        Release(handle),
+        Resend(handle),
+    ]
+    shell.timeout(0)
+    marked = make.tcp(b"abc", tos=3)
+    assert port.log == [("accept", 1, marked), ("send", marked), ("send", marked)]
+    assert (shell.errors, shell.kept) == (1, 0)
+
+
+def test_shell_counts_actions_on_unknown_handles_and_carries_on(shell, hook, port, make) -> None:
+    hook.actions += [Forward(77), Drop(77, "x"), Resend(77), Release(77), Rewrite(77, window_bytes=1)]
+    shell.see(0, Point.LOCAL_OUT, Queued(0, 1, make.tcp()))
+    assert (shell.errors, port.log, shell.failure) == (5, [], None)
+
+
+def test_shell_window_is_written_only_in_a_known_scale(shell, hook, port, make) -> None:
+    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 1, make.tcp(window=500)))
+    hook.actions += [Rewrite(hook.handles[0], window_bytes=256), Forward(hook.handles[0])]
+    shell.timeout(0)
+    assert port.log.pop() == ("accept", 1, None)
+    assert shell.done["window_scale_unknown"] == 1
+    shell.reader.scales.note_syn(FLOW, 3)
+    shell.reader.scales.note_syn(FLOW.reversed(), 0)
+    shell.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp(window=500)))
+    hook.actions += [Rewrite(hook.handles[1], window_bytes=256), Forward(hook.handles[1])]
+    shell.timeout(0)
+    assert port.log.pop() == ("accept", 2, make.tcp(window=32))
+
+
+def test_shell_without_room_for_the_option_the_packet_goes_as_it_is(shell, hook, port, make) -> None:
+    full = make.tcp(options=b"\x01" * 36)
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, full))
+    hook.actions += [Rewrite(hook.handles[0], rtt_wired_ns=5), Forward(hook.handles[0])]
+    shell.timeout(0)
+    assert port.log == [("accept", 1, None)]
+    assert shell.done["no_room_for_option"] == 1
+
+
+def test_shell_a_hook_that_raises_is_bypassed_and_all_goes_on_in_order(shell, hook, port, make) -> None:
+    for number in (1, 2, 3):
+        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, make.tcp(b"x" * number)))
+    hook.actions += [Forward(hook.handles[1])]
+    hook.raises = RuntimeError("broken")
+    shell.timeout(0)
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 4, make.tcp()))
+    assert [entry[:2] for entry in port.log] == [("accept", number) for number in (1, 2, 3, 4)]
+    assert shell.failure == "RuntimeError: broken"
+    assert (shell.deadline_ns(), shell.held) == (None, 0)
+
+
+@pytest.mark.parametrize("method", ["deadline", "counters", "poll_action"])
+def test_shell_any_method_that_raises_bypasses(shell, hook, port, make, monkeypatch, method) -> None:
+    def broken(*_arguments):
+        raise ValueError(method)
+
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    monkeypatch.setattr(hook, method, broken)
+    shell.timeout(0)
+    shell.deadline_ns()
+    shell.counters()
+    assert shell.failure == f"ValueError: {method}"
+    assert port.log == [("accept", 1, None)]
+
+
+def test_shell_what_is_no_segment_passes_and_is_counted(shell, hook, port, make) -> None:
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
+    assert port.log == [("accept", 1, None)]
+    assert hook.seen == []
+    assert dict(shell.unseen) == {"not-tcp-udp": 1}
+
+
+def test_shell_injected_ack_is_in_the_connections_scale(shell, hook, port, make) -> None:
+    back = FLOW.reversed()
+    shell.reader.scales.note_syn(FLOW, 3)
+    shell.reader.scales.note_syn(back, 4)
+    made = Segment(0, back, TCP, ACK, 1, 2, 0, 40, 65_536, None)
+    hook.actions += [Inject(made), Inject(made._replace(payload_bytes=3)), SetExtraBackoff(12)]
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    kind, packet = port.log[0]
+    assert kind == "send"
+    make.check(packet)
+    assert packet[34:36] == (65_536 >> 4).to_bytes(2, "big")
+    assert port.log[1:] == [("backoff", 12)]
+    assert shell.errors == 1
+
+
+def test_shell_transmit_result_names_the_packet_it_showed(shell, hook, port, make) -> None:
+    packets = [make.udp(b"same"), make.udp(b"same")]
+    for number, packet in enumerate(packets):
+        shell.see(0, Point.LINK, Queued(0, number, packet))
+    told = PacketReader().read(0, packets[0])
+    assert isinstance(told, Segment)
+    name = FrameName(told.flow, told.protocol, 0, 4, 7)
+    for _ in range(3):
+        shell.transmitted(9, name, TransmitResult(told, 2, True, 1))
+    # Twins in the order in which they came; a third is known by what the report says alone.
+    assert hook.handles == [1, 2, 1, 2, 0]
+
+
+def test_shell_clamps_the_mss_when_asked(hook, port, make) -> None:
+    shell = HookShell(hook, port, paths=PathTable(), mtu_bytes=1500, clamp=True)
+    mss = b"\x02\x04\x05\xb4"
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(flags=2, options=mss)))
+    hook.actions.append(Forward(hook.handles[0]))
+    shell.timeout(0)
+    assert port.log == [("accept", 1, make.tcp(flags=2, options=b"\x02\x04\x05\xa8"))]
+
+
+def test_shell_seen_event_is_the_contracts(shell, hook, make) -> None:
+    shell.see(0, Point.LOCAL_IN, Queued(0, 1, make.tcp(b"abc")))
+    (event,) = hook.seen
+    assert isinstance(event, SegmentSeen)
+    assert event == SegmentSeen(Point.LOCAL_IN, event.segment, RATES)
+    assert event.segment[:4] == (1, FLOW, TCP, ACK)

@@ -66,7 +66,10 @@ test-rust:  ## the engine's and the network's own tests
 	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
 
 test-python: build  ## pytest
-	$(PY) -m pytest
+	$(PY) -m pytest -m "not kernel"
+
+test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
+	$(PY) -m pytest tests/linux
 
 lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
 	mkdir -p build

@@ -88,3 +88,10 @@ def line() -> Iterator[Line]:
     made = Line()
     yield made
     made.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever uses hosts needs a kernel."""
+    for item in items:
+        if "line" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.kernel)

@@ -218,6 +218,7 @@ time.sleep(2)
 """
 
 
+@pytest.mark.kernel
 def test_gateway_host_of_tests_leaves_no_namespace() -> None:
     if reason := missing_for_namespaces():
         pytest.skip(reason)

@@ -21,6 +21,11 @@ class AckProgress:
         self._ack = first_seq
         self._window_bytes = 0
 
+    @property
+    def ack(self) -> int:
+        """The highest acknowledgement so far; before the first one, where the flow starts."""
+        return self._ack
+
     def observe(self, segment: Segment, highest_end: int | None) -> int:
         """Octets newly acknowledged (> 0), 0 for a duplicate ACK, or `NOTHING`.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import Point, SegmentSeen
+from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.flow_table import FlowTableConfig
+from pacelab.pacer.core.outward_pacing import OutwardPacing
 from pacelab.pacer.core.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing_hook import PacingHook
-from pacelab.pacer.core.segment import FIN, RST, SYN, Segment
+from pacelab.pacer.core.segment import FlowKey, Segment
 from pacelab.units import transmission_ns
 
 
@@ -28,40 +28,20 @@ class FixedRateConfig:
         require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
 
 
-class FixedRatePacer(PacingHook[PacedFlow]):
+class FixedRatePacer(OutwardPacing[PacedFlow]):
     """Paces TCP data of each flow at a fixed rate, at a wireless source or at the gateway.
 
     Source: [lee] Sec. 3.3: a token bucket of one packet.
     """
 
+    _OUTWARD = (Point.LOCAL_OUT, Point.WIRED_TO_AIR)
+
     def __init__(self, config: FixedRateConfig) -> None:
         self._config = config
         super().__init__(config.table)
 
-    def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        segment = event.segment
-        if event.point not in (Point.LOCAL_OUT, Point.WIRED_TO_AIR):
-            self._forward(segment)
-            return
-        flow = self._flows.get(segment.flow)
-        if segment.is_data:
-            self._data(now_ns, flow, segment)
-        elif flow is not None and segment.flags & FIN:
-            self._follow(flow, segment)
-        else:
-            self._forward(segment)
-            if flow is not None and segment.flags & (SYN | RST):
-                self._end(now_ns, flow, "connection over")
-
-    def _data(self, now_ns: int, flow: PacedFlow | None, segment: Segment) -> None:
-        if flow is None:
-            if self._flows.is_full():
-                self._pass_unpaced(segment)
-                return
-            flow = PacedFlow(segment.flow, now_ns, self._config.queue_limit_bytes)
-            self._flows.add(flow)
-        self._flows.touch(flow, now_ns)
-        self._offer(now_ns, flow, segment)
+    def _new_flow(self, now_ns: int, key: FlowKey) -> PacedFlow:
+        return PacedFlow(key, now_ns, self._config.queue_limit_bytes)
 
     def _send(self, now_ns: int, flow: PacedFlow, segment: Segment) -> None:
         self._forward(segment)

@@ -12,7 +12,7 @@ Invariants
 from __future__ import annotations
 
 from collections import deque
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen
 from pacelab.pacer.core.flow_table import FlowTable, FlowTableConfig
@@ -23,6 +23,22 @@ from pacelab.pacer.core.wake_heap import WakeHeap
 F = TypeVar("F", bound=PacedFlow)
 
 
+class Wakes(Protocol[F]):
+    """Which flow's head leaves next, and when."""
+
+    def set(self, flow: F, at_ns: int) -> None:
+        """The flow's head waits, by itself until this time."""
+
+    def cancel(self, flow: F) -> None:
+        """Nothing of the flow waits any more."""
+
+    def next_ns(self) -> int | None:
+        """When `pop_due` gives a flow."""
+
+    def pop_due(self, now_ns: int) -> F | None:
+        """The flow whose head leaves now; to be set again if more waits."""
+
+
 class PacingHook(Generic[F]):
     """Base of the pacing hooks; see the module's invariants."""
 
@@ -30,10 +46,11 @@ class PacingHook(Generic[F]):
     _COUNTERS: tuple[str, ...] = ()
     """What a subclass counts beyond the common counters."""
 
-    def __init__(self, table: FlowTableConfig) -> None:
+    def __init__(self, table: FlowTableConfig, wakes: Wakes[F] | None = None) -> None:
+        """`wakes`: None lets each flow go by its own schedule."""
         self._actions: deque[Action] = deque()
         self._flows: FlowTable[F] = FlowTable(table)
-        self._wakes: WakeHeap[F] = WakeHeap()
+        self._wakes: Wakes[F] = WakeHeap() if wakes is None else wakes
         queue = ("paced", "delayed", "copies_absorbed", "acknowledged_in_queue", "overflows")
         names = (*queue, "unpaced_flows", "unpaced_segments", "flows_ended", "flows_expired", *self._COUNTERS)
         self._count = dict.fromkeys(names, 0)
@@ -87,6 +104,10 @@ class PacingHook(Generic[F]):
         """Carry out the release of a data segment."""
         self._forward(segment)
 
+    def _admits(self, now_ns: int, flow: F) -> bool:
+        """Whether a data segment that arrives now may leave at once; if so, it is released."""
+        return flow.pacer.admits(now_ns)
+
     def _own_deadline(self) -> tuple[int, str] | None:
         return None
 
@@ -118,7 +139,7 @@ class PacingHook(Generic[F]):
             return
         self._count["paced"] += 1
         self._make_room(now_ns, flow, segment.payload_bytes)
-        if pacer.admits(now_ns):
+        if self._admits(now_ns, flow):
             self._send(now_ns, flow, segment)
             return
         self._count["delayed"] += 1

@@ -57,6 +57,10 @@ class RetransmissionStore:
         self._hole, self._resent_ns = hole_seq, now_ns
         return segment, True
 
+    def filled(self, now_ns: int) -> None:
+        """The segment of the hole last asked for has left only now, having waited for its turn."""
+        self._resent_ns = now_ns
+
     def evict(self) -> int:
         """Forget the oldest kept segment; its handle."""
         segment = self._kept.popitem(last=False)[1]

@@ -61,6 +61,10 @@ class WakeHeap(Generic[F]):
         self.cancel(flow)
         return flow
 
+    def __contains__(self, flow: F) -> bool:
+        """Whether `flow` will be woken."""
+        return flow in self._at_ns
+
     def __len__(self) -> int:
         """Entries held, stale ones included."""
         return len(self._heap)

@@ -20,7 +20,7 @@ from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward,
 from pacelab.pacer.core.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.rate_shaper import RateShaper, ShapedFlow
 from pacelab.pacer.core.release_schedule import ReleaseSchedule
-from pacelab.pacer.core.segment import RST, SYN, TCP, FlowKey, Segment, seq_diff
+from pacelab.pacer.core.segment import RST, SYN, TCP, Segment, seq_diff
 from pacelab.pacer.core.teardown import Teardown
 
 

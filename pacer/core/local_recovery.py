@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pacelab.pacer.core.retransmission_store import RetransmissionStore
 from pacelab.pacer.core.segment import Segment, seq_diff
+from pacelab.pacer.core.segment_queue import SegmentQueue
 
 
 class LocalRecovery:
@@ -26,10 +27,10 @@ class LocalRecovery:
         self.pending: Segment | None = None
         """Copy that shall be sent next."""
 
-    def duplicate(self, now_ns: int, ack: int, rtt_ns: int) -> bool:
-        """Note a duplicate ACK; whether the hole that it names is filled from here."""
+    def duplicate(self, now_ns: int, ack: int, rtt_ns: int, queue: SegmentQueue) -> bool:
+        """Note a duplicate ACK; whether the hole that it names is filled from here, or from what waits in `queue`."""
         missing, send_now = self.store.fill(now_ns, ack, rtt_ns)
-        if send_now:
+        if missing is not None and send_now and not queue.holds_copy(missing):
             self.pending = missing
         return missing is not None
 
@@ -39,10 +40,10 @@ class LocalRecovery:
             self.pending = None
         return self.store.acknowledged(ack)
 
-    def keep(self, segment: Segment) -> int | None:
-        """Remember a segment that goes out; returns the handle of an older copy that it replaces."""
-        self._withdraw(segment.seq)
-        return self.store.keep(segment)
+    def withdraw(self, seq: int) -> None:
+        """The source itself sends this segment again: a copy of it need not go as well."""
+        if self.pending is not None and self.pending.seq == seq:
+            self.pending = None
 
     def evict(self) -> int:
         """Forget the oldest copy; its handle."""
@@ -57,8 +58,3 @@ class LocalRecovery:
         if segment is not None:
             self.store.filled(now_ns)
         return segment
-
-    def _withdraw(self, seq: int) -> None:
-        """The source itself sends this segment again: a copy of it need not go as well."""
-        if self.pending is not None and self.pending.seq == seq:
-            self.pending = None

@@ -132,7 +132,9 @@ class Vagp(ShapingHook[VagpFlow]):
             self._actions.append(Inject(answer._replace(window_bytes=self._window_bytes(flow, answer))))
         elif flow.admitted or self._admit(flow):
             self._start(now_ns, segment)
+            flow.recovery.withdraw(segment.seq)
             self._offer(now_ns, flow, segment)
+            self._schedule(flow)
         else:
             flow.matcher.released(now_ns, segment)
             self._pass_unpaced(segment)
@@ -143,7 +145,7 @@ class Vagp(ShapingHook[VagpFlow]):
         kept_bytes = flow.recovery.store.kept_bytes
         keep = kept_bytes + flow.pacer.queued_bytes + segment.payload_bytes <= flow.queue_limit_bytes
         self._actions.append(Forward(segment.handle, keep))
-        if keep and (older := flow.recovery.keep(segment)) is not None:
+        if keep and (older := flow.recovery.store.keep(segment)) is not None:
             self._actions.append(Release(older))
         self._shaper.charge(now_ns, flow, segment.packet_bytes)
 
@@ -177,7 +179,6 @@ class Vagp(ShapingHook[VagpFlow]):
         while len(recovery.store) and recovery.store.kept_bytes + flow.pacer.queued_bytes + payload_bytes > limit_bytes:
             self._count["copies_evicted"] += 1
             self._actions.append(Release(recovery.evict()))
-        self._schedule(flow)
 
     # From the air.
 
@@ -218,7 +219,8 @@ class Vagp(ShapingHook[VagpFlow]):
 
     def _duplicate(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:
         """Fill the hole that a duplicate ACK names, if its segment is here; True if the ACK ends here."""
-        absorb = flow.recovery.duplicate(now_ns, segment.ack, flow.srtt_ns or self._config.initial_rtt_ns)
+        rtt_ns = flow.srtt_ns or self._config.initial_rtt_ns
+        absorb = flow.recovery.duplicate(now_ns, segment.ack, rtt_ns, flow.pacer)
         self._schedule(flow)
         self._count["duplicates_absorbed" if absorb else "duplicates_forwarded"] += 1
         return absorb
@@ -227,16 +229,17 @@ class Vagp(ShapingHook[VagpFlow]):
         """Write the Queue Manager's window into a segment of the receiver."""
         if self._config.queue is None or segment.flags & RST or not segment.flags & (SYN | ACK):
             return
+        if flow.is_beyond(segment):
+            return
         window_bytes = self._window_bytes(flow, segment)
         if window_bytes < segment.window_bytes:
-            self._count["windows_narrowed"] += 1
+            self._count["windows_narrowed"] += flow.admitted
             self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
 
     def _window_bytes(self, flow: VagpFlow, segment: Segment) -> int:
         """What to advertise with this ACK; the receiver's own window to a flow that is not shaped."""
         queue = self._config.queue
-        opening = bool(segment.flags & SYN)
-        if queue is None or flow.refused or not (opening or flow.admitted):
+        if queue is None or flow.refused:
             return flow.edge.grant(segment, segment.window_bytes)
         wanted_pkts = window_pkts(
             queue,

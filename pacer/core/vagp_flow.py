@@ -9,7 +9,7 @@ from pacelab.pacer.core.rate_shaper import ShapedFlow
 from pacelab.pacer.core.redundant_eliminator import RedundantEliminator
 from pacelab.pacer.core.release_schedule import ReleaseSchedule
 from pacelab.pacer.core.rtt_matcher import RttMatcher
-from pacelab.pacer.core.segment import FlowKey, Segment, seq_diff
+from pacelab.pacer.core.segment import ACK, FlowKey, Segment, seq_diff
 from pacelab.pacer.core.teardown import Teardown
 from pacelab.pacer.core.window_edge import WindowEdge
 
@@ -70,6 +70,13 @@ class VagpFlow(ShapedFlow):
         """Note a wireless round trip."""
         srtt_ns = self.srtt_ns
         self.srtt_ns = rtt_ns if srtt_ns is None else srtt_ns + (rtt_ns - srtt_ns) // _SRTT_WEIGHT
+
+    def is_beyond(self, segment: Segment) -> bool:
+        """Whether a segment of the receiver acknowledges what was never sent to it, its FIN apart."""
+        if self.progress is None:
+            return False
+        highest = self.progress.ack if self.matcher.highest_end is None else self.matcher.highest_end
+        return bool(segment.flags & ACK) and seq_diff(segment.ack, highest) > 1
 
     @property
     def in_air_pkts(self) -> int:

@@ -20,7 +20,7 @@ from pacelab.pacer.core.contract import (
     SegmentSeen,
     SetExtraBackoff,
 )
-from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab.pacer.core.segment import ACK, TCP, UDP, FlowKey, Rtp, Segment, VoiceQuality
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -50,6 +50,18 @@ def pure_ack(
     return Segment(next(_handles), flow.reversed(), TCP, flags, 0, ack, 0, HEADERS, window, rtt_wired)
 
 
+def voice(flow: FlowKey, sequence: int, sent_ns: int) -> Segment:
+    """A G.729a packet of 20 octets."""
+    return Segment(next(_handles), flow, UDP, 0, 0, 0, 32, 60, 0, None, rtp=Rtp(sequence % 2**16, sent_ns))
+
+
+def voice_report(quality: VoiceQuality) -> Segment:
+    """A report from the end that heard the call."""
+    call = quality.call
+    back = FlowKey(call.dst, call.src, call.dport + 1, call.sport + 1)
+    return Segment(next(_handles), back, UDP, 0, 0, 0, 44, 72, 0, None, quality=quality)
+
+
 class Sent(NamedTuple):
     """A segment that left the hook."""
 
@@ -62,8 +74,10 @@ class Sent(NamedTuple):
 class Shell:
     """Carries out a hook's actions; raises AssertionError when the hook breaks its contract."""
 
-    def __init__(self, hook: Hook) -> None:
+    def __init__(self, hook: Hook, *, may_inject: bool = False) -> None:
         self.hook = hook
+        self.may_inject = may_inject
+        self.injected: list[tuple[int, Segment]] = []
         self.now_ns = 0
         self.held: dict[int, Segment] = {}
         self.kept: dict[int, Segment] = {}
@@ -134,5 +148,7 @@ class Shell:
             case Rewrite(handle):
                 assert handle in self.held
                 self.rewritten[handle] = action
+            case Inject(segment) if self.may_inject:
+                self.injected.append((self.now_ns, segment))
             case Inject() | SetExtraBackoff():
                 raise AssertionError(f"a pacer has no business with {action}")

@@ -11,6 +11,7 @@ from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.pacer.core.vagp import Vagp, VagpConfig
 
 FLOWS = 10_000
 GENEROUS_S = 10.0
@@ -66,3 +67,20 @@ def test_buffer_bounds_what_the_gateway_holds() -> None:
             shell.see(Point.WIRED_TO_AIR, data(key(DOWN, number), i * 1460))
     assert sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()]) <= 1_000_000
     assert hook.counters()["unpaced_flows"] == 900
+
+
+def test_vagp_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
+    hook = Vagp(VagpConfig(buffer_bytes=20_000_000, assumed_window_bytes=8000, initial_rtt_ns=MS))
+    shell = Shell(hook)
+    started = time.perf_counter()
+    for number in range(FLOWS):
+        for i in range(3):
+            shell.see(Point.WIRED_TO_AIR, data(key(DOWN, number), i * 1460))
+    assert hook.counters()["unpaced_flows"] == FLOWS - 2500
+    assert len(shell.held) == 3 * 2500 - 1
+    assert sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()]) <= 20_000_000
+    shell.run_until(300 * S)  # 12 Mbit/s: 7.5 s
+    assert (len(shell.held), len(shell.kept), len(hook._flows)) == (0, 0, 0)
+    assert hook._budget.reserved_bytes == 0
+    assert hook.deadline() is None
+    assert time.perf_counter() - started < GENEROUS_S

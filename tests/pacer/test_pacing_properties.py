@@ -10,13 +10,18 @@ from hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacelab.pacer.core.ack_pacing import AckPacing, AckPacingConfig
+from pacelab.pacer.core.bandwidth_controller import BandwidthConfig, Reading
 from pacelab.pacer.core.contract import Hook, Point
+from pacelab.pacer.core.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
 from pacelab.pacer.core.tcp_ap_sender import TcpApSender
 from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.pacer.core.vagp import Vagp, VagpConfig
+from pacelab.pacer.core.window_control import WindowControl, WindowControlConfig
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
 
@@ -28,7 +33,15 @@ HOOKS: dict[str, Callable[[], Hook]] = {
     "sender": lambda: TcpGapSender(TcpGapSenderConfig(table=TABLE, queue_limit_bytes=8000)),
     "tcp-ap": lambda: TcpApSender(hops=6),
     "fixed rate": lambda: FixedRatePacer(FixedRateConfig(rate_bps=500_000.0, table=TABLE)),
+    "data pacing gateway": lambda: DataPacing(
+        DataPacingConfig(rate_bps=500_000.0, table=TABLE, queue_limit_bytes=8000)
+    ),
+    "ACK pacing gateway": lambda: AckPacing(AckPacingConfig(rate_bps=500_000.0, table=TABLE, queue_limit_pkts=4)),
+    "window control gateway": lambda: WindowControl(WindowControlConfig(window_pkts=3, table=TABLE)),
+    "vagp gateway": lambda: Vagp(VagpConfig(table=TABLE, buffer_bytes=30_000, assumed_window_bytes=12_000)),
+    "vagp gateway, all fit": lambda: Vagp(VagpConfig(bandwidth=BandwidthConfig(reading=Reading.PRINTED))),
 }
+INJECTING = {"vagp gateway", "vagp gateway, all fit"}
 
 STEP = st.tuples(
     st.sampled_from(["out", "out", "out", "again", "ack", "ack", "fin", "rst", "syn", "wait", "sleep", "timeout"]),
@@ -41,8 +54,8 @@ STEP = st.tuples(
 class Chaos:
     """Four flows of each direction, near the wrap of the sequence space, doing anything at any time."""
 
-    def __init__(self, hook: Hook, *, gateway: bool) -> None:
-        self.shell = Shell(hook)
+    def __init__(self, hook: Hook, *, gateway: bool, may_inject: bool) -> None:
+        self.shell = Shell(hook, may_inject=may_inject)
         self.gateway = gateway
         self.next_seq: dict[tuple[int, bool], int] = {}
 
@@ -83,7 +96,7 @@ class Chaos:
 @CALM
 @given(st.lists(STEP, max_size=120))
 def test_any_interleaving_keeps_the_contract(name: str, steps: list[tuple[str, int, int, bool]]) -> None:
-    chaos = Chaos(HOOKS[name](), gateway="gateway" in name)
+    chaos = Chaos(HOOKS[name](), gateway="gateway" in name, may_inject=name in INJECTING)
     for step in steps:
         chaos.step(*step)
         chaos.shell.check_conservation()
@@ -170,8 +183,8 @@ def test_late_timeouts_never_burst(lateness_ms: list[int]) -> None:
 @given(st.lists(st.tuples(st.sampled_from(list(Point)), st.integers(0, 255), st.integers(0, 3000)), max_size=60))
 def test_any_header_gets_a_verdict(seen: list[tuple[Point, int, int]]) -> None:
     """Nonsense flags and sizes at any point: an exception would cost the whole hook."""
-    for make in HOOKS.values():
-        shell = Shell(make())
+    for name, make in HOOKS.items():
+        shell = Shell(make(), may_inject=name in INJECTING)
         for i, (point, flags, payload) in enumerate(seen):
             segment = data(UP, i * 97, payload % 1500, flags=flags, ack=(payload * 1_431_655_765) % 2**32)
             shell.see(point, segment, FOUR_HOPS[: payload % 5])

@@ -44,7 +44,8 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "burst_pkts": 1,
         "size_bytes": 1_000_000,  # [lee] Sec. 5.2
         "http_users": 1,
-        "pace_rate_bps": None,  # needed by the scheme `fixed-rate` alone
+        "pace_rate_bps": None,  # needed by the schemes that pace at a given rate
+        "gateway_window_pkts": None,  # needed by the scheme `window-control`
         "throttle": "zero-window",  # [le] Sec. 3.4, the one of four that it uses
         "queue_pkts": 50,
         "routing": "static",
@@ -94,6 +95,7 @@ class Experiment:
     http_users: int = UNSET
     pace_hops: int = UNSET
     pace_rate_bps: int | None = UNSET
+    gateway_window_pkts: int | None = UNSET
     throttle: str = UNSET
     queue_pkts: int = UNSET
     routing: str = UNSET
@@ -192,6 +194,7 @@ class Experiment:
         topology = self._bare_topology()
         return HookSettings(
             pace_rate_bps=self.pace_rate_bps,
+            gateway_window_pkts=self.gateway_window_pkts,
             pace_hops=self.pace_hops,
             sense_hops=int(topology.sense_m // topology.decode_m),
             phy=self.phy,

@@ -136,7 +136,13 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back"),
         ("size_bytes", "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes"),
         ("http_users", "--http-users", Whole(1, 1000), "users behind each flow of http traffic"),
-        ("pace_rate_bps", "--pace-rate", _LOAD, "pace of each flow under the scheme fixed-rate, Mbit/s"),
+        (
+            "pace_rate_bps",
+            "--pace-rate",
+            _LOAD,
+            "pace of each flow under fixed-rate, of all under data-pacing and ack-pacing, Mbit/s",
+        ),
+        ("gateway_window_pkts", "--gateway-window", Whole(1, 10_000), "window under window-control, packets per flow"),
         ("pace_hops", "--pace-hops", Whole(1, 100), "n of the n-hop delay under tcp-ap and tcp-ap+delayed-ack"),
         (
             "throttle",

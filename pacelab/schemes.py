@@ -31,7 +31,9 @@ class HookSettings:
     """What an experiment tells the hooks of its scheme."""
 
     pace_rate_bps: int | None = None
-    """Rate of the scheme `fixed-rate`, bit/s per flow."""
+    """Rate of the schemes `fixed-rate` (bit/s per flow), `data-pacing` and `ack-pacing` (all flows together)."""
+    gateway_window_pkts: int | None = None
+    """Window of the scheme `window-control`, packets per flow."""
     phy: str = "802.11b"
     rts: bool = True
     """RTS/CTS is on."""
@@ -213,6 +215,39 @@ def _fixed_rate(settings: HookSettings) -> Hook:
     return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
 
 
+def _data_pacing(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.data_pacing import DataPacing, DataPacingConfig
+
+    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps))
+
+
+def _ack_pacing(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.ack_pacing import AckPacing, AckPacingConfig
+
+    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    return AckPacing(AckPacingConfig(rate_bps=settings.pace_rate_bps))
+
+
+def _window_control(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.window_control import WindowControl, WindowControlConfig
+
+    assert settings.gateway_window_pkts is not None  # Scheme.check saw to it
+    return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts))
+
+
+def _vagp_gateway(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.vagp import Vagp
+
+    return Vagp()
+
+
+def _voice_reporter(_settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.voice_reporter import VoiceReporter
+
+    return VoiceReporter()
+
+
 def _link_pacing(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.link_pacing import LinkPacing
 
@@ -246,6 +281,7 @@ def _timing(settings: HookSettings) -> LinkTiming:
 
 _PACING = frozenset({"delayed", "copies_absorbed"})
 _GAP = _PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorbed", "throttled"}
+_VAGP = _PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_dropped", "windows_narrowed"}
 _SUPPRESSION = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
 
 SCHEMES: Mapping[str, Scheme] = MappingProxyType(
@@ -336,6 +372,46 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 settings=("pace_rate_bps",),
                 acting=_PACING,
+            ),
+            Scheme(
+                name="vagp",
+                summary="TCP has what the calls leave over: a rate by their MOS, at the gateway; stations report",
+                source="[vagp] Sec. V",
+                gateway=_vagp_gateway,
+                station=_voice_reporter,
+                needs=("gateway",),
+                traffic=("tcp", "voice"),
+                acting=_VAGP,
+            ),
+            Scheme(
+                name="window-control",
+                summary="advertised windows of at most --gateway-window packets, written at the gateway",
+                source="[vagp] Sec. IV-B.2",
+                gateway=_window_control,
+                needs=("gateway",),
+                traffic=("tcp",),
+                settings=("gateway_window_pkts",),
+                acting=frozenset({"windows_narrowed"}),
+            ),
+            Scheme(
+                name="data-pacing",
+                summary="all TCP data that a gateway sends into the air at --pace-rate together",
+                source="[vagp] Sec. IV-B.3",
+                gateway=_data_pacing,
+                needs=("gateway",),
+                traffic=("tcp",),
+                settings=("pace_rate_bps",),
+                acting=_PACING,
+            ),
+            Scheme(
+                name="ack-pacing",
+                summary="ACKs at the gateway as far apart as their data takes at --pace-rate",
+                source="[vagp] Sec. IV-B.3",
+                gateway=_ack_pacing,
+                needs=("gateway",),
+                traffic=("tcp",),
+                settings=("pace_rate_bps",),
+                acting=frozenset({"delayed"}),
             ),
             Scheme(
                 name="lred",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from pacelab.pacer.core.contract import Point, SegmentSeen
 from pacelab.pacer.core.pacing_hook import F, PacingHook
 from pacelab.pacer.core.segment import FIN, RST, SYN, FlowKey, Segment
@@ -12,8 +14,9 @@ class OutwardPacing(PacingHook[F]):
 
     _OUTWARD: tuple[Point, ...] = ()
 
+    @abstractmethod
     def _new_flow(self, now_ns: int, key: FlowKey) -> F:
-        raise NotImplementedError
+        """What is known of a flow at its first data segment."""
 
     def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
         segment = event.segment

@@ -11,6 +11,7 @@ Invariants
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import Generic, Protocol, TypeVar
 
@@ -39,7 +40,7 @@ class Wakes(Protocol[F]):
         """The flow whose head leaves now; to be set again if more waits."""
 
 
-class PacingHook(Generic[F]):
+class PacingHook(ABC, Generic[F]):
     """Base of the pacing hooks; see the module's invariants."""
 
     event_mask = EventMask.SEGMENT
@@ -97,12 +98,13 @@ class PacingHook(Generic[F]):
 
     # What subclasses define.
 
+    @abstractmethod
     def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        raise NotImplementedError
+        """Take note of a TCP segment: forward, pace or drop it."""
 
+    @abstractmethod
     def _send(self, now_ns: int, flow: F, segment: Segment) -> None:
         """Carry out the release of a data segment."""
-        self._forward(segment)
 
     def _admits(self, now_ns: int, flow: F) -> bool:
         """Whether a data segment that arrives now may leave at once; if so, it is released."""

@@ -28,9 +28,8 @@ class RedundantEliminator:
         self._last: Segment | None = None
 
     def acknowledged(self, segment: Segment) -> None:
-        """Note a segment of the receiver whose ACK is believed."""
-        if self._last is None or seq_diff(segment.ack, self._last.ack) >= 0:
-            self._last = segment
+        """Note a segment of the receiver whose ACK is believed, and no older than the one before."""
+        self._last = segment
 
     def is_redundant(self, segment: Segment) -> bool:
         """Whether all octets of a data segment are acknowledged."""

@@ -8,7 +8,7 @@ from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
 from pacelab.topologies.registry import load_topology
 
-SETTINGS = HookSettings(pace_rate_bps=200_000)
+SETTINGS = HookSettings(pace_rate_bps=200_000, gateway_window_pkts=4)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ SETTINGS = HookSettings(pace_rate_bps=200_000)
         ("tcp-gap-nogc", "up", True, [("gateway", 3), ("sender", 0)]),
         ("tcp-ap", "up", True, [("sender", 0)]),
         ("fixed-rate", "down", True, [("gateway", 3)]),
+        ("vagp", "down", True, [("gateway", 3), ("station", 0)]),
+        ("window-control", "down", True, [("gateway", 3)]),
+        ("data-pacing", "down", True, [("gateway", 3)]),
+        ("ack-pacing", "down", True, [("gateway", 3)]),
     ],
 )
 def test_scheme_sites(scheme: str, direction: str, wired: bool, sites: list[tuple[str, int]]) -> None:

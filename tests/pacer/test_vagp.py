@@ -331,9 +331,7 @@ def test_queued_data_that_was_acknowledged_meanwhile_never_leaves() -> None:
 def test_window_of_algorithm_3(queued: int, frozen: bool, target: int) -> None:
     config = QueueConfig()
     base = 0 if target == 0 else 3 + 2
-    assert (
-        window_pkts(config, queued_pkts=queued, in_air_pkts=3, in_wire_pkts=2, is_frozen=frozen) == target + base
-    )
+    assert window_pkts(config, queued_pkts=queued, in_air_pkts=3, in_wire_pkts=2, is_frozen=frozen) == target + base
 
 
 def opened(shell: Shell, wired_ms: int = 0) -> int | None:

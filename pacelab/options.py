@@ -140,7 +140,7 @@ OPTIONS: tuple[Option, ...] = tuple(
             "pace_rate_bps",
             "--pace-rate",
             _LOAD,
-            "pace of each flow under fixed-rate, of all under data-pacing and ack-pacing, Mbit/s",
+            "pace of each flow (fixed-rate), or of all (data-, ack-pacing), Mbit/s",
         ),
         ("gateway_window_pkts", "--gateway-window", Whole(1, 10_000), "window under window-control, packets per flow"),
         ("pace_hops", "--pace-hops", Whole(1, 100), "n of the n-hop delay under tcp-ap and tcp-ap+delayed-ack"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hook_shell import CALM, DOWN, MS, S, Shell, data
 from hypothesis import given
@@ -167,7 +169,7 @@ def test_releases_of_all_flows_are_as_far_apart_as_the_rate_says(
         shell.run_until(shell.now_ns + gap_ms * MS)
     shell.run_until(shell.now_ns + 1000 * S)
     assert len(shell.sent) == len(arrivals)
-    for earlier, later in zip(shell.sent, shell.sent[1:], strict=False):
+    for earlier, later in pairwise(shell.sent):
         assert (later.at_ns - earlier.at_ns) * rate_bps >= (earlier.segment.packet_bytes * 8 - 1) * 10**9
 
 

@@ -267,7 +267,11 @@ impl Config {
         Ok(config)
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Checks what `from_json` has not: for configurations that were put together otherwise.
+    ///
+    /// # Errors
+    /// One line: the key, the value and what is allowed.
+    pub fn check(&self) -> Result<(), String> {
         check(self.version == VERSION, || format!("version {}: this engine speaks version {VERSION}", self.version))?;
         check(self.duration_s > 0.0 && self.duration_s <= 1e6, || {
             format!("duration_s {}: must lie in (0, 1000000]", self.duration_s)

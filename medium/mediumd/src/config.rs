@@ -1,0 +1,300 @@
+//! The configuration, version 1, as PROTOCOL.md states it. The radio is the simulator's, read by the simulator's code.
+
+use std::path::PathBuf;
+
+use pacelab_engine::{AirConfig, Propagation};
+use pacelab_network::Config as Simulation;
+use pacelab_network::config::{Headers, Node, PresetName, PropagationName, Radio, Routing};
+use serde::Deserialize;
+
+use crate::mac::Mac;
+
+/// The version of configuration and protocol that this crate understands.
+pub const VERSION: u32 = 1;
+
+/// Bounds the pool, and the work of one broadcast.
+const STATIONS_MAX: usize = 64;
+const QUEUE_PKTS_MAX: u32 = 10_000;
+/// IEEE 802.11-2016 Sec. 9.2.4.7.1: 2304 bytes of MSDU, less LLC and SNAP, rounded down.
+const MTU_BYTES: std::ops::RangeInclusive<u32> = 68..=2290;
+/// IFNAMSIZ less the final zero.
+const INTERFACE_NAME_MAX: usize = 15;
+
+/// One air.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // PROTOCOL.md documents every key
+pub struct Config {
+    pub version: u32,
+    pub seed: u64,
+    pub radio: Radio,
+    #[serde(default = "default_mtu_bytes")]
+    pub mtu_bytes: u32,
+    pub stations: Vec<Station>,
+    #[serde(default)]
+    pub link_rates_bps: Vec<(u32, u32, u32)>,
+}
+
+/// A station and its TAP.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Station {
+    pub name: String,
+    #[serde(default)]
+    pub position_m: Option<[f64; 2]>,
+    #[serde(default)]
+    pub data_rate_bps: Option<u32>,
+    pub mac: Mac,
+    pub tap: Tap,
+}
+
+/// Where a station's TAP device is to be.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Tap {
+    pub netns: Option<PathBuf>,
+    pub name: String,
+}
+
+fn default_mtu_bytes() -> u32 {
+    1500
+}
+
+impl Config {
+    /// Reads and checks a configuration.
+    ///
+    /// # Errors
+    /// One line: the key, the value and what is allowed.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let config: Config = serde_json::from_str(text).map_err(|error| format!("configuration: {error}"))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.version != VERSION {
+            return Err(format!("version {}: this mediumd speaks version {VERSION}", self.version));
+        }
+        if self.stations.is_empty() || self.stations.len() > STATIONS_MAX {
+            return Err(format!("stations: {} of them; must be 1..{STATIONS_MAX}", self.stations.len()));
+        }
+        if !MTU_BYTES.contains(&self.mtu_bytes) {
+            return Err(format!("mtu_bytes {}: must lie in {MTU_BYTES:?}", self.mtu_bytes));
+        }
+        if self.radio.queue_pkts > QUEUE_PKTS_MAX {
+            return Err(format!("queue_pkts {}: must be at most {QUEUE_PKTS_MAX}", self.radio.queue_pkts));
+        }
+        for (index, station) in self.stations.iter().enumerate() {
+            station.check()?;
+            for earlier in &self.stations[..index] {
+                station.check_beside(earlier)?;
+            }
+        }
+        let count = self.stations.len() as u32;
+        if let Some((from, to, _)) = self.link_rates_bps.iter().find(|&&(from, to, _)| from.max(to) >= count) {
+            return Err(format!("link_rates_bps: {from} to {to}: stations are numbered 0..{count}"));
+        }
+        check_propagation(&self.radio.propagation, count)?;
+        self.simulation().check()
+    }
+
+    /// The engine's configuration.
+    pub fn air(&self) -> AirConfig {
+        self.simulation().air()
+    }
+
+    /// Whether the physical layer has this rate.
+    ///
+    /// # Errors
+    /// One line that names the rates there are.
+    pub fn check_rate(&self, rate_bps: u32) -> Result<(), String> {
+        let mut simulation = self.simulation();
+        simulation.radio.data_rate_bps = rate_bps;
+        simulation.check()
+    }
+
+    /// The radio preset's name.
+    pub fn preset_name(&self) -> &'static str {
+        match self.radio.preset {
+            PresetName::Ns2 => "ns2",
+            PresetName::Standard => "standard",
+            PresetName::Sinr => "sinr",
+        }
+    }
+
+    /// The configured capture ratio in dB.
+    pub fn capture_db(&self) -> f64 {
+        match self.radio.propagation {
+            PropagationName::TwoRay { capture_db }
+            | PropagationName::Range { capture_db, .. }
+            | PropagationName::LogDistance { capture_db, .. }
+            | PropagationName::Matrix { capture_db, .. } => capture_db,
+        }
+    }
+
+    /// What `propagation` is to the engine, with the capture ratio.
+    ///
+    /// # Errors
+    /// One line that names the value and what is allowed.
+    pub fn propagation(&self, propagation: PropagationName) -> Result<(Propagation, f64), String> {
+        check_propagation(&propagation, self.stations.len() as u32)?;
+        let mut simulation = self.simulation();
+        simulation.radio.propagation = propagation;
+        simulation.check()?;
+        let air = simulation.air();
+        Ok((air.propagation, air.capture_ratio))
+    }
+
+    /// The same radio and stations, as the simulator reads them.
+    fn simulation(&self) -> Simulation {
+        let node = |station: &Station| Node {
+            name: station.name.clone(),
+            wireless: true,
+            position_m: station.position_m,
+            data_rate_bps: station.data_rate_bps,
+        };
+        Simulation {
+            version: pacelab_network::config::VERSION,
+            seed: self.seed,
+            duration_s: 1.0,
+            warmup_s: 0.0,
+            stop_after_pkts: None,
+            batch_pkts: None,
+            series_interval_s: 1.0,
+            tap: false,
+            capture: None,
+            radio: self.radio.clone(),
+            headers: Headers::Real,
+            nodes: self.stations.iter().map(node).collect(),
+            link_rates_bps: self.link_rates_bps.clone(),
+            rate_changes: Vec::new(),
+            moves: Vec::new(),
+            wired: Vec::new(),
+            routing: Routing::Static,
+            flows: Vec::new(),
+        }
+    }
+}
+
+impl Station {
+    fn check(&self) -> Result<(), String> {
+        if !(1..=32).contains(&self.name.chars().count()) {
+            return Err(format!("station {:?}: a name has 1..32 characters", self.name));
+        }
+        if self.mac.is_group() {
+            return Err(format!("station {:?}: mac {}: must not be a group address", self.name, self.mac));
+        }
+        let name = &self.tap.name;
+        let spelled = name.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':' | b'%'));
+        if !spelled || !(1..=INTERFACE_NAME_MAX).contains(&name.len()) || name == "." || name == ".." {
+            return Err(format!("station {:?}: tap name {name:?}: no name of an interface", self.name));
+        }
+        Ok(())
+    }
+
+    fn check_beside(&self, other: &Station) -> Result<(), String> {
+        if self.name == other.name {
+            return Err(format!("station {:?}: there are two of this name", self.name));
+        }
+        if self.mac == other.mac {
+            return Err(format!("station {:?}: mac {} is station {:?}'s too", self.name, self.mac, other.name));
+        }
+        if self.tap.netns == other.tap.netns && self.tap.name == other.tap.name {
+            return Err(format!("station {:?}: tap {:?} is station {:?}'s too", self.name, self.tap.name, other.name));
+        }
+        Ok(())
+    }
+}
+
+fn check_propagation(propagation: &PropagationName, stations: u32) -> Result<(), String> {
+    match propagation {
+        PropagationName::Matrix { links, capture_db } => {
+            check_number("capture_db", *capture_db, 0.0, 100.0)?;
+            for &(from, to, power_w) in links {
+                if from.max(to) >= stations || from == to {
+                    return Err(format!("matrix: {from} to {to}: two different stations of 0..{stations}"));
+                }
+                check_number("matrix: power_w", power_w, 0.0, 1e3)?;
+            }
+            Ok(())
+        }
+        PropagationName::Range { decode_m, sense_m, capture_db } => {
+            check_number("capture_db", *capture_db, 0.0, 100.0)?;
+            check_number("sense_m", *sense_m, 0.0, 1e6)?;
+            check_number("decode_m", *decode_m, 0.0, *sense_m)
+        }
+        PropagationName::LogDistance { capture_db, .. } | PropagationName::TwoRay { capture_db } => {
+            check_number("capture_db", *capture_db, 0.0, 100.0)
+        }
+    }
+}
+
+fn check_number(name: &str, value: f64, low: f64, high: f64) -> Result<(), String> {
+    if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{name} {value}: must lie in [{low}, {high}]")) }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    /// Stations `n0`, `n1`, … on a line, with MACs 02:00:00:00:00:01 and on; 2 Mbit/s, ns-2's radio, no RTS.
+    pub fn line(count: usize, spacing_m: f64, preset: &str) -> Config {
+        Config::from_json(&line_json(count, spacing_m, preset)).expect("a good configuration")
+    }
+
+    fn line_json(count: usize, spacing_m: f64, preset: &str) -> String {
+        let stations: Vec<String> = (0..count)
+            .map(|i| {
+                format!(
+                    r#"{{"name": "n{i}", "position_m": [{}, 0], "mac": "02:00:00:00:00:{:02x}",
+                        "tap": {{"netns": null, "name": "air{i}"}}}}"#,
+                    spacing_m * i as f64,
+                    i + 1
+                )
+            })
+            .collect();
+        format!(
+            r#"{{"version": 1, "seed": 1, "stations": [{}],
+                "radio": {{"preset": "{preset}", "basic_rate_bps": 1000000, "data_rate_bps": 2000000,
+                    "rts_threshold_bytes": 4294967295, "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50,
+                    "mac_ack_rate": "basic", "propagation": {{"kind": "two-ray", "capture_db": 10.0}}}}}}"#,
+            stations.join(", ")
+        )
+    }
+
+    #[test]
+    fn a_good_configuration_is_the_engines() {
+        let air = line(3, 200.0, "ns2").air();
+        assert_eq!(air.positions_m, [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]);
+        assert_eq!((air.data_rates_bps, air.queue_pkts, air.tap), (vec![2_000_000; 3], 50, false));
+    }
+
+    #[test]
+    fn bad_values_are_refused_with_one_line_that_names_them() {
+        let good = line_json(2, 200.0, "ns2");
+        for (old, new, told) in [
+            ("\"version\": 1", "\"version\": 2", "version 2"),
+            ("\"seed\": 1", "\"seed\": 1, \"sed\": 1", "sed"),
+            ("\"name\": \"n1\"", "\"name\": \"n0\"", "two of this name"),
+            ("00:02", "00:01", "02:00:00:00:00:01"),
+            ("02:00:00:00:00:02", "03:00:00:00:00:02", "group"),
+            ("02:00:00:00:00:02", "02:00", "02:00"),
+            ("\"air1\"", "\"a/b\"", "a/b"),
+            ("\"air1\"", "\"air0\"", "air0"),
+            ("\"air1\"", "\"sixteen-letters-\"", "sixteen-letters-"),
+            ("2000000", "3000000", "3000000"),
+            ("[200, 0]", "[1e400, 0]", "number out of range"),
+            ("\"queue_pkts\": 50", "\"queue_pkts\": 0", "queue_pkts 0"),
+            ("\"queue_pkts\": 50", "\"queue_pkts\": 1000000", "queue_pkts 1000000"),
+            ("\"seed\": 1", "\"seed\": 1, \"mtu_bytes\": 9000", "mtu_bytes 9000"),
+            ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[0, 2, 1000000]]", "0 to 2"),
+            ("\"two-ray\"", "\"range\", \"decode_m\": 550, \"sense_m\": 250", "decode_m 550"),
+        ] {
+            assert!(good.contains(old), "{old}");
+            let error = Config::from_json(&good.replace(old, new)).expect_err(new);
+            assert!(error.contains(told) && !error.contains('\n'), "{new}: {error}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The bytes of all frames on their way: slots of one size that are used again, so memory follows the fullest moment
+//! and not the number of frames.
+
+use pacelab_engine::Ns;
+
+/// Bytes of an Ethernet header.
+pub const HEADER_BYTES: usize = 14;
+/// Largest frame that is read: header, a VLAN tag, the largest MTU that the configuration allows, and one byte more, by
+/// which a longer frame betrays itself.
+pub const FRAME_BYTES: usize = HEADER_BYTES + 4 + 2290 + 1;
+
+/// One frame.
+#[derive(Debug)]
+pub struct Slot {
+    bytes: Box<[u8; FRAME_BYTES]>,
+    length: usize,
+    /// When the host handed it over.
+    pub arrived_at: Ns,
+}
+
+impl Slot {
+    /// Ethernet header and payload.
+    pub fn frame(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
+/// All slots.
+#[derive(Debug, Default)]
+pub struct Pool {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// Takes a free slot; its bytes are to be written through `space`, then `fill`ed.
+    pub fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { bytes: Box::new([0; FRAME_BYTES]), length: 0, arrived_at: 0 });
+            (self.slots.len() - 1) as u32
+        })
+    }
+
+    /// Where to write the bytes of a taken slot.
+    pub fn space(&mut self, id: u32) -> &mut [u8] {
+        &mut self.slots[id as usize].bytes[..]
+    }
+
+    /// Says how many bytes were written, and when they came.
+    pub fn fill(&mut self, id: u32, length: usize, arrived_at: Ns) {
+        let slot = &mut self.slots[id as usize];
+        slot.length = length.min(FRAME_BYTES);
+        slot.arrived_at = arrived_at;
+    }
+
+    /// A filled slot.
+    pub fn get(&self, id: u32) -> &Slot {
+        &self.slots[id as usize]
+    }
+
+    /// Gives a taken slot back.
+    pub fn give_back(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// Slots taken.
+    pub fn taken(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Slots there are, taken or not.
+    #[cfg(test)]
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+}

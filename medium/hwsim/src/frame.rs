@@ -1,0 +1,120 @@
+//! What a medium reads of an 802.11 frame.
+
+use crate::Mac;
+
+/// Octets of the FCS, which the kernel's frames lack.
+pub const FCS_BYTES: u32 = 4;
+
+/// The head of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Receiver address (addr1).
+    pub receiver: Mac,
+    /// Transmitter address (addr2); frames of the kernel's radios all have one.
+    pub transmitter: Mac,
+    /// Management, data, or control.
+    pub class: Class,
+    /// User priority 0..7 of a QoS data frame.
+    pub priority: Option<u8>,
+}
+
+/// The type field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Class {
+    Management,
+    Control,
+    Data,
+}
+
+impl Head {
+    /// Reads a frame without FCS; None if it is no frame with two addresses.
+    ///
+    /// Source: IEEE 802.11-2020 Sec. 9.2.4 (frame control), 9.3.2.1 (data), 9.2.4.5.2 (TID).
+    pub fn read(frame: &[u8]) -> Option<Head> {
+        let control = u16::from_le_bytes([*frame.first()?, *frame.get(1)?]);
+        let class = match control >> 2 & 3 {
+            0 => Class::Management,
+            1 => Class::Control,
+            2 => Class::Data,
+            _ => return None,
+        };
+        let four_addresses = control & 0x0300 == 0x0300;
+        let qos_at = if four_addresses { 30 } else { 24 };
+        let is_qos = class == Class::Data && control & 0x0080 != 0;
+        Some(Head {
+            receiver: frame.get(4..10)?.try_into().ok()?,
+            transmitter: frame.get(10..16)?.try_into().ok()?,
+            class,
+            priority: if is_qos { Some(frame.get(qos_at)? & 7) } else { None },
+        })
+    }
+
+    /// The frame is for a group.
+    pub fn is_broadcast(&self) -> bool {
+        self.receiver[0] & 1 == 1
+    }
+}
+
+/// Legacy rates in bit/s in the order of the kernel's radios: all of them at 2.4 GHz, from the fifth on at 5 GHz.
+pub const RATES_BPS: [u32; 12] = [
+    1_000_000, 2_000_000, 5_500_000, 11_000_000, 6_000_000, 9_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000,
+    48_000_000, 54_000_000,
+];
+const FIRST_OFDM: usize = 4;
+/// Channels above are in the 5 GHz band.
+const BAND_EDGE_MHZ: u32 = 4_000;
+
+/// The rate at this place among the band's; None for a place that no legacy rate has.
+pub fn rate_bps(frequency_mhz: u32, index: i8) -> Option<u32> {
+    let first = if frequency_mhz > BAND_EDGE_MHZ { FIRST_OFDM } else { 0 };
+    RATES_BPS.get(first + usize::try_from(index).ok()?).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QOS_DATA: [u8; 26] = [
+        0x88, 0x01, 0x2c, 0x00, // QoS data, to DS, duration
+        2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 3, // three addresses
+        0x10, 0x00, // sequence
+        0x06, 0x00, // TID 6
+    ];
+
+    #[test]
+    fn qos_data_has_addresses_and_priority() {
+        let head = Head::read(&QOS_DATA).unwrap();
+        assert_eq!((head.receiver, head.transmitter), ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]));
+        assert_eq!((head.class, head.priority), (Class::Data, Some(6)));
+        assert!(!head.is_broadcast());
+    }
+
+    #[test]
+    fn a_beacon_is_management_for_all() {
+        let mut beacon = [0_u8; 24];
+        beacon[0] = 0x80;
+        beacon[4..10].fill(0xff);
+        let head = Head::read(&beacon).unwrap();
+        assert!(head.is_broadcast());
+        assert_eq!((head.class, head.priority), (Class::Management, None));
+    }
+
+    #[test]
+    fn truncated_frames_are_none() {
+        for length in 0..16 {
+            assert_eq!(Head::read(&QOS_DATA[..length]), None);
+        }
+        assert_eq!(Head::read(&QOS_DATA[..24]), None); // QoS without its field
+    }
+
+    #[test]
+    fn rates_start_at_six_at_five_gigahertz() {
+        assert_eq!(rate_bps(2412, 0), Some(1_000_000));
+        assert_eq!(rate_bps(2412, 3), Some(11_000_000));
+        assert_eq!(rate_bps(5180, 0), Some(6_000_000));
+        assert_eq!(rate_bps(5180, 7), Some(54_000_000));
+        assert_eq!(rate_bps(5180, 8), None);
+        assert_eq!(rate_bps(2412, -1), None);
+    }
+}

@@ -1,0 +1,230 @@
+//! The part of libconfig's language that Mininet-WiFi and wmediumd's own examples use.
+//!
+//! Groups `{}`, lists `()`, arrays `[]`, strings, integers, floats, booleans; comments `#`, `//` and `/* */`.
+//! Source: libconfig's manual, "Configuration Files". Deviates: no `@include`, no escapes but `\"` and `\\`.
+
+use std::collections::BTreeMap;
+
+/// A setting's value.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Value {
+    Group(BTreeMap<String, Value>),
+    /// A list or an array.
+    List(Vec<Value>),
+    Text(String),
+    Integer(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+impl Value {
+    /// Reads a file. The error names the line.
+    pub fn read(text: &str) -> Result<Value, String> {
+        let mut reader = Reader { text: text.as_bytes(), at: 0, depth: 0 };
+        let group = reader.settings(None)?;
+        Ok(Value::Group(group))
+    }
+
+    /// The setting at a path such as "model.type".
+    pub fn at(&self, path: &str) -> Option<&Value> {
+        path.split('.').try_fold(self, |value, name| match value {
+            Value::Group(settings) => settings.get(name),
+            _ => None,
+        })
+    }
+
+    /// A number, integer or not: an integer where a float is meant is one.
+    pub fn number(&self) -> Option<f64> {
+        match *self {
+            Value::Integer(number) => Some(number as f64),
+            Value::Float(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A string.
+    pub fn text(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// A list's or array's items.
+    pub fn items(&self) -> Option<&[Value]> {
+        if let Value::List(items) = self { Some(items) } else { None }
+    }
+
+    /// A boolean; numbers count as C has it.
+    pub fn truth(&self) -> Option<bool> {
+        if let Value::Bool(truth) = *self { Some(truth) } else { self.number().map(|number| number != 0.0) }
+    }
+}
+
+/// Deeper nesting than this is refused.
+const DEEPEST: u32 = 32;
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: u32,
+}
+
+impl Reader<'_> {
+    fn fail<T>(&self, what: &str) -> Result<T, String> {
+        let line = 1 + self.text[..self.at.min(self.text.len())].iter().filter(|&&byte| byte == b'\n').count();
+        Err(format!("line {line}: {what}"))
+    }
+
+    /// The next byte that is neither blank nor comment, not consumed.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            let skip = match rest {
+                [b' ' | b'\t' | b'\r' | b'\n' | 0x0c, ..] => 1,
+                [b'#', ..] | [b'/', b'/', ..] => rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
+                [b'/', b'*', ..] => {
+                    rest.windows(2).skip(2).position(|pair| pair == b"*/").map_or(rest.len(), |i| i + 4)
+                }
+                _ => return rest.first().copied(),
+            };
+            self.at += skip;
+        }
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn word(&mut self) -> &str {
+        let start = self.at.min(self.text.len());
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+.*".contains(byte);
+        self.at += self.text[start..].iter().take_while(|byte| is_part(byte)).count();
+        std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default()
+    }
+
+    fn settings(&mut self, end: Option<u8>) -> Result<BTreeMap<String, Value>, String> {
+        let mut settings = BTreeMap::new();
+        while self.peek() != end {
+            let name = self.word().to_owned();
+            if name.is_empty() {
+                return self.fail("a setting's name is expected");
+            }
+            if !(self.take(b'=') || self.take(b':')) {
+                return self.fail(&format!("'=' is expected after {name:?}"));
+            }
+            let value = self.value()?;
+            settings.insert(name, value);
+            let _ = self.take(b';') || self.take(b',');
+        }
+        self.at += usize::from(end.is_some());
+        Ok(settings)
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return self.fail("nested too deeply");
+        }
+        let value = match self.peek() {
+            Some(b'{') => {
+                self.at += 1;
+                Value::Group(self.settings(Some(b'}'))?)
+            }
+            Some(b'(') => self.list(b')')?,
+            Some(b'[') => self.list(b']')?,
+            Some(b'"') => self.string()?,
+            _ => self.scalar()?,
+        };
+        self.depth -= 1;
+        Ok(value)
+    }
+
+    fn list(&mut self, end: u8) -> Result<Value, String> {
+        self.at += 1;
+        let mut items = Vec::new();
+        while !self.take(end) {
+            items.push(self.value()?);
+            if !self.take(b',') && self.peek() != Some(end) {
+                return self.fail(&format!("',' or {:?} is expected", char::from(end)));
+            }
+        }
+        Ok(Value::List(items))
+    }
+
+    fn string(&mut self) -> Result<Value, String> {
+        let mut bytes = Vec::new();
+        // Adjacent strings are one.
+        while self.take(b'"') {
+            loop {
+                let Some(&byte) = self.text.get(self.at) else { return self.fail("a string does not end") };
+                self.at += 1;
+                match byte {
+                    b'"' => break,
+                    b'\\' => {
+                        bytes.extend(self.text.get(self.at));
+                        self.at += 1;
+                    }
+                    _ => bytes.push(byte),
+                }
+            }
+        }
+        Ok(Value::Text(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn scalar(&mut self) -> Result<Value, String> {
+        let word = self.word().to_owned();
+        let number = word.trim_end_matches('L');
+        let value = match word.to_ascii_lowercase().as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            lower if lower.starts_with("0x") => i64::from_str_radix(&lower[2..], 16).ok().map(Value::Integer),
+            _ => number.parse().ok().map(Value::Integer).or_else(|| finite(number).map(Value::Float)),
+        };
+        match value {
+            Some(value) => Ok(value),
+            None => self.fail(&format!("a value is expected, not {word:?}")),
+        }
+    }
+}
+
+fn finite(word: &str) -> Option<f64> {
+    word.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn groups_lists_arrays_and_scalars_are_read() {
+        let text = "a: { ids = [ \"x\", \"y\" ]; on = true; }; # comment\n\
+                    b = ( (0, 1, 2.5), (-3, 1e2, 0x10) ); /* two\nlines */ c = \"one\" \"two\" // end";
+        let read = Value::read(text).unwrap();
+        assert_eq!(read.at("a.ids").unwrap().items().unwrap()[1].text(), Some("y"));
+        assert_eq!(read.at("a.on").unwrap().truth(), Some(true));
+        let rows = read.at("b").unwrap().items().unwrap();
+        let numbers: Vec<_> = rows[1].items().unwrap().iter().map(|item| item.number().unwrap()).collect();
+        assert_eq!(numbers, [-3.0, 100.0, 16.0]);
+        assert_eq!(read.at("c").unwrap().text(), Some("onetwo"));
+        assert_eq!(read.at("a.absent"), None);
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        assert_eq!(Value::read("a = 1;\nb 2;").unwrap_err(), "line 2: '=' is expected after \"b\"");
+        assert_eq!(Value::read("a = ;").unwrap_err(), "line 1: a value is expected, not \"\"");
+        assert_eq!(Value::read("a = (1").unwrap_err(), "line 1: ',' or ')' is expected");
+        assert_eq!(Value::read("a = \"x").unwrap_err(), "line 1: a string does not end");
+        assert!(Value::read(&"a = (".repeat(100)).is_err());
+        assert!(Value::read(&format!("a = {}", "(".repeat(100))).unwrap_err().contains("too deeply"));
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_read_or_refused(text in "[a-c=:;,(){}\\[\\]\"0-9. \\n/*#\\\\]{0,80}") {
+            let _ = Value::read(&text);
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! wmediumd's configuration file, as Mininet-WiFi writes it, with keys of our own in a group `pacelab`.
+//!
+//! ```text
+//! ifaces: { ids = ["02:00:..", ...]; medium_array = ((0, 1), (2)); enable_interference = true; };
+//! model: { type = "path_loss"; positions = ((x, y, z), ...); tx_powers = (14.0, ...); ... };   or "snr", "prob"
+//! pacelab: { preset = "standard"; rts_threshold = 2347; decode_m = 250.0; sense_m = 550.0; seed = 1; };
+//! ```
+//!
+//! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is taken where a float is meant (there it
+//! silently becomes 0); a missing `medium_array` puts all on one medium.
+
+use crate::Mac;
+use crate::libconfig::Value;
+
+/// Noise floor of wmediumd in dBm.
+const NOISE_DBM: f64 = -91.0;
+/// wmediumd's interfaces are at most so many here.
+const MOST_INTERFACES: usize = 1000;
+
+/// A whole configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Hardware addresses; interfaces are numbered by their place.
+    pub interfaces: Vec<Mac>,
+    /// The medium of each interface: those on different ones never hear each other.
+    pub mediums: Vec<i32>,
+    /// Who hears whom, and how well.
+    pub model: Model,
+    /// Keys that wmediumd does not know.
+    pub own: Own,
+}
+
+/// How the quality of a link is found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// From positions.
+    PathLoss {
+        /// In m, of each interface.
+        positions_m: Vec<[f64; 3]>,
+        /// In dBm, of each interface.
+        tx_powers_dbm: Vec<f64>,
+        /// Interfaces of access points: links with one use its transmit power both ways.
+        access_points: Vec<bool>,
+        /// In dBm.
+        noise_dbm: f64,
+        /// The law.
+        law: Law,
+    },
+    /// (from, to, dB); other pairs do not hear each other. Each holds both ways until the other way is named.
+    Snr(Vec<(usize, usize, f64)>),
+    /// (from, to, probability of loss), and that of all other pairs.
+    ErrorProbability {
+        /// As listed.
+        links: Vec<(usize, usize, f64)>,
+        /// Of pairs not listed.
+        otherwise: f64,
+    },
+}
+
+/// Path loss laws of wmediumd.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Friis, with a system loss factor.
+    FreeSpace {
+        /// Factor, 1 for none.
+        system_loss: f64,
+    },
+    /// Free space over the first metre, then an exponent; `xg_db` on top.
+    LogDistance {
+        /// Exponent.
+        exponent: f64,
+        /// Loss on top in dB.
+        xg_db: f64,
+    },
+    /// Log-distance less a random gain that the socket sets (message 21).
+    LogNormalShadowing {
+        /// Exponent.
+        exponent: f64,
+    },
+    /// Two-ray ground with ns-2's crossover and antenna heights.
+    TwoRayGround,
+    /// ITU indoor.
+    Itu {
+        /// Floors between.
+        floors: f64,
+        /// Loss of a floor in dB.
+        floor_loss_db: f64,
+        /// Power loss coefficient; 0: 28, beyond 16 m 38.
+        coefficient: f64,
+    },
+}
+
+/// Keys of our own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Own {
+    /// Radio preset.
+    pub preset: String,
+    /// Frames of at least this size use RTS; None: never.
+    pub rts_threshold_bytes: Option<u32>,
+    /// Ranges in m that take the place of the model's powers: (decode, sense).
+    pub ranges_m: Option<(f64, f64)>,
+    /// Seed of all backoffs.
+    pub seed: u64,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// One line: the key, the value and what is allowed.
+    pub fn read(text: &str) -> Result<Config, String> {
+        let file = Value::read(text)?;
+        let ids =
+            file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: a list of MAC addresses is needed")?;
+        let interfaces = ids.iter().map(mac).collect::<Result<Vec<_>, _>>()?;
+        if interfaces.is_empty() || interfaces.len() > MOST_INTERFACES {
+            return Err(format!("ifaces.ids: {} addresses: allowed are 1 to {MOST_INTERFACES}", interfaces.len()));
+        }
+        if let Some(twice) = interfaces.iter().enumerate().find(|(i, mac)| interfaces[..*i].contains(mac)) {
+            return Err(format!("ifaces.ids: {} stands there twice", written(*twice.1)));
+        }
+        Ok(Config {
+            mediums: mediums(&file, interfaces.len())?,
+            model: model(&file, interfaces.len())?,
+            own: own(&file)?,
+            interfaces,
+        })
+    }
+}
+
+/// An address as people write it.
+pub fn written(mac: Mac) -> String {
+    mac.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+fn mac(value: &Value) -> Result<Mac, String> {
+    let text = value.text().unwrap_or_default();
+    let octets: Option<Vec<u8>> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect();
+    octets
+        .and_then(|octets| Mac::try_from(octets).ok())
+        .ok_or_else(|| format!("ifaces.ids: {text:?}: allowed is an address such as 02:00:00:00:00:00"))
+}
+
+fn mediums(file: &Value, count: usize) -> Result<Vec<i32>, String> {
+    let mut medium_of = vec![0; count];
+    for (number, members) in
+        file.at("ifaces.medium_array").and_then(Value::items).unwrap_or_default().iter().enumerate()
+    {
+        for member in members.items().ok_or("ifaces.medium_array: a list of lists is needed")? {
+            // Those that are listed nowhere share the medium 0; listed ones start at 1.
+            medium_of[place(member, count, "ifaces.medium_array")?] = number as i32 + 1;
+        }
+    }
+    Ok(medium_of)
+}
+
+fn place(value: &Value, count: usize, key: &str) -> Result<usize, String> {
+    match value {
+        Value::Integer(number) if (0..count as i64).contains(number) => Ok(*number as usize),
+        _ => Err(format!("{key}: {value:?}: allowed is an interface, 0 to {}", count - 1)),
+    }
+}
+
+fn model(file: &Value, count: usize) -> Result<Model, String> {
+    match file.at("model.type").map_or(Some("snr"), Value::text) {
+        Some("path_loss") => path_loss(file, count),
+        Some("snr") => Ok(Model::Snr(links(file, "model.links", count)?)),
+        Some("prob") => {
+            let otherwise = file.at("model.default_prob").and_then(Value::number).unwrap_or(1.0);
+            let links = links(file, "model.links", count)?;
+            if let Some(link) = links.iter().find(|link| !(0.0..=1.0).contains(&link.2)) {
+                return Err(format!("model.links: probability {}: allowed is 0 to 1", link.2));
+            }
+            Ok(Model::ErrorProbability { links, otherwise })
+        }
+        other => Err(format!("model.type: {other:?}: allowed is path_loss, snr, prob")),
+    }
+}
+
+fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64)>, String> {
+    let rows = file.at(key).or_else(|| file.at("ifaces.links")).and_then(Value::items).unwrap_or_default();
+    rows.iter()
+        .map(|row| match row.items() {
+            Some([from, to, value]) => {
+                let number = value.number().ok_or_else(|| format!("{key}: {value:?}: a number is needed"))?;
+                Ok((place(from, count, key)?, place(to, count, key)?, number))
+            }
+            _ => Err(format!("{key}: {row:?}: allowed is (from, to, value)")),
+        })
+        .collect()
+}
+
+fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
+    let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: needed with path_loss")?;
+    let positions_m = rows
+        .iter()
+        .map(|row| match numbers(row)?.as_slice() {
+            &[x, y, z] => Some([x, y, z]),
+            _ => None,
+        })
+        .collect::<Option<Vec<_>>>()
+        .ok_or("model.positions: allowed is (x, y, z) for each interface")?;
+    let powers = of_all(file, "model.tx_powers", count)?.ok_or("model.tx_powers: needed with path_loss")?;
+    let tx_powers_dbm = powers.iter().map(Value::number).collect::<Option<Vec<_>>>();
+    let access_points = of_all(file, "model.isnodeaps", count)?
+        .map(|items| items.iter().map(|item| item.truth().unwrap_or(false)).collect())
+        .unwrap_or(vec![false; count]);
+    Ok(Model::PathLoss {
+        positions_m,
+        tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: numbers in dBm are needed")?,
+        access_points,
+        noise_dbm: file.at("model.noise_threshold").and_then(Value::number).unwrap_or(NOISE_DBM),
+        law: law(file)?,
+    })
+}
+
+fn law(file: &Value) -> Result<Law, String> {
+    let number = |key: &str| {
+        let value = file.at(&format!("model.{key}")).and_then(Value::number);
+        value.ok_or_else(|| format!("model.{key}: a number is needed with this model_name"))
+    };
+    match file.at("model.model_name").and_then(Value::text) {
+        Some("free_space") => Ok(Law::FreeSpace { system_loss: number("sL")? }),
+        Some("log_distance") => Ok(Law::LogDistance { exponent: number("path_loss_exp")?, xg_db: number("xg")? }),
+        Some("log_normal_shadowing") => Ok(Law::LogNormalShadowing { exponent: number("path_loss_exp")? }),
+        Some("two_ray_ground") => Ok(Law::TwoRayGround),
+        Some("itu") => {
+            Ok(Law::Itu { floors: number("nFLOORS")?, floor_loss_db: number("lF")?, coefficient: number("pL")? })
+        }
+        other => Err(format!(
+            "model.model_name: {other:?}: allowed is free_space, log_distance, log_normal_shadowing, two_ray_ground, itu"
+        )),
+    }
+}
+
+/// The list under `key`, one item for each interface.
+fn of_all<'a>(file: &'a Value, key: &str, count: usize) -> Result<Option<&'a [Value]>, String> {
+    let Some(value) = file.at(key) else { return Ok(None) };
+    match value.items() {
+        Some(items) if items.len() == count => Ok(Some(items)),
+        _ => Err(format!("{key}: a list of {count} is needed, one for each interface")),
+    }
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.items()?.iter().map(Value::number).collect()
+}
+
+fn own(file: &Value) -> Result<Own, String> {
+    let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
+    let preset = file.at("pacelab.preset").map_or(Some("sinr"), Value::text).unwrap_or_default();
+    if !["ns2", "standard", "sinr"].contains(&preset) {
+        return Err(format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"));
+    }
+    let ranges_m = match (number("decode_m"), number("sense_m")) {
+        (None, None) => None,
+        (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
+        _ => return Err("pacelab.decode_m, sense_m: both are needed, 0 < decode_m <= sense_m".to_owned()),
+    };
+    Ok(Own {
+        preset: preset.to_owned(),
+        rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
+        ranges_m,
+        seed: number("seed").map_or(1, |seed| seed as u64),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As an unmodified Mininet-WiFi writes it in interference mode.
+    const INTERFERENCE: &str = r#"ifaces:
+{
+	ids = [
+		"02:00:00:00:00:00", 
+		"02:00:00:00:01:00"
+	];
+	enable_interference = true;
+};
+model:
+{
+	type = "path_loss";
+	positions = (
+		(10.0, 10.0, 0.0),
+		(50.0, 10.0, 0.0)
+	);
+	fading_coefficient = 0;
+	noise_threshold = -91;
+	isnodeaps = (0, 0);
+	tx_powers = (14, 14.0);
+	model_name = "log_distance";
+	path_loss_exp = 4.0;
+	xg = 0.0;
+};"#;
+
+    #[test]
+    fn a_file_of_mininet_wifi_is_read() {
+        let config = Config::read(INTERFERENCE).unwrap();
+        assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
+        assert_eq!(config.mediums, [0, 0]);
+        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
+            panic!("not path_loss")
+        };
+        assert_eq!(positions_m[1], [50.0, 10.0, 0.0]);
+        assert_eq!(tx_powers_dbm, [14.0, 14.0]); // an integer is a number: stock wmediumd makes it 0
+        assert_eq!(access_points, [false, false]);
+        assert_eq!(noise_dbm, -91.0);
+        assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
+        assert_eq!(config.own, Own { preset: "sinr".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 });
+    }
+
+    #[test]
+    fn snr_links_mediums_and_own_keys_are_read() {
+        let text = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"];
+                                medium_array = ((0, 2)); };
+                      model: { type = "snr"; links = ((0, 1, 20)); };
+                      pacelab: { preset = "ns2"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
+        let config = Config::read(text).unwrap();
+        assert_eq!(config.mediums, [1, 0, 1]);
+        assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
+        let own = Own { preset: "ns2".into(), rts_threshold_bytes: Some(0), ranges_m: Some((250.0, 550.0)), seed: 7 };
+        assert_eq!(config.own, own);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let wrong = |from: &str, to: &str| Config::read(&INTERFERENCE.replace(from, to)).unwrap_err();
+        assert!(wrong("path_loss\"", "magic\"").starts_with("model.type"));
+        assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: a list of 2"));
+        assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
+        assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));
+        assert!(wrong("log_distance", "magic").starts_with("model.model_name"));
+        assert!(Config::read("").unwrap_err().starts_with("ifaces.ids"));
+        assert!(Config::read("ifaces: { ids = []; };").unwrap_err().contains("allowed are 1 to"));
+    }
+}

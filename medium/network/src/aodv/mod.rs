@@ -9,9 +9,17 @@
 //! waits for the next discovery from elsewhere; the wait for a repair is never cut short. No hello messages: the MAC
 //! tells. No ARP: addresses are known.
 
+mod held;
+mod message;
+mod route;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use pacelab_engine::{Ns, Stream};
+
+use held::Held;
+pub use message::{Command, Message, Transit};
+use route::{INFINITE_HOPS, Route, Status};
 
 const S: Ns = 1_000_000_000;
 /// ns-2: MY_ROUTE_TIMEOUT and ACTIVE_ROUTE_TIMEOUT.
@@ -19,134 +27,16 @@ const ROUTE_LIFETIME_NS: Ns = 10 * S;
 const REVERSE_ROUTE_LIFETIME_NS: Ns = 6 * S;
 const REQUEST_ID_LIFETIME_NS: Ns = 6 * S;
 const PURGE_INTERVAL_NS: Ns = S / 2;
-const NODE_TRAVERSAL_NS: Ns = 30_000_000;
 const MAX_REQUEST_TIMEOUT_NS: Ns = 10 * S;
 const NETWORK_WIDE_REQUESTS: u32 = 3;
 const TTL_START: u8 = 5;
 const TTL_THRESHOLD: u32 = 7;
 const TTL_INCREMENT: u8 = 2;
 const NETWORK_DIAMETER: u8 = 30;
-const BUFFER_PKTS: usize = 64;
-const BUFFER_LIFETIME_NS: Ns = 30 * S;
 /// Packets flushed from the buffer leave this far apart.
 const FLUSH_GAP_NS: Ns = 10_000_000;
 /// Broadcasts that are passed on are delayed by up to this much.
 const JITTER_NS: Ns = 10_000_000;
-const INFINITE_HOPS: u32 = 255;
-const IP_HEADER_BYTES: u32 = 20;
-
-/// A routing message.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum Message {
-    Request { id: u32, hops: u32, origin: u32, origin_seq: u32, target: u32, target_seq: u32, sent_at: Ns },
-    Reply { hops: u32, target: u32, target_seq: u32, origin: u32, lifetime_ns: Ns, sent_at: Ns },
-    Error { unreachable: Vec<(u32, u32)> },
-}
-
-impl Message {
-    /// Size of the IP packet that carries it (ns-2's structures, four bytes a word).
-    pub fn bytes(&self) -> u32 {
-        IP_HEADER_BYTES
-            + match self {
-                Message::Request { .. } => 7 * 4,
-                Message::Reply { .. } => 6 * 4,
-                Message::Error { unreachable } => (2 * unreachable.len() as u32 + 1) * 4,
-            }
-    }
-}
-
-/// What the node shall do.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum Command {
-    /// Send to all neighbours after the delay.
-    Broadcast { message: Message, ttl: u8, delay_ns: Ns },
-    /// Send a message to a neighbour.
-    Unicast { message: Message, ttl: u8, next_hop: u32 },
-    /// Pass the data packet on to a neighbour after the delay.
-    Forward { packet: u32, next_hop: u32, delay_ns: Ns },
-    /// Discard the data packet.
-    Drop { packet: u32 },
-    /// Discard what the interface queue holds for this neighbour.
-    Recall { next_hop: u32 },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Down,
-    Up,
-    InRepair,
-}
-
-#[derive(Clone, Debug)]
-struct Route {
-    seq: u32,
-    hops: u32,
-    last_hops: u32,
-    next_hop: u32,
-    status: Status,
-    expires_at: Ns,
-    precursors: Vec<u32>,
-    requests: u32,
-    request_timeout_at: Ns,
-    request_ttl: u8,
-    /// Round trip per hop of the last discoveries.
-    latencies_ns: VecDeque<Ns>,
-}
-
-impl Route {
-    fn new() -> Self {
-        Route {
-            seq: 0,
-            hops: INFINITE_HOPS,
-            last_hops: INFINITE_HOPS,
-            next_hop: 0,
-            status: Status::Down,
-            expires_at: 0,
-            precursors: Vec::new(),
-            requests: 0,
-            request_timeout_at: 0,
-            request_ttl: 0,
-            latencies_ns: VecDeque::new(),
-        }
-    }
-
-    fn take_down(&mut self) {
-        if self.status != Status::Down {
-            self.last_hops = self.hops;
-            self.hops = INFINITE_HOPS;
-            self.status = Status::Down;
-            self.expires_at = 0;
-        }
-    }
-
-    fn update(&mut self, seq: u32, hops: u32, next_hop: u32, expires_at: Ns) {
-        (self.seq, self.hops, self.next_hop, self.expires_at) = (seq, hops, next_hop, expires_at);
-        self.status = Status::Up;
-    }
-
-    fn end_discovery(&mut self, hops: u32) {
-        self.requests = 0;
-        self.request_timeout_at = 0;
-        self.request_ttl = hops.min(255) as u8;
-    }
-
-    fn is_worse_than(&self, seq: u32, hops: u32) -> bool {
-        self.seq < seq || (self.seq == seq && self.hops > hops)
-    }
-
-    fn per_hop_ns(&self) -> Ns {
-        let sum_ns: Ns = self.latencies_ns.iter().sum();
-        sum_ns.checked_div(self.latencies_ns.len() as Ns).unwrap_or(NODE_TRAVERSAL_NS)
-    }
-
-    fn add_precursor(&mut self, node: u32) {
-        if !self.precursors.contains(&node) {
-            self.precursors.push(node);
-        }
-    }
-}
 
 /// How often a node spoke, and how often a link broke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,19 +48,6 @@ pub struct AodvCounters {
     pub link_failures: u64,
 }
 
-/// A data packet as routing sees it.
-#[derive(Clone, Copy, Debug)]
-#[allow(missing_docs)]
-pub struct Transit {
-    pub packet: u32,
-    /// The packet started here.
-    pub is_own: bool,
-    /// The wireless node that it goes to.
-    pub target: u32,
-    /// Wireless hops it has taken.
-    pub forwards: u8,
-}
-
 /// The routing of one node.
 #[derive(Clone, Debug)]
 pub struct Aodv {
@@ -180,8 +57,7 @@ pub struct Aodv {
     routes: BTreeMap<u32, Route>,
     /// (origin, id, forget at)
     seen: Vec<(u32, u32, Ns)>,
-    /// (target, packet, give up at)
-    buffer: VecDeque<(u32, u32, Ns)>,
+    held: Held,
     random: Stream,
     commands: VecDeque<Command>,
     /// Totals since the start.
@@ -197,7 +73,7 @@ impl Aodv {
             request_id: 1,
             routes: BTreeMap::new(),
             seen: Vec::new(),
-            buffer: VecDeque::new(),
+            held: Held::default(),
             random,
             commands: VecDeque::new(),
             counters: AodvCounters::default(),
@@ -291,7 +167,7 @@ impl Aodv {
                 self.discard_held(now, target);
             } else if route.status == Status::Up {
                 self.flush(now, target, FLUSH_GAP_NS);
-            } else if self.buffer.iter().any(|&(waiting, _, _)| waiting == target) {
+            } else if self.held.awaits(target) {
                 self.request(now, target);
             }
         }
@@ -476,41 +352,26 @@ impl Aodv {
 
     fn hold(&mut self, now: Ns, transit: Transit) {
         self.forget_old(now);
-        if self.buffer.len() == BUFFER_PKTS {
-            if let Some((_, packet, _)) = self.buffer.pop_front() {
-                self.commands.push_back(Command::Drop { packet });
-            }
-        }
-        self.buffer.push_back((transit.target, transit.packet, now + BUFFER_LIFETIME_NS));
+        let displaced = self.held.push(now, transit.target, transit.packet);
+        self.commands.extend(displaced.map(|packet| Command::Drop { packet }));
     }
 
     fn flush(&mut self, now: Ns, target: u32, gap_ns: Ns) {
+        self.forget_old(now);
         let mut delay_ns = 0;
-        for packet in self.take_held(now, target) {
+        for packet in self.held.take(target) {
             self.forward(now, target, packet, delay_ns);
             delay_ns += gap_ns;
         }
     }
 
     fn discard_held(&mut self, now: Ns, target: u32) {
-        for packet in self.take_held(now, target) {
-            self.commands.push_back(Command::Drop { packet });
-        }
-    }
-
-    fn take_held(&mut self, now: Ns, target: u32) -> Vec<u32> {
         self.forget_old(now);
-        let packets = self.buffer.iter().filter(|held| held.0 == target).map(|held| held.1).collect();
-        self.buffer.retain(|held| held.0 != target);
-        packets
+        self.commands.extend(self.held.take(target).into_iter().map(|packet| Command::Drop { packet }));
     }
 
     fn forget_old(&mut self, now: Ns) {
-        while self.buffer.front().is_some_and(|&(_, _, give_up_at)| give_up_at < now) {
-            if let Some((_, packet, _)) = self.buffer.pop_front() {
-                self.commands.push_back(Command::Drop { packet });
-            }
-        }
+        self.commands.extend(self.held.forget_old(now).into_iter().map(|packet| Command::Drop { packet }));
     }
 
     fn jitter_ns(&mut self) -> Ns {

@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from pacelab.claims.aspect import Aspect
 from pacelab.claims.model import Measure, Point, Reduction, Scalar
 from pacelab.claims.plan import Plan
-from pacelab.claims.quantities import QUANTITIES, Aspect
+from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reductions import reduce_axis
 from pacelab.metrics import Estimate, estimate
 from pacelab.results import RunResult

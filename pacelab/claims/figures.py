@@ -12,6 +12,7 @@ from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from pacelab.claims.aspect import Aspect
 from pacelab.claims.contention import (
     capacities,
     network_drop_probability,
@@ -22,7 +23,7 @@ from pacelab.claims.contention import (
 from pacelab.claims.evaluate import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar
 from pacelab.claims.outcome import Outcome
-from pacelab.claims.quantities import KBPS, Aspect
+from pacelab.claims.quantities import KBPS
 from pacelab.metrics import LEVEL, Estimate, estimate
 from pacelab.plots import Style, style_of
 

@@ -10,36 +10,26 @@ it takes for broken links. Queue drops are those of the wireless interface queue
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from pacelab.claims.aspect import Aspect, Quantity, flows_of
+from pacelab.claims.transfers import TRANSFER_QUANTITIES
 from pacelab.metrics import jain
 from pacelab.results import RunResult
 
 KBPS = 1e-3
 BITS = 8
+NEAR_BEST = ("2", "3", "4")
+"""Windows around [fu]'s W* of a 7-hop chain."""
 MAC_DROPS = ("mac-rts", "mac-data", "link-failure")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aspect:
-    """Which part of a run a quantity is about; None stands for all of it."""
-
-    flow: int | None = None
-    node: str | None = None
-    link: tuple[str, str] | None = None
-    between_s: tuple[float, float] | None = None
-
-
-Quantity = Callable[[RunResult, Aspect], float | None]
 
 
 def goodput_kbps(result: RunResult, aspect: Aspect) -> float:
     """Goodput of a flow or of all; over an interval of the time series where one is given."""
     if aspect.between_s is None:
-        return KBPS * math.fsum(flow["goodput_bps"] for flow in _flows(result, aspect))
+        return KBPS * math.fsum(flow["goodput_bps"] for flow in flows_of(result, aspect))
     low_s, high_s = aspect.between_s
     inside = [i for i, end_s in enumerate(result.series["t_s"]) if low_s < end_s <= high_s]
     flows = [flow for flow in result.series["flows"] if aspect.flow in (None, flow["id"])]
@@ -59,12 +49,20 @@ def least_to_most(result: RunResult, aspect: Aspect) -> float | None:
 
 def window_pkts(result: RunResult, aspect: Aspect) -> float:
     """Mean congestion window, summed over the flows."""
-    return math.fsum(flow["cwnd_mean_pkts"] or 0.0 for flow in _flows(result, aspect))
+    return math.fsum(flow["cwnd_mean_pkts"] or 0.0 for flow in flows_of(result, aspect))
+
+
+def window_near_best_share(result: RunResult, aspect: Aspect) -> float | None:
+    """Share of time that a flow, or the mean flow, kept a whole window of 2 to 4 packets: near the best, W* ~ 3."""
+    shares = [flow["cwnd_share"] for flow in flows_of(result, aspect) if flow.get("cwnd_share")]
+    return (
+        math.fsum(share.get(window, 0.0) for share in shares for window in NEAR_BEST) / len(shares) if shares else None
+    )
 
 
 def rtt_mean_s(result: RunResult, aspect: Aspect) -> float | None:
     """Mean round-trip time of a flow, or the mean over flows."""
-    times = [flow["rtt_mean_s"] for flow in _flows(result, aspect) if flow["rtt_mean_s"] is not None]
+    times = [flow["rtt_mean_s"] for flow in flows_of(result, aspect) if flow["rtt_mean_s"] is not None]
     return math.fsum(times) / len(times) if times else None
 
 
@@ -159,12 +157,12 @@ def eq2_by_node_ratio(result: RunResult, _aspect: Aspect) -> float | None:
 
 def timeouts(result: RunResult, aspect: Aspect) -> float:
     """Retransmission timeouts."""
-    return float(sum(flow["timeouts"] for flow in _flows(result, aspect)))
+    return float(sum(flow["timeouts"] for flow in flows_of(result, aspect)))
 
 
 def finished_s(result: RunResult, aspect: Aspect) -> float | None:
     """Mean time at which the sized flows had delivered all; None while one has not."""
-    ends = [flow.get("finished_s") for flow in _flows(result, aspect)]
+    ends = [flow.get("finished_s") for flow in flows_of(result, aspect)]
     known = [end for end in ends if end is not None]
     return math.fsum(known) / len(known) if len(known) == len(ends) and known else None
 
@@ -190,7 +188,18 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         function.__name__: function
         for function in (
-            *(goodput_kbps, fairness, least_to_most, window_pkts, rtt_mean_s, timeouts, finished_s, longest_silence_s),
+            *TRANSFER_QUANTITIES,
+            *(
+                goodput_kbps,
+                fairness,
+                least_to_most,
+                window_pkts,
+                window_near_best_share,
+                rtt_mean_s,
+                timeouts,
+                finished_s,
+                longest_silence_s,
+            ),
             *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
             *(contention_drops, contention_part, transmissions, drop_probability),
             *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
@@ -198,10 +207,6 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     }
 )
 """Name -> quantity."""
-
-
-def _flows(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
-    return [flow for flow in result.run["flows"] if aspect.flow in (None, flow["id"])]
 
 
 def _radios(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:

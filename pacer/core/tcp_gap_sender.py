@@ -20,6 +20,7 @@ from pacelab.pacer.core.pacing_hook import PacingHook
 from pacelab.pacer.core.rtt_matcher import RttMatcher
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment, seq_diff
 from pacelab.pacer.core.teardown import Teardown
+from pacelab.units import NS_PER_US
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,8 @@ class TcpGapSender(PacingHook[SenderFlow]):
     gateway leaves it out where it has no sample of its own, and the wired part has not vanished meanwhile.
     """
 
-    _COUNTERS = ("rtt_samples", "rtt_unusable")
+    _COUNTERS = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
+    """The last one is a sum over the samples: with their number it gives the mean n-hop delay."""
 
     def __init__(self, config: TcpGapSenderConfig | None = None) -> None:
         self._config = config or TcpGapSenderConfig()
@@ -140,6 +142,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
         )
         self._count["rtt_samples" if usable else "rtt_unusable"] += 1
         if usable:
+            self._count["n_hop_delay_us"] += int(flow.estimator.n_hop_delay_ns or 0) // NS_PER_US
             self._set_pace(now_ns, flow, flow.estimator.interval_ns)
 
     def _send(self, now_ns: int, flow: SenderFlow, segment: Segment) -> None:

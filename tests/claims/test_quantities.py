@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pacelab.claims.quantities import QUANTITIES, Aspect
+from pacelab.claims.aspect import Aspect
+from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reproduce import lean
 from pacelab.experiment import Experiment
 from pacelab.results import RunResult
@@ -27,7 +28,10 @@ RESULT = RunResult(
     run={
         "config": {"payload_bytes": 1000, "warmup_s": 10.0, "ack": "every"},
         "totals": {"end_s": 110.0},
-        "flows": [flow(0, 80_000.0, sent_pkts=1100), flow(1, 20_000.0, sent_pkts=300)],
+        "flows": [
+            flow(0, 80_000.0, sent_pkts=1100, cwnd_share={"1": 0.1, "2": 0.2, "4": 0.5, "9": 0.2}),
+            flow(1, 20_000.0, sent_pkts=300, cwnd_share={"3": 0.4, "10": 0.6}),
+        ],
         "drops": {"mac-rts": 20, "mac-data": 3, "link-failure": 2, "queue": 25, "no-route": 7},
         "nodes": [
             node("a", rts_sent=300, rts_failures=90, drops_rts=8, queue_mean_pkts=1.0, queue_max_pkts=9),
@@ -65,6 +69,8 @@ RESULT = RunResult(
         ("fairness", Aspect(between_s=(0, 10)), 1.0),
         ("least_to_most", Aspect(), 0.25),
         ("window_pkts", Aspect(), 4.0),
+        ("window_near_best_share", Aspect(), 0.55),  # 0.2 + 0.5 of flow 0, 0.4 of flow 1
+        ("window_near_best_share", Aspect(flow=1), 0.4),
         ("rtt_mean_s", Aspect(), 0.15),
         ("rtt_mean_s", Aspect(flow=1), 0.2),
         ("timeouts", Aspect(), 2.0),

@@ -54,6 +54,7 @@ def test_sample_sets_the_pace(rtt_wired: int | None) -> None:
     shell.run_until(start + S)
     assert shell.times(UP)[1:] == [start, start + T, start + 2 * T]
     assert shell.hook.counters()["rtt_samples"] == 1
+    assert shell.hook.counters()["n_hop_delay_us"] == 51_680
 
 
 def test_rtt_starts_at_the_release_from_the_pacer() -> None:

@@ -188,7 +188,6 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
     {
         function.__name__: function
         for function in (
-            *TRANSFER_QUANTITIES,
             *(
                 goodput_kbps,
                 fairness,
@@ -203,6 +202,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
             *(contention_drops, contention_part, transmissions, drop_probability),
             *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
+            *TRANSFER_QUANTITIES,
         )
     }
 )

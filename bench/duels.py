@@ -54,6 +54,18 @@ def gap_chain(pairs: int) -> Ratio:
     )
 
 
+def lred_chain(pairs: int) -> Ratio:
+    """Link RED in Python at the link layer of each of the chain's eight nodes against ns-2's plain NewReno."""
+    return measure(
+        name="7 hops, 2 Mbit/s, AODV, ours with LRED's Python at every node, ns-2 plain NewReno W=3",
+        other="ns-2",
+        target=0.5,
+        ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--routing", "aodv", "--scheme", "lred"),
+        theirs=_ns2_chain,
+        pairs=pairs,
+    )
+
+
 def random_layout(pairs: int) -> Ratio:
     """120 nodes in 2500 x 1000 m, 8 flows, 11 Mbit/s, AODV in both, on the same positions."""
     drawn = layout.load()
@@ -70,7 +82,13 @@ def random_layout(pairs: int) -> Ratio:
 
 def all_duels() -> Iterator[tuple[str, Callable[[int], Ratio], str | None]]:
     """Each comparison's name, itself, and why it cannot be made here (or None)."""
-    for duel, other in ((aodv_chain, ns2), (static_chain, ns3), (gap_chain, ns2), (random_layout, ns2)):
+    for duel, other in (
+        (aodv_chain, ns2),
+        (static_chain, ns3),
+        (gap_chain, ns2),
+        (lred_chain, ns2),
+        (random_layout, ns2),
+    ):
         yield duel.__name__, duel, other.missing()
 
 

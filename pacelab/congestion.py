@@ -8,7 +8,10 @@ that is no number, or does not return, the run stops and says at which simulated
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import importlib.util
+import os
+import sys
 import threading
 import time
 import traceback
@@ -22,6 +25,12 @@ from pacelab.units import s_from_ns
 
 PATIENCE_S = 5.0
 """A call that takes longer than this never ends."""
+UNHEEDED = 3
+"""So many interrupts in vain (swallowed by the code's own `except`, or unheard in a sleep) end the process."""
+
+
+class NeverEnds(BaseException):
+    """Interrupts a call that does not return; no Exception, which an `except Exception` would catch."""
 
 
 class CongestionControl(ABC):
@@ -129,9 +138,9 @@ class Guard:
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            with self._watch:
+            with self._watch.call(self._where):
                 return function(*arguments)
-        except Exception as error:
+        except (Exception, NeverEnds) as error:
             raise UserCodeError(f"{self._where()} failed:\n{_own_traceback(error)}") from error
 
     def _note_window(self) -> None:
@@ -145,12 +154,21 @@ class Guard:
 
 
 class Watchdog:
-    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed."""
+    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed.
+
+    A call that takes no notice of `UNHEEDED` interrupts ends the process, with its traceback on stderr: no hang.
+    """
 
     def __init__(self) -> None:
         self._entered_s: float | None = None
         self._caller = 0
+        self._where: Callable[[], str] = str
         self._thread: threading.Thread | None = None
+
+    def call(self, where: Callable[[], str]) -> Watchdog:
+        """The watch over a call, for `with`; `where` tells of what and when."""
+        self._where = where
+        return self
 
     def __enter__(self) -> None:
         if self._thread is None:
@@ -163,13 +181,26 @@ class Watchdog:
         self._entered_s = None
 
     def _watch(self) -> None:
+        told_s, times = 0.0, 0
         while True:
             time.sleep(PATIENCE_S / 10)
             entered_s = self._entered_s
-            if entered_s is not None and time.monotonic() - entered_s > PATIENCE_S:
-                self._entered_s = None
-                raised = ctypes.py_object(TimeoutError)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
+            if entered_s is None:
+                continue
+            if entered_s != told_s:
+                told_s, times = entered_s, 0
+            if time.monotonic() - entered_s <= PATIENCE_S * (times + 1):
+                continue
+            times += 1
+            if times > UNHEEDED:
+                self._give_up()
+            raised = ctypes.py_object(NeverEnds)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
+
+    def _give_up(self) -> None:
+        print(f"pacelab: {self._where()} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
+        faulthandler.dump_traceback(sys.stderr)
+        os._exit(UserCodeError.exit_code)
 
 
 def _own_traceback(error: BaseException) -> str:
@@ -177,6 +208,6 @@ def _own_traceback(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename != __file__ and "importlib" not in frame.filename]
     text = "".join(traceback.format_list(own) + traceback.format_exception_only(error))
-    if isinstance(error, TimeoutError):
+    if isinstance(error, NeverEnds):
         text += f"(it had not returned after {PATIENCE_S:g} s)\n"
     return text.rstrip()

@@ -13,7 +13,6 @@ from typing import Any
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.metrics import jain, jain_per_hop, log_utility
 from pacelab.results import RunResult
-from pacelab.units import BITS_PER_BYTE
 
 KBPS = 1e-3
 PACKET_BITS = 12_000
@@ -74,10 +73,7 @@ def _rates_bps(result: RunResult, aspect: Aspect) -> list[float]:
 
 
 def _rate_bps(flow: dict[str, Any]) -> float:
-    end_s, size_bytes = flow.get("finished_s"), flow.get("size_bytes")
-    if end_s is None or size_bytes is None:
-        return float(flow["goodput_bps"])
-    return float(BITS_PER_BYTE * size_bytes / (end_s - flow["start_s"]))
+    return float(flow["goodput_bps"] if flow["transfer_bps"] is None else flow["transfer_bps"])
 
 
 def _mean(values: list[float]) -> float:

@@ -13,12 +13,11 @@ from pacelab.results import RunResult
 
 
 def result(*, samples: int = 0) -> RunResult:
-    """A transfer of 1 MB from 2 s to 10 s, one of which 300 s brought 200 kbit/s, and a backlogged flow."""
-    sized = {"size_bytes": 1_000_000, "hops": 2}
+    """A transfer that has ended, one that has not, and a backlogged flow."""
     flows: list[dict[str, Any]] = [
-        {"id": 0, "start_s": 2.0, "finished_s": 10.0, "goodput_bps": 26_667.0, **sized},
-        {"id": 1, "start_s": 0.0, "finished_s": None, "goodput_bps": 200_000.0, **sized},
-        {"id": 2, "start_s": 0.0, "finished_s": None, "goodput_bps": 300_000.0, "size_bytes": None, "hops": 1},
+        {"id": 0, "transfer_bps": 1_000_000.0, "goodput_bps": 26_667.0, "hops": 2},
+        {"id": 1, "transfer_bps": None, "goodput_bps": 200_000.0, "hops": 2},
+        {"id": 2, "transfer_bps": None, "goodput_bps": 300_000.0, "hops": 1},
     ]
     paced = {"rtt_samples": samples, "n_hop_delay_us": 20_000 * samples}
     return RunResult(

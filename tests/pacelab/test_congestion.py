@@ -1,5 +1,7 @@
 """A congestion control in Python: used as any other, and its failures are told."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,38 @@ def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
     body = "    def acknowledged(self, *a):\n        while True: pass\n    def lost(self, *a): pass\n"
     with pytest.raises(congestion.UserCodeError, match=r"had not returned after 0\.3 s"):
         pacelab.run(experiment(own(tmp_path, body)))
+
+
+def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(congestion, "PATIENCE_S", 0.3)
+    body = (
+        "    def acknowledged(self, *a):\n        while True:\n            try: pass\n"
+        "            except Exception: pass\n    def lost(self, *a): pass\n"
+    )
+    with pytest.raises(
+        congestion.UserCodeError, match=r"s of simulated time.*\n(.*\n)*.*had not returned after 0\.3 s"
+    ):
+        pacelab.run(experiment(own(tmp_path, body)))
+
+
+@pytest.mark.parametrize(
+    "loop",
+    ["while True:\n            try:\n                while True: pass\n            except: pass", "time.sleep(1000)"],
+    ids=["swallows", "sleeps"],
+)
+def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str) -> None:
+    body = f"    def acknowledged(self, *a):\n        import time\n        {loop}\n    def lost(self, *a): pass\n"
+    code = (
+        "import pacelab; from pacelab import congestion; congestion.PATIENCE_S = 0.2; "
+        f"pacelab.run(pacelab.Experiment(cc={own(tmp_path, body)!r}, duration_s=5))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    # An interrupt may also hit the loop where it swallows nothing; then the run ends as with any other failure.
+    assert ended.returncode == (1 if "UserCodeError" in ended.stderr else congestion.UserCodeError.exit_code)
+    assert "s of simulated time" in ended.stderr
+    assert "mine.py" in ended.stderr  # its traceback
 
 
 @pytest.mark.parametrize("name", ["nowhere.py:Mine", "fast", "mine.py", ":Mine"])

@@ -1,6 +1,7 @@
-//! TCP's sender and AODV without a network around them: scripted losses, expectations by hand.
+//! TCP's sender and AODV without a network around them: scripted losses, expectations by hand. And a hook's injections.
 
 mod aodv_line;
+mod injection;
 mod tcp_closing;
 mod tcp_recovery;
 mod tcp_rig;

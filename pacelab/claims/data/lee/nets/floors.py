@@ -1,11 +1,11 @@
-"""Lee's parallel chains: a chain of four hops on each of two floors, which interfere where nodes stand above each other.
+"""Lee's parallel chains: a chain of four hops on each of two floors, which interfere at nodes above each other.
 
     floor2   b0 --- b1 --- b2 --- b3 --- b4          y = 400 m: out of decoding, a node senses the one below it and
                                                      that one's neighbours
     floor1   a0 --- a1 --- a2 --- a3 --- a4          y = 0
 
-Source: [lee] Fig. 4.2, Sec. 4.1.2. Deviates: distances are those of the other papers' parallel chains; the floors of the
-testbed are known from the lost figure alone.
+Source: [lee] Fig. 4.2, Sec. 4.1.2. Deviates: distances are those of the other papers' parallel chains; the floors of
+the testbed are known from the lost figure alone.
 """
 
 from __future__ import annotations

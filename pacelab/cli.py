@@ -84,7 +84,9 @@ def common(version: Annotated[bool, typer.Option("--version", help="print the ve
 def run(
     topology: TopologyName,
     *,
-    scheme: Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
+    scheme: Annotated[
+        str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`; or FILE.py:NAME")
+    ] = "newreno",
     pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
     pcap_snap: Annotated[
         str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes kept of a frame, 0: all (128)")
@@ -121,7 +123,7 @@ def compare(
     topology: TopologyName,
     *,
     schemes: Annotated[
-        str, typer.Option("--schemes", metavar="A,B", help="schemes to compare, or all")
+        str, typer.Option("--schemes", metavar="A,B", help="schemes to compare, or all; also FILE.py:NAME")
     ] = "newreno,tcp-gap",
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")

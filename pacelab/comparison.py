@@ -22,7 +22,7 @@ from pacelab.folder import write_folder
 from pacelab.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results import RunResult, dump
 from pacelab.runner import describe_host, run_many
-from pacelab.schemes import SCHEMES
+from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.sweep import run_cached
 from pacelab.tables import BASELINE, comparison_csv, show_point
 
@@ -98,6 +98,9 @@ def compare(
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         schemes, refused = _applicable(base, points, full)
+    names = [find_scheme(scheme).name for scheme in schemes]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"comparing {', '.join(names)}: allowed is each name once")
     cells = [(point, scheme) for point in points for scheme in schemes]
     experiments = [
         _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
@@ -109,14 +112,15 @@ def compare(
     else:
         results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
     rows = [
-        _row(point, scheme, results[place * seeds : (place + 1) * seeds]) for place, (point, scheme) in enumerate(cells)
+        _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
+        for place, (point, _) in enumerate(cells)
     ]
     _add_gains(rows)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
         "axes": axes,
-        "schemes": list(schemes),
+        "schemes": names,
         "seeds": [base.seed + offset for offset in range(seeds)],
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
-import importlib.util
 import os
 import sys
 import threading
 import time
-import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
+from pacelab.own_code import UserCodeError, load_own, own_traceback
 from pacelab.units import s_from_ns
 
 PATIENCE_S = 5.0
@@ -63,29 +61,15 @@ class CongestionControl(ABC):
         self.window = 1.0
 
 
-class UserCodeError(ConfigError):
-    """Code that you brought failed. The message carries its traceback."""
-
-
 def load_control(name: str) -> type[CongestionControl]:
     """The class that FILE.py:CLASS names.
 
     Raises ConfigError when there is no such file or class, UserCodeError when the file fails to load.
     """
-    path, _, class_name = name.rpartition(":")
-    if not Path(path).is_file():
-        raise ConfigError(f"--cc {name!r}: there is no file {path!r}")
-    spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise UserCodeError(f"loading {path!r} failed:\n{_own_traceback(error)}") from error
+    module, class_name = load_own("--cc", name)
     found = getattr(module, class_name, None)
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        raise ConfigError(f"--cc {name!r}: {path!r} has no subclass of pacelab.CongestionControl called {class_name!r}")
+        raise ConfigError(f"--cc {name!r}: the file has no subclass of pacelab.CongestionControl called {class_name!r}")
     return found
 
 
@@ -141,7 +125,8 @@ class Guard:
             with self._watch.call(self._where):
                 return function(*arguments)
         except (Exception, NeverEnds) as error:
-            raise UserCodeError(f"{self._where()} failed:\n{_own_traceback(error)}") from error
+            late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
+            raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error)}{late}") from error
 
     def _note_window(self) -> None:
         window = self._control.window
@@ -201,13 +186,3 @@ class Watchdog:
         print(f"pacelab: {self._where()} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
         faulthandler.dump_traceback(sys.stderr)
         os._exit(UserCodeError.exit_code)
-
-
-def _own_traceback(error: BaseException) -> str:
-    """The traceback without PaceLab's own frames at its top."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if frame.filename != __file__ and "importlib" not in frame.filename]
-    text = "".join(traceback.format_list(own) + traceback.format_exception_only(error))
-    if isinstance(error, NeverEnds):
-        text += f"(it had not returned after {PATIENCE_S:g} s)\n"
-    return text.rstrip()

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD, BY_FLAG, CONTROLS, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.own_code import digest_of, is_own
 from pacelab.phys import PHYS, Phy
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
@@ -245,18 +246,15 @@ class Experiment:
         if self.cc not in CONTROLS:
             path, _, class_name = self.cc.rpartition(":")
             settings["cc"] = f"{PurePath(path).name}:{class_name}"
-            settings["cc_sha256"] = _digest_of(path)
+            settings["cc_sha256"] = digest_of("--cc", path)
+        if is_own(self.scheme):
+            path, _, name = self.scheme.rpartition(":")
+            settings["scheme"] = f"{PurePath(path).name}:{name}"
+            settings["scheme_sha256"] = digest_of("--scheme", path)
         settings["stop_after_pkts"] = self.stop_after_pkts
         settings["batch_pkts"] = self.batch_pkts
         settings["series_interval_s"] = float(self.series_interval_s)
         return settings
-
-
-def _digest_of(path: str) -> str:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    except OSError as error:
-        raise ConfigError(f"--cc: reading {path!r}: {error.strerror}") from None
 
 
 def _kind(name: str) -> Kind:

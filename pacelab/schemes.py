@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
+from pacelab.own_code import is_own, load_scheme
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -449,7 +450,9 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
 
 
 def find_scheme(name: str) -> Scheme:
-    """The scheme called `name`; ConfigError names the known ones."""
+    """The scheme called `name`, or one's own as FILE.py:NAME; ConfigError names the known ones."""
+    if is_own(name):
+        return load_scheme(name)
     if name not in SCHEMES:
-        raise ConfigError(f"--scheme {name!r}: allowed is one of {', '.join(SCHEMES)}")
+        raise ConfigError(f"--scheme {name!r}: allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME")
     return SCHEMES[name]

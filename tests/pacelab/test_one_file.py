@@ -1,0 +1,119 @@
+"""A scheme and a topology of one's own are one file each, wherever it lies: usable at once, in comparisons too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import pacelab
+from pacelab.cli import main
+from pacelab.own_code import UserCodeError
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+SCHEME = '''
+"""Drops every twentieth data segment that a wireless source sends."""
+
+import pacelab
+
+
+class Dropper:
+    event_mask = pacelab.EventMask.SEGMENT
+
+    def __init__(self):
+        self.actions, self.seen, self.dropped = [], 0, 0
+
+    def handle(self, now_ns, event):
+        segment = event.segment
+        self.seen += segment.is_data
+        if segment.is_data and self.seen % 20 == 0:
+            self.dropped += 1
+            self.actions.append(pacelab.Drop(segment.handle, "own"))
+        else:
+            self.actions.append(pacelab.Forward(segment.handle))
+
+    def poll_action(self):
+        return self.actions.pop() if self.actions else None
+
+    def deadline(self):
+        return None
+
+    def handle_timeout(self, now_ns):
+        pass
+
+    def counters(self):
+        return {"dropped": self.dropped}
+
+
+OWN = pacelab.Scheme(
+    name="dropper", summary="", source="mine", sender=lambda settings: Dropper(), acting=frozenset({"dropped"})
+)
+'''
+TOPOLOGY = '''
+from pacelab import Flow, Node, Topology
+
+
+def topology(*, nodes: int = 3):
+    """A line of nodes."""
+    places = tuple(Node(name=f"n{i}", wireless=True, position_m=(i * 200.0, 0.0)) for i in range(nodes))
+    flows = (Flow(src=0, dst=nodes - 1),)
+    return Topology(name="line", description="", nodes=places, flows=flows, decode_m=250.0, sense_m=550.0)
+'''
+
+
+def test_both_are_compared_from_a_folder_of_ones_own(
+    tmp_path: Path, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "dropper.py").write_text(SCHEME)
+    (folder / "line.py").write_text(TOPOLOGY)
+    schemes = f"newreno,{folder}/dropper.py:OWN"
+    arguments = ["--set", "nodes=4", "--schemes", schemes, "--seeds", "2", "--seconds", "10", "--jobs", "2"]
+    assert main(["compare", f"{folder}/line.py", *arguments, "--json", "--quiet"]) == 0
+    plain, own = json.loads(capsys.readouterr().out)["compare"]["rows"]
+    assert [plain["scheme"], own["scheme"]] == ["newreno", "dropper"]
+    assert own["hook_actions"] > 0
+    assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
+
+
+def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None:
+    file = tmp_path / "dropper.py"
+    file.write_text(SCHEME)
+    experiment = pacelab.Experiment(topology_options={"hops": 2}, scheme=f"{file}:OWN", duration_s=2.0)
+    run = pacelab.run(experiment).run
+    assert run["config"]["scheme"] == "dropper"
+    assert len(run["config"]["scheme_sha256"]) == 64
+    assert run["drops"]["hook:own"] == run["hooks"]["actions"] > 0
+    file.write_text(SCHEME.replace("% 20", "% 1000"))
+    assert pacelab.run(experiment.vary(seed=1)).run["hooks"]["actions"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "error", "message"),
+    [
+        (SCHEME, "Other", pacelab.ConfigError, "has no pacelab.Scheme called 'Other'"),
+        (SCHEME, "Dropper", pacelab.ConfigError, "has no pacelab.Scheme called 'Dropper'"),
+        ("1 / 0\n", "OWN", UserCodeError, r'mine\.py", line 1(.*\n)+ZeroDivisionError'),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, text: str, name: str, error: type[Exception], message: str
+) -> None:
+    (tmp_path / "mine.py").write_text(text)
+    with pytest.raises(error, match=message):
+        pacelab.Experiment(scheme=f"{tmp_path}/mine.py:{name}")
+
+
+def test_two_of_one_name_are_not_compared(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.py").write_text(SCHEME)
+    with pytest.raises(pacelab.ConfigError, match="each name once"):
+        pacelab.compare(pacelab.Experiment(), schemes=[f"{tmp_path}/{name}.py:OWN" for name in ("a", "b")])
+
+
+def test_a_file_that_is_not_there_is_said() -> None:
+    with pytest.raises(pacelab.ConfigError, match=r"^--scheme: reading 'nowhere\.py': No such file"):
+        pacelab.Experiment(scheme="nowhere.py:OWN")

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from pacelab.backends import find_backend
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
@@ -105,6 +106,8 @@ def compare(
     experiments = [
         _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
     ]
+    if cache is not None and any(find_backend(experiment.backend).real_time for experiment in experiments):
+        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
     total = len(experiments)
     if cache is None:

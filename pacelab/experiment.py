@@ -133,6 +133,9 @@ class Experiment:
         topology = self.build_topology()
         self.find_scheme().check(topology, traffic=self.traffic_kind, settings=self.hook_settings)
         self.plan()  # refuses more flows than the engine should run
+        from pacelab.backends import find_backend  # it imports us
+
+        find_backend(self.backend).check(self, topology)
 
     def vary(self, **changes: Any) -> Experiment:
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""

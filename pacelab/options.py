@@ -160,7 +160,12 @@ OPTIONS: tuple[Option, ...] = tuple(
             "rate of MAC ACKs; mandatory: the highest such rate not above the data rate",
         ),
         ("headers", "--headers", Choice.of("real", "ns2"), "ns2: UDP adds no header"),
-        ("backend", "--backend", Choice.of("sim"), "where the air is"),
+        (
+            "backend",
+            "--backend",
+            Choice.of("sim", "tap"),
+            "where the air is: simulated, or between real Linux hosts (needs root)",
+        ),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),

@@ -1,7 +1,7 @@
 """The result of one run: run.json, host.json and one CSV of time series per flow.
 
-run.json is a pure function of configuration and seed (schema version 1): no time, path or version of the host is in
-it. host.json has those. Metrics, plots and grading read results only.
+run.json (schema version 1) has no time, path or version of the host in it, and on the back end sim it is a pure
+function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacelab.backends.contract import Outcome
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
 from pacelab.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
-from pacelab.schemes import Attachment, Scheme
+from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
 from pacelab.traffic import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
@@ -64,18 +65,13 @@ class RunResult:
         return write_folder(out, self.files(), name=f"{config['topology']}-{config['scheme']}")
 
 
-def assemble(
-    experiment: Experiment,
-    topology: Topology,
-    attachments: Sequence[Attachment],
-    air: dict[str, Any],
-    scheme: Scheme,
-) -> dict[str, Any]:
-    """run.json from an experiment and the engine's result; `scheme` is the one that ran."""
+def assemble(experiment: Experiment, topology: Topology, scheme: Scheme, outcome: Outcome) -> dict[str, Any]:
+    """run.json from an experiment and what its back end gave; `scheme` is the one that ran."""
+    air = outcome.air
     planned = experiment.plan()
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
-    hooks = _hooks(attachments, air["hooks"], scheme.acting)
+    hooks = _hooks(outcome.points, air["hooks"], scheme.acting)
     return {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
@@ -87,8 +83,8 @@ def assemble(
         "links": air.get("links"),
         "aodv": air["aodv"],
         "hooks": hooks,
-        "fidelity": "valid",
-        "notes": [*_silent(flows), *_notes(scheme, topology, hooks)],
+        "fidelity": outcome.fidelity,
+        "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, topology, hooks)],
     }
 
 
@@ -226,8 +222,8 @@ def _topology(topology: Topology) -> dict[str, Any]:
     }
 
 
-def _hooks(attachments: Sequence[Attachment], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
-    points = [{"point": attachment.point, **report} for attachment, report in zip(attachments, reports, strict=True)]
+def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
+    points = [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
     actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab import __version__
-from pacelab.airconfig import compile_air
-from pacelab.engine import Progress, run_air
+from pacelab.backends import find_backend
+from pacelab.backends.contract import Progress
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
@@ -57,19 +57,16 @@ def run(
     """
     topology = experiment.build_topology()
     scheme = experiment.find_scheme() if scheme is None else _own(scheme, experiment, topology)
-    attachments = scheme.attach(topology, experiment.hook_settings)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    config = compile_air(experiment, topology)
-    if pcap is not None:
-        pcap.check()
-        config["capture"] = pcap.air_key()
-    on_capture = pcap.write if pcap is not None else None
-    air = run_air(config, attachments, on_progress or _ignore, on_capture, experiment.cc)
+    outcome = find_backend(experiment.backend).run(
+        experiment, topology, scheme, on_progress=on_progress or _ignore, pcap=pcap
+    )
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
+    sim_s = outcome.air["end_s"]
     return RunResult(
-        run=assemble(experiment, topology, attachments, air, scheme),
-        host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=air["end_s"]),
-        series=join_series(experiment, air["series"]),
+        run=assemble(experiment, topology, scheme, outcome),
+        host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host,
+        series=join_series(experiment, outcome.air["series"]),
     )
 
 
@@ -92,9 +89,12 @@ def for_each(
 ) -> list[Outcome]:
     """Do `work` (which must be picklable) for all experiments over `jobs` processes; outcomes in the same order.
 
-    As `run_many`; WorkerDied when a worker process was killed.
+    As `run_many`; WorkerDied when a worker process was killed. Runs in real time go one after the other.
     """
-    jobs = min(jobs or usable_cores(), len(experiments))
+    alone = any(find_backend(experiment.backend).real_time for experiment in experiments)
+    if alone and jobs is not None and jobs > 1:
+        raise ConfigError(f"--jobs {jobs}: runs in real time would disturb each other: allowed is 1")
+    jobs = 1 if alone else min(jobs or usable_cores(), len(experiments))
     on_done = on_done or _ignore
     if jobs <= 1:
         outcomes = []

@@ -1,0 +1,42 @@
+"""Back end `sim`: the engine in virtual time, the scheme's hooks in this process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacelab.airconfig import compile_air
+from pacelab.backends.contract import Outcome, Progress
+from pacelab.engine import run_air
+
+if TYPE_CHECKING:
+    from pacelab.experiment import Experiment
+    from pacelab.pcap import PcapFile
+    from pacelab.schemes import Scheme
+    from pacelab.topologies.model import Topology
+
+
+class Sim:
+    """See the module."""
+
+    real_time = False
+
+    def check(self, experiment: Experiment, topology: Topology) -> None:
+        """Every experiment runs here."""
+
+    def run(
+        self,
+        experiment: Experiment,
+        topology: Topology,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        attachments = scheme.attach(topology, experiment.hook_settings)
+        config = compile_air(experiment, topology)
+        if pcap is not None:
+            pcap.check()
+            config["capture"] = pcap.air_key()
+        air = run_air(config, attachments, on_progress, pcap.write if pcap is not None else None, experiment.cc)
+        return Outcome(air=air, points=tuple(attachment.point for attachment in attachments))

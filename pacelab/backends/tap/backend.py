@@ -1,0 +1,60 @@
+"""Back end `tap`, as `pacelab.backends` knows it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pacelab.backends.contract import Outcome, Progress
+from pacelab.errors import ConfigError, HostError
+
+if TYPE_CHECKING:
+    from pacelab.experiment import Experiment
+    from pacelab.pcap import PcapFile
+    from pacelab.schemes import Scheme
+    from pacelab.topologies.model import Topology
+
+
+class Tap:
+    """See `pacelab.backends.tap`."""
+
+    real_time = True
+
+    def check(self, experiment: Experiment, topology: Topology) -> None:
+        """See `Backend.check`."""
+        from pacelab.backends.tap.compile import check
+
+        check(experiment, topology)
+
+    def run(
+        self,
+        experiment: Experiment,
+        topology: Topology,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        from pacelab.backends.tap.compile import compile_plan
+        from pacelab.backends.tap.session import run_plan
+        from pacelab.traffic import ENGINE_KIND
+
+        if scheme != experiment.find_scheme():
+            raise ConfigError(
+                f"scheme {scheme.name!r} of your own with --backend tap: its agents know registered ones only"
+            )
+        if pcap is not None:
+            raise ConfigError("--pcap with --backend tap: run tcpdump at a host (`pacelab shell`): allowed is sim")
+        if sys.platform != "linux":
+            raise HostError(f"back end tap: it needs Linux, this is {sys.platform}; --backend sim runs here")
+        result = run_plan(compile_plan(experiment, topology), on_progress)
+        for flow, planned in zip(result["air"]["flows"], experiment.plan(), strict=True):
+            flow["kind"] = ENGINE_KIND[planned.carried.kind]
+        return Outcome(
+            air=result["air"],
+            points=tuple(point for point, _node in scheme.sites(topology)),
+            fidelity=result["fidelity"],
+            notes=tuple(result["notes"]),
+            host=result["host"],
+        )

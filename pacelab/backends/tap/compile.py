@@ -1,0 +1,134 @@
+"""From an experiment to the plan of a run between real hosts, or the reason why there is none."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from pacelab.airconfig import compile_air
+from pacelab.backends.tap import plan as plans
+from pacelab.backends.tap.agents import SUPPORTED
+from pacelab.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pacelab.experiment import Experiment
+    from pacelab.topologies.model import Topology
+
+CONTROLS: Mapping[str, str] = MappingProxyType(
+    {"newreno": "reno", "vegas": "vegas", "westwood": "westwood", "cubic": "cubic"}
+)
+"""Congestion control -> Linux's. Linux's `reno` without SACK recovers as NewReno does (RFC 6582)."""
+
+SATURATING_FACTOR = 1.25
+"""A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
+
+KINDS: Mapping[str, str] = MappingProxyType({"tcp": "tcp", "file": "tcp", "udp-saturated": "udp", "cbr": "udp"})
+"""Kind of traffic -> the plan's."""
+
+
+def check(experiment: Experiment, topology: Topology) -> None:
+    """Raise ConfigError with the reason when the back end tap cannot run this."""
+    for reason in _reasons(experiment, topology):
+        raise ConfigError(f"--backend tap: {reason}")
+
+
+def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
+    """The plan of one run; ConfigError when it is outside the plan's limits."""
+    check(experiment, topology)
+    air = compile_air(experiment, topology)
+    stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
+    document: dict[str, Any] = {
+        "seed": experiment.seed,
+        "duration_s": air["duration_s"],
+        "warmup_s": air["warmup_s"],
+        "series_interval_s": air["series_interval_s"],
+        "radio": air["radio"],
+        "nodes": air["nodes"],
+        "wires": air["wired"],
+        "neighbours": [(a, b) for a in stations for b in stations if a < b and topology.decodes(a, b)],
+        "link_rates": [
+            {"a": link.a, "b": link.b, "rate_bps": link.rate_bps, "at_s": link.at_s} for link in topology.link_rates
+        ],
+        "moves": [{"node": m.node, "at_s": m.at_s, "position_m": m.position_m} for m in topology.moves],
+        "tcp": {
+            "control": CONTROLS[experiment.cc],
+            "segment_bytes": experiment.payload_bytes,
+            "window_pkts": experiment.window_pkts,
+            "initial_window_pkts": experiment.initial_window_pkts,
+            "min_rto_s": experiment.min_rto_s,
+            "ack_every_segment": experiment.ack == "every",
+            "ecn": experiment.find_scheme().ecn,
+        },
+        "flows": [_flow(experiment, flow) for flow in experiment.plan()],
+        "scheme": {
+            "name": experiment.scheme,
+            "pace_rate_bps": experiment.pace_rate_bps,
+            "pace_hops": experiment.pace_hops,
+        },
+    }
+    try:
+        return plans.Plan.model_validate(document, strict=False)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"])) or "topology"
+        raise ConfigError(f"--backend tap: {where}: {first['msg']}; given is {str(first['input'])[:60]}") from None
+
+
+def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
+    what = flow.carried
+    stop_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
+    made = {
+        "src": flow.src,
+        "dst": flow.dst,
+        "kind": KINDS[what.kind],
+        "start_s": flow.start_s,
+        "stop_s": stop_s,
+        "payload_bytes": what.payload_bytes,
+        "size_bytes": flow.size_bytes,
+        "category": what.category,
+    }
+    if what.kind == "udp-saturated":
+        made["rate_bps"] = math.ceil(SATURATING_FACTOR * experiment.rate_bps)
+    elif what.kind == "cbr":
+        made |= {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}
+    return made
+
+
+def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
+    """Why not, the first reason first."""
+    found = []
+    if experiment.scheme not in SUPPORTED:
+        known = ", ".join(SUPPORTED)
+        found.append(f"scheme {experiment.scheme!r} has no agent for real hosts: allowed is one of {known}")
+    if experiment.cc not in CONTROLS:
+        found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
+    if experiment.ack not in ("every", "delayed"):
+        found.append(f"--ack {experiment.ack!r}: Linux has none such: allowed is one of every, delayed")
+    if experiment.routing != "static":
+        found.append(f"--routing {experiment.routing}: real hosts have static routes: allowed is static")
+    flows = experiment.plan()
+    for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
+        found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
+    datagrams = [flow.carried for flow in flows if KINDS.get(flow.carried.kind) == "udp"]
+    if datagrams and experiment.headers != "real":
+        found.append(f"--headers {experiment.headers}: real datagrams have headers: allowed is real")
+    if any(what.payload_bytes < plans.SMALLEST_DATAGRAM_BYTES for what in datagrams):
+        found.append(
+            f"--payload {experiment.payload_bytes}: allowed with UDP is {plans.SMALLEST_DATAGRAM_BYTES} or more"
+        )
+    loss = topology.path_loss
+    if loss is not None and loss.shadowing_db > 0:
+        found.append(f"shadowing of {loss.shadowing_db:g} dB: routes are computed from mean ranges: allowed is 0")
+    if experiment.stop_after_pkts is not None or experiment.batch_pkts is not None:
+        found.append("--full counts packets: real hosts run for --seconds")
+    if experiment.series_interval_s < 0.1:
+        found.append(f"series of {experiment.series_interval_s:g} s: iperf3 reports at most every 0.1 s")
+    for node in topology.nodes:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
+            found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+    return found

@@ -1,0 +1,167 @@
+"""The hosts of a plan: namespaces, air, wires, addresses, routes; inside the run's own namespaces (see `session`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+
+from pacelab.backends.tap import addresses, tcp_settings
+from pacelab.backends.tap.medium import SOCKET, Medium, configuration, find_program
+from pacelab.backends.tap.namespaces import FOLDER, create, inside, set_sysctls, switch_offloads_off
+from pacelab.backends.tap.plan import Plan, Wire
+from pacelab.backends.tap.processes import Child, python
+from pacelab.errors import HostError
+
+_PERMANENT = 0x80
+_ONLINK = 4
+_SCOPE_LINK = 253
+_RELAY = "pacelab.backends.tap.wire_relay"
+
+
+class Lab:
+    """The running hosts. Ends with the process that made it; nothing needs to be undone."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Build everything, or raise HostError."""
+        self.plan = plan
+        self.missing_sysctls: list[str] = []
+        self.relay: Child | None = None
+        self._netlink: list[IPRoute] = []
+        for node in plan.nodes:
+            create(node.name)
+            with inside(node.name):
+                missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
+                self._netlink.append(IPRoute())
+            self.missing_sysctls = missing  # the same kernel everywhere
+        self.mediumd = self._start_mediumd()
+        self.wires = self._wire_up() if plan.wires else "none"
+        for host in range(len(plan.nodes)):
+            self._configure(host)
+        for host, table in enumerate(addresses.routes(plan)):
+            self._route(host, table)
+        self.medium = Medium()
+
+    def check_alive(self) -> None:
+        """Raise HostError when the air or the wires have ended."""
+        for child in (self.mediumd, self.relay):
+            if child is not None and not child.alive():
+                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
+
+    def wire_report(self) -> dict[str, Any]:
+        """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""
+        if self.relay is None:
+            return {}
+        report: dict[str, Any] = json.loads(self.relay.end() or b"{}")
+        self.relay = None
+        return report
+
+    def _start_mediumd(self) -> Child:
+        Path(SOCKET).parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(configuration(self.plan)).encode()
+        child = Child(
+            "mediumd", [str(find_program()), "--config", "-", "--socket", SOCKET, "--die-with-parent"], stdin=text
+        )
+        child.wait_ready()
+        return child
+
+    def _wire_up(self) -> str:
+        """Put the wires in; returns how."""
+        if _has_netem(self._netlink[0]):
+            for number, wire in enumerate(self.plan.wires):
+                self._veth(number, wire)
+            return "netem"
+        names = [node.name for node in self.plan.nodes]
+        wires = [
+            {
+                "name": addresses.wire_name(number),
+                "netns": [names[wire.a], names[wire.b]],
+                "rate_bps": wire.rate_bps,
+                "delay_s": wire.delay_s,
+                "queue_pkts": wire.queue_pkts,
+            }
+            for number, wire in enumerate(self.plan.wires)
+        ]
+        self.relay = Child("the wires' relay", python(_RELAY), stdin=json.dumps(wires).encode() + b"\n")
+        self.relay.wait_ready()
+        return "relay"
+
+    def _veth(self, number: int, wire: Wire) -> None:
+        """A pair of interfaces, each of whose ends queues, delays and limits what leaves it.
+
+        netem counts packets under way into its limit, so that the queue is as long as asked for only on a full wire.
+        """
+        name = addresses.wire_name(number)
+        fd = os.open(FOLDER / self.plan.nodes[wire.b].name, os.O_RDONLY)
+        try:
+            peer = {"ifname": name, "net_ns_fd": fd}
+            self._netlink[wire.a].link("add", ifname=name, kind="veth", peer=peer)
+        finally:
+            os.close(fd)
+        under_way = wire.rate_bps * wire.delay_s / 8 / tcp_settings.mtu_bytes(self.plan)
+        for host in (wire.a, wire.b):
+            self._netlink[host].tc(
+                "add",
+                "netem",
+                index=self._index(host, name),
+                handle="1:",
+                delay=round(wire.delay_s * 1e6),
+                rate=f"{wire.rate_bps}bit",
+                limit=wire.queue_pkts + round(under_way),
+            )
+
+    def _configure(self, host: int) -> None:
+        ports = addresses.interfaces(self.plan, host)
+        netlink = self._netlink[host]
+        mtu = tcp_settings.mtu_bytes(self.plan)
+        netlink.link("set", index=self._index(host, "lo"), state="up")
+        for port in ports:
+            index = self._index(host, port.name)
+            if port.peer is not None:  # mediumd has brought the air up
+                netlink.link("set", index=index, address=port.mac, mtu=mtu)
+            netlink.link("set", index=index, state="up", gso_max_segs=1)
+            netlink.addr("add", index=index, address=addresses.address(host), prefixlen=32)
+        with inside(self.plan.nodes[host].name):
+            for port in ports:
+                switch_offloads_off(port.name)
+
+    def _route(self, host: int, table: list[addresses.Route]) -> None:
+        netlink = self._netlink[host]
+        metrics = tcp_settings.route_metrics(self.plan.tcp)
+        neighbours = [route for route in table if route.via == route.dst]
+        for route in [*neighbours, *(route for route in table if route.via != route.dst)]:
+            index = self._index(host, route.name)
+            common = {
+                "dst": f"{addresses.address(route.dst)}/32",
+                "oif": index,
+                "prefsrc": addresses.address(host),
+                "metrics": metrics,
+            }
+            if route.via == route.dst:
+                mac = addresses.neighbour_mac(self.plan, host, route.dst)
+                netlink.neigh("add", dst=addresses.address(route.dst), lladdr=mac, ifindex=index, state=_PERMANENT)
+                netlink.route("add", scope=_SCOPE_LINK, **common)
+            else:
+                netlink.route("add", gateway=addresses.address(route.via), flags=_ONLINK, **common)
+
+    def _index(self, host: int, name: str) -> int:
+        found = self._netlink[host].link_lookup(ifname=name)
+        if not found:
+            raise HostError(f"host {self.plan.nodes[host].name}: no interface {name}; is mediumd of this version?")
+        index: int = found[0]
+        return index
+
+
+def _has_netem(netlink: IPRoute) -> bool:
+    """Whether the kernel has netem: tried on the loopback interface of a host."""
+    index = netlink.link_lookup(ifname="lo")[0]
+    try:
+        netlink.tc("add", "netem", index=index, handle="1:", delay=1000, limit=10)
+    except NetlinkError:
+        return False
+    netlink.tc("del", index=index, handle="1:")
+    return True

@@ -1,0 +1,99 @@
+"""mediumd, seen from here: its program, its configuration, its socket (medium/mediumd/PROTOCOL.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from pathlib import Path
+from typing import Any
+
+import pacelab
+from pacelab.backends.tap import addresses
+from pacelab.backends.tap.namespaces import FOLDER
+from pacelab.backends.tap.plan import Plan, radio_document
+from pacelab.backends.tap.tcp_settings import mtu_bytes
+from pacelab.errors import HostError, ProtocolError
+
+PROTOCOL_VERSION = 1
+SOCKET = "/run/pacelab/mediumd.sock"
+"""In the run's own mount namespace."""
+MEND = "build it in the source tree: make build"
+ANSWER_S = 5.0
+
+
+def find_program() -> Path:
+    """The mediumd of this installation: in the package, else built in the source tree, else on the PATH."""
+    package = Path(pacelab.__file__).resolve().parent
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or package.parent / "medium" / "target")
+    for place in (package / "mediumd", target / "release" / "mediumd"):
+        if place.is_file() and os.access(place, os.X_OK):
+            return place
+    found = shutil.which("mediumd")
+    if found is None:
+        raise HostError(f"back end tap: no program mediumd here; {MEND}")
+    return Path(found)
+
+
+def configuration(plan: Plan) -> dict[str, Any]:
+    """What mediumd is started with."""
+    place = {host: number for number, host in enumerate(plan.stations)}
+    rates = [[place[link.a], place[link.b], link.rate_bps] for link in plan.link_rates if link.at_s == 0]
+    return {
+        "version": PROTOCOL_VERSION,
+        "seed": plan.seed,
+        "radio": radio_document(plan),
+        "mtu_bytes": mtu_bytes(plan),
+        "stations": [
+            {
+                "name": plan.nodes[host].name,
+                "position_m": list(plan.nodes[host].position_m),
+                "mac": addresses.interfaces(plan, host)[0].mac,
+                "tap": {"netns": str(FOLDER / plan.nodes[host].name), "name": addresses.AIR},
+            }
+            for host in plan.stations
+        ],
+        **({"link_rates_bps": rates} if rates else {}),
+    }
+
+
+class Medium:
+    """A connection to a running mediumd. Raises HostError when it is gone, ProtocolError when it refuses."""
+
+    def __init__(self, path: str = SOCKET) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(ANSWER_S)
+        try:
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise HostError(f"talking to mediumd at {path}: {error.strerror}; is it running?") from None
+        self._lines = self._socket.makefile("rb")
+        self._number = 0
+        self.call("hello", version=PROTOCOL_VERSION)
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Answer of one request. Events in between are passed over."""
+        self._number += 1
+        request = {"id": self._number, "method": method, "params": params}
+        try:
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
+            while True:
+                line = self._lines.readline()
+                if not line:
+                    raise HostError(f"mediumd: it ended at {method!r}; what it said is above")
+                answer = json.loads(line)
+                if answer.get("id") == self._number:
+                    break
+        except OSError as error:
+            raise HostError(f"mediumd: no answer to {method!r}: {error}") from None
+        if "error" in answer:
+            raise ProtocolError(f"mediumd: {answer['error']['message']}")
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def close(self) -> None:
+        """End the connection."""
+        self._lines.close()
+        self._socket.close()

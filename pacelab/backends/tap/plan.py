@@ -1,0 +1,225 @@
+"""The plan of a run: all that the privileged side is told, as validated data.
+
+No command, no path and no free text is in it: numbers within limits, and names from short lists. Node names become
+names of network namespaces, so their form is narrow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from pacelab.errors import ConfigError
+
+VERSION = 1
+MOST_BYTES = 262_144
+"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB."""
+MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
+LONGEST_RUN_S = 3600.0
+
+SMALLEST_DATAGRAM_BYTES = 20
+"""What our header takes (see `datagrams`)."""
+MOST_OFFERED_BPS = 400_000_000
+"""More would keep the sender's process busy with packets that the air cannot carry."""
+
+Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
+Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
+RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN_S)]
+Power = Annotated[float, Field(ge=0, le=1e3)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class RangePropagation(_Strict):
+    """These distances decide who decodes and who senses."""
+
+    kind: Literal["range"]
+    decode_m: Annotated[float, Field(gt=0, le=1e6)]
+    sense_m: Annotated[float, Field(gt=0, le=1e6)]
+    capture_db: Annotated[float, Field(ge=0, le=100)]
+
+
+class LogDistancePropagation(_Strict):
+    """Loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
+
+    kind: Literal["log-distance"]
+    exponent: Annotated[float, Field(ge=1, le=8)]
+    reference_loss_db: Annotated[float, Field(ge=0, le=200)]
+    tx_power_dbm: Annotated[float, Field(ge=-100, le=100)]
+    shadowing_db: Annotated[float, Field(ge=0, le=0)]
+    decode_dbm: Annotated[float, Field(ge=-300, le=100)]
+    sense_dbm: Annotated[float, Field(ge=-300, le=100)]
+    capture_db: Annotated[float, Field(ge=0, le=100)]
+
+
+class Radio(_Strict):
+    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is."""
+
+    preset: Literal["ns2", "standard", "sinr"]
+    phy: Literal["802.11b", "802.11a", "802.11g"] = "802.11b"
+    edca: bool = False
+    basic_rate_bps: RateBps
+    data_rate_bps: RateBps
+    rts_threshold_bytes: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    short_retry_limit: Annotated[int, Field(ge=1, le=255)]
+    long_retry_limit: Annotated[int, Field(ge=1, le=255)]
+    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    mac_ack_rate: Literal["basic", "data", "mandatory"]
+    propagation: Annotated[RangePropagation | LogDistancePropagation, Field(discriminator="kind")]
+
+
+class Node(_Strict):
+    """A host: a network namespace of this name."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,30}$")]
+    wireless: bool
+    position_m: tuple[Metres, Metres]
+
+
+class Wire(_Strict):
+    """A full-duplex wired link with a drop-tail queue at each end."""
+
+    a: Host
+    b: Host
+    rate_bps: RateBps
+    delay_s: Annotated[float, Field(ge=0, le=10)]
+    queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
+
+
+class Tcp(_Strict):
+    """How TCP behaves in a run, at every host."""
+
+    control: Literal["reno", "vegas", "westwood", "cubic"]
+    segment_bytes: Annotated[int, Field(ge=88, le=2_250)]
+    window_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    initial_window_pkts: Annotated[int, Field(ge=1, le=100)]
+    min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
+    ack_every_segment: bool
+    ecn: bool
+
+
+class Flow(_Strict):
+    """What goes from one host to another, and when."""
+
+    src: Host
+    dst: Host
+    kind: Literal["tcp", "udp", "voice"]
+    start_s: Seconds
+    stop_s: Seconds
+    payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
+    size_bytes: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    """Of tcp; None: as much as goes through."""
+    rate_bps: RateBps | None = None
+    """Of udp: offered payload."""
+    burst_pkts: Annotated[int, Field(ge=1, le=10_000)] = 1
+    category: Literal["background", "best-effort", "video", "voice"] | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Flow:
+        if self.stop_s <= self.start_s:
+            raise ValueError("a flow stops after it starts")
+        if (self.rate_bps is not None) != (self.kind == "udp"):
+            raise ValueError("rate_bps belongs to a flow of kind udp")
+        if self.kind != "tcp" and self.payload_bytes < SMALLEST_DATAGRAM_BYTES:
+            raise ValueError(f"datagrams have at least {SMALLEST_DATAGRAM_BYTES} bytes")
+        return self
+
+
+class Move(_Strict):
+    """The host is at `position_m` at `at_s`, and on straight lines between its moves."""
+
+    node: Host
+    at_s: Seconds
+    position_m: tuple[Metres, Metres]
+
+
+class LinkRate(_Strict):
+    """Data rate from host `a` to host `b` from `at_s` on."""
+
+    a: Host
+    b: Host
+    rate_bps: RateBps
+    at_s: Seconds
+
+
+class SchemeSettings(_Strict):
+    """A scheme's name, and what its agents are told (see `pacelab.schemes.HookSettings`)."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9+-]{1,40}$")]
+    pace_rate_bps: RateBps | None = None
+    pace_hops: Annotated[int, Field(ge=1, le=100)] = 4
+
+
+class Plan(_Strict):
+    """One run."""
+
+    version: Literal[1] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
+    duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
+    warmup_s: Seconds
+    series_interval_s: Annotated[float, Field(ge=0.1, le=60)]
+    radio: Radio
+    nodes: Annotated[tuple[Node, ...], Field(min_length=2, max_length=MOST_HOSTS)]
+    wires: Annotated[tuple[Wire, ...], Field(max_length=MOST_HOSTS)]
+    neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
+    """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
+    link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)] = ()
+    moves: Annotated[tuple[Move, ...], Field(max_length=4096)] = ()
+    tcp: Tcp
+    flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
+    scheme: SchemeSettings
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Plan:
+        names = [node.name for node in self.nodes]
+        if len(set(names)) < len(names):
+            raise ValueError("hosts' names differ")
+        stations = [index for index, node in enumerate(self.nodes) if node.wireless]
+        if not 1 <= len(stations) <= MOST_STATIONS:
+            raise ValueError(f"1 to {MOST_STATIONS} hosts are wireless")
+        ends = [(wire.a, wire.b) for wire in self.wires] + [(flow.src, flow.dst) for flow in self.flows]
+        air = [*self.neighbours, *((link.a, link.b) for link in self.link_rates)]
+        for a, b in (*ends, *air):
+            if a == b or max(a, b) >= len(self.nodes):
+                raise ValueError(f"{a}-{b}: two different hosts of 0..{len(self.nodes) - 1} are meant")
+        if {end for pair in air for end in pair} - set(stations) or {move.node for move in self.moves} - set(stations):
+            raise ValueError("only wireless hosts have radio neighbours, link rates and moves")
+        if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
+            raise ValueError("warm-up and flows end before the run does")
+        if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:
+            raise ValueError(f"datagrams of all flows are at most {MOST_OFFERED_BPS} bit/s")
+        return self
+
+    @property
+    def stations(self) -> list[int]:
+        """Numbers of the wireless hosts."""
+        return [index for index, node in enumerate(self.nodes) if node.wireless]
+
+
+def read_plan(text: bytes) -> Plan:
+    """The plan that a client sent; ConfigError in one line when it is none."""
+    if len(text) > MOST_BYTES:
+        raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
+    try:
+        return Plan.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"])) or "plan"
+        raise ConfigError(f"plan: {where}: {first['msg']}") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"plan: {error}") from None
+
+
+def dump_plan(plan: Plan) -> bytes:
+    """The plan as one line of JSON."""
+    return plan.model_dump_json(exclude_none=True).encode()
+
+
+def radio_document(plan: Plan) -> dict[str, Any]:
+    """`radio` as mediumd takes it."""
+    return plan.radio.model_dump(mode="json")

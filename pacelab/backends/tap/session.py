@@ -1,0 +1,115 @@
+"""The unprivileged end of a run: starts a supervisor in namespaces of its own, or asks the root helper for one.
+
+The supervisor's life hangs on the socket between the two: when this process ends, however it ends, the kernel closes
+its end, the supervisor exits, and with it, as PID 1, everything that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+from pacelab.backends.contract import Progress
+from pacelab.backends.tap.plan import Plan, dump_plan
+from pacelab.backends.tap.processes import environment, python
+from pacelab.errors import ConfigError, HostError
+
+_SUPERVISOR = "pacelab.backends.tap.supervisor"
+_UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
+OWNER = "PACELAB_OWNER"
+"""In the environment of all processes of a run: who started it, for `pacelab cleanup`."""
+SILENCE_S = 60.0
+"""A supervisor tells its progress four times a second; building 64 hosts takes less than this."""
+END_S = 10.0
+
+
+def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
+    """Run a plan; what the supervisor found (see `supervisor.perform`). Raises ConfigError or HostError."""
+    with _supervisor() as link:
+        link.settimeout(SILENCE_S)
+        return converse(link, plan, on_progress)
+
+
+def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str, Any]:
+    """Send the plan, relay the progress, return the result."""
+    try:
+        link.sendall(dump_plan(plan) + b"\n")
+        with link.makefile("rb") as lines:
+            for line in lines:
+                message = json.loads(line)
+                if "progress" in message:
+                    on_progress(message["progress"])
+                elif "error" in message:
+                    raise _error(message["error"])
+                else:
+                    result: dict[str, Any] = message["result"]
+                    return result
+    except TimeoutError:
+        raise HostError(f"back end tap: its supervisor has said nothing for {SILENCE_S:g} s; try once more") from None
+    except OSError as error:
+        raise HostError(f"back end tap: its supervisor is gone ({error.strerror}); try once more") from None
+    raise HostError("back end tap: its supervisor was killed in the middle of a run; try once more")
+
+
+def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
+    """A supervisor whose end of the connection is `link`. Needs root."""
+    program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
+    if program is None:
+        raise HostError("back end tap: no program unshare here: apt-get install util-linux")
+    command = [program, *_UNSHARE[1:], *python(_SUPERVISOR, str(link.fileno()))]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=[link.fileno()],
+        start_new_session=True,  # a Ctrl-C is ours to hear
+        env=environment() | {OWNER: owner()},
+    )
+
+
+def owner() -> str:
+    """Name of this process that no other one after it can have."""
+    with open("/proc/self/stat") as stat:
+        return f"{os.getpid()}:{stat.read().rsplit(')', 1)[1].split()[19]}"
+
+
+@contextlib.contextmanager
+def _supervisor() -> Iterator[socket.socket]:
+    if os.geteuid() != 0:
+        from pacelab.backends.tap.helper_client import connect
+
+        with connect() as link:
+            yield link
+        return
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            process = start_supervisor(theirs)
+        try:
+            yield ours
+        finally:
+            ours.close()
+            end_supervisor(process)
+
+
+def end_supervisor(process: subprocess.Popen[bytes]) -> None:
+    """Wait until all of it is gone. Its end of the socket has been closed."""
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()  # `--kill-child`: takes the namespaces' PID 1 along
+        process.wait()
+
+
+def _error(error: dict[str, Any]) -> Exception:
+    if error["kind"] == "config":
+        return ConfigError(error["message"])
+    if error["kind"] == "host":
+        return HostError(error["message"])
+    return RuntimeError(f"the supervisor of back end tap: {error['message']}")

@@ -1,0 +1,145 @@
+"""The root side of a run: PID 1 of its namespaces.
+
+    python -m pacelab.backends.tap.supervisor FD      FD: a stream socket to the one who wants the run
+
+reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last
+{"result": {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the other end is closed, it ends
+at once, and with PID 1 everything that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from typing import Any
+
+from pacelab.backends.tap.machine import describe, judge, read_load
+from pacelab.backends.tap.plan import MOST_BYTES, Plan, read_plan
+from pacelab.errors import ConfigError, PaceLabError
+
+PROGRESS_S = 0.25
+
+
+def main() -> int:
+    """Serve one run over the socket whose descriptor is the first argument."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    link = socket.socket(fileno=int(sys.argv[1]))
+    link.set_inheritable(False)
+    try:
+        plan = read_plan(read_line(link))
+        threading.Thread(target=_end_with, args=(link,), daemon=True).start()
+        isolate()
+        tell(link, {"result": perform(plan, link)})
+    except PaceLabError as error:
+        kind = "config" if isinstance(error, ConfigError) else "host"
+        tell(link, {"error": {"kind": kind, "message": str(error)}})
+    except Exception as error:
+        traceback.print_exc()
+        tell(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+    return 0
+
+
+def perform(plan: Plan, link: socket.socket) -> dict[str, Any]:
+    """Build the hosts, run the traffic, measure."""
+    # Imported here, so that a refused plan costs nothing.
+    from pacelab.backends.tap.agents import start_agents
+    from pacelab.backends.tap.changes import Changes
+    from pacelab.backends.tap.lab import Lab
+    from pacelab.backends.tap.report import air_result, complaints
+    from pacelab.backends.tap.traffic import Traffic
+
+    started = time.monotonic()
+    lab = Lab(plan)
+    agents = start_agents(plan)
+    traffic = Traffic(plan)
+    built_s = time.monotonic() - started
+    changes = Changes(plan, lab.medium)
+    before: dict[str, Any] = {}
+    load = read_load()
+    told_s = 0.0
+
+    def tick(fraction: float) -> None:
+        nonlocal told_s
+        lab.check_alive()
+        agents.check_alive()
+        changes.apply(fraction * plan.duration_s)
+        if time.monotonic() >= told_s + PROGRESS_S:
+            told_s = time.monotonic()
+            tell(link, {"progress": min(1.0, max(0.0, fraction))})
+
+    measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
+    after = lab.medium.call("stats")
+    shares = (read_load() - load).shares()
+    wires = lab.wire_report()
+    hooks = agents.end()
+    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wires.get("lateness_s", {})}
+    fidelity = judge(
+        medium=after["fidelity"],
+        late_p99_s=[found["p99"] for found in lateness.values() if found],
+        stolen=shares["stolen"],
+    )
+    air = air_result(
+        plan,
+        measured,
+        before=before,
+        after=after,
+        hooks=hooks,
+        wire_drops=wires.get("counters", {}).get("wired-queue", 0),
+    )
+    host = describe() | {
+        "built_s": built_s,
+        "cpu_shares": shares,
+        "wires": lab.wires,
+        "lateness_s": lateness,
+        "medium": {name: after[name] for name in ("fidelity", "lateness", "process")},
+        "missing_sysctls": lab.missing_sysctls,
+    }
+    notes = complaints(measured)
+    if fidelity != "valid":
+        notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
+    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+
+
+def isolate() -> None:
+    """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
+    from pacelab.backends.tap.namespaces import mount_tmpfs
+
+    mount_tmpfs("/run")
+    os.chdir("/")
+
+
+def read_line(link: socket.socket) -> bytes:
+    """One line, without its end; ConfigError when it is longer than a plan may be or cut off."""
+    text = b""
+    while not text.endswith(b"\n"):
+        if len(text) > MOST_BYTES:
+            raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+        part = link.recv(65_536)
+        if not part:
+            raise ConfigError("plan: it ends in the middle")
+        text += part
+    return text
+
+
+def tell(link: socket.socket, message: dict[str, Any]) -> None:
+    """Send one line; nobody may be there to read it any more."""
+    with contextlib.suppress(OSError):
+        link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+
+
+def _end_with(link: socket.socket) -> None:
+    """The other end says nothing after its plan: what is read here is its end."""
+    with contextlib.suppress(OSError):
+        link.recv(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

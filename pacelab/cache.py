@@ -31,7 +31,19 @@ LEFTOVER_AGE_S = 60.0
 
 PACKAGES = ("pacelab", "pacelab.pacer", "pacelab.topologies")
 NO_PART = {
-    *("airlog", "cache", "cli", "cli_options", "comparison", "console", "doctor", "figures", "folder", "instruments"),
+    *(
+        "airlog",
+        "cache",
+        "cli",
+        "cli_options",
+        "comparison",
+        "console",
+        "doctor",
+        "figures",
+        "folder",
+        "host_commands",
+        "instruments",
+    ),
     *("interrupt", "listings", "pcap", "plots", "settings", "sweep", "sweep_plots", "tables", "timeline"),
     "claims",
 }

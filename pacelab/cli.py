@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab import __version__, instruments
+from pacelab import __version__, host_commands, instruments
 from pacelab.agents import commands as agent_commands
 from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
@@ -219,6 +219,9 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
+app.command()(host_commands.shell)
+app.command()(host_commands.cleanup)
+app.command()(host_commands.helper)
 app.command()(instruments.sweep)
 app.command()(instruments.plot)
 app.command()(instruments.timeline)

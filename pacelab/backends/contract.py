@@ -50,4 +50,7 @@ class Backend(Protocol):
         on_progress: Progress,
         pcap: PcapFile | None,
     ) -> Outcome:
-        """Run it; `scheme` is the experiment's or one of the caller's own. Raises ConfigError or HostError; KeyboardInterrupt passes through, and nothing is left behind."""
+        """Run it; `scheme` is the experiment's or one of the caller's own.
+
+        Raises ConfigError or HostError; KeyboardInterrupt passes through, and nothing is left behind.
+        """

@@ -41,9 +41,7 @@ class Tap:
         from pacelab.traffic import ENGINE_KIND
 
         if scheme != experiment.find_scheme():
-            raise ConfigError(
-                f"scheme {scheme.name!r} of your own with --backend tap: its agents know registered ones only"
-            )
+            raise ConfigError(f"scheme {scheme.name!r} of your own with --backend tap: allowed are registered ones")
         if pcap is not None:
             raise ConfigError("--pcap with --backend tap: run tcpdump at a host (`pacelab shell`): allowed is sim")
         if sys.platform != "linux":

@@ -1,8 +1,8 @@
 """TCP traffic by iperf3: its command lines, and what its JSON says.
 
 A flow is ended from here, by a signal to both sides: iperf3's own end needs its control connection, which shares the
-air with the data, where it may take long to be heard. Both sides then print what they have measured. Goodput is what the
-server counted; windows, round-trip times and retransmissions are the client's view of its socket (TCP_INFO).
+air with the data, where it may take long to be heard. Both sides then print what they have measured. Goodput is what
+the server counted; windows, round-trip times and retransmissions are the client's view of its socket (TCP_INFO).
 """
 
 from __future__ import annotations

@@ -24,6 +24,10 @@ END_S = 5.0
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+OWNER = "PACELAB_OWNER"
+"""In the environment of all processes of a run: who started it, for `pacelab cleanup`."""
+
+
 def python(module: str, *arguments: str) -> list[str]:
     """The command line of one of our own modules, from the same place as this one, whatever the working folder."""
     return [sys.executable, "-P", "-m", module, *arguments]
@@ -31,7 +35,8 @@ def python(module: str, *arguments: str) -> list[str]:
 
 def environment() -> dict[str, str]:
     """What children of a run inherit: nothing that decides what they do."""
-    return {
+    owner = {OWNER: os.environ[OWNER]} if OWNER in os.environ else {}
+    return owner | {
         "PATH": SAFE_PATH,
         "PYTHONPATH": str(Path(pacelab.__file__).resolve().parents[1]),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -48,7 +53,12 @@ class Child:
         line = command_in(netns, command) if netns else list(command)
         try:
             self.process = subprocess.Popen(
-                line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=environment()
+                line,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env=environment(),
+                start_new_session=True,  # a Ctrl-C at the shell is not for the air
             )
         except OSError as error:
             raise HostError(f"starting {name}: {line[0]}: {error.strerror}") from None

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -17,13 +18,13 @@ from typing import Any
 
 from pacelab.backends.contract import Progress
 from pacelab.backends.tap.plan import Plan, dump_plan
-from pacelab.backends.tap.processes import environment, python
+from pacelab.backends.tap.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
 
 _SUPERVISOR = "pacelab.backends.tap.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
-OWNER = "PACELAB_OWNER"
-"""In the environment of all processes of a run: who started it, for `pacelab cleanup`."""
+_SHELL = "pacelab.backends.tap.shell"
+_TERMINAL = ("TERM", "DISPLAY", "XAUTHORITY", "HOME", "LANG", "COLUMNS", "LINES")
 SILENCE_S = 60.0
 """A supervisor tells its progress four times a second; building 64 hosts takes less than this."""
 END_S = 10.0
@@ -59,10 +60,7 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
 
 def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
     """A supervisor whose end of the connection is `link`. Needs root."""
-    program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
-    if program is None:
-        raise HostError("back end tap: no program unshare here: apt-get install util-linux")
-    command = [program, *_UNSHARE[1:], *python(_SUPERVISOR, str(link.fileno()))]
+    command = [_find_unshare(), *_UNSHARE[1:], *python(_SUPERVISOR, str(link.fileno()))]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -73,10 +71,46 @@ def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
     )
 
 
+def _find_unshare() -> str:
+    program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
+    if program is None:
+        raise HostError("back end tap: no program unshare here: apt-get install util-linux")
+    return program
+
+
 def owner() -> str:
     """Name of this process that no other one after it can have."""
     with open("/proc/self/stat") as stat:
         return f"{os.getpid()}:{stat.read().rsplit(')', 1)[1].split()[19]}"
+
+
+def run_shell(plan: Plan) -> int:
+    """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
+    from pacelab.backends.tap.mininet_hosts import check_mininet
+
+    check_mininet()
+    if os.geteuid() != 0:
+        raise HostError("shell: a shell at the hosts is one of root's: sudo pacelab shell ...")
+    terminal = {name: os.environ[name] for name in _TERMINAL if name in os.environ}
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            program = _find_unshare()
+            command = [program, *_UNSHARE[1:], *python(_SHELL, str(theirs.fileno()))]
+            env = environment() | terminal | {OWNER: owner()}
+            process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=env)
+        ours.sendall(dump_plan(plan) + b"\n")
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the shell's to hear
+        try:
+            message = ours.makefile("rb").readline()
+            process.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            ours.close()
+            end_supervisor(process)
+    if message:
+        raise _error(json.loads(message)["error"])
+    return process.returncode
 
 
 @contextlib.contextmanager

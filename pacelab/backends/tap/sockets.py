@@ -119,7 +119,8 @@ def read_info(connection: socket.socket) -> Info | None:
     if len(text) < _DATA_SEGS_IN + 8:
         return None
     timeouts = struct.unpack_from("=H", text, _TOTAL_RTO)[0] if len(text) >= _TOTAL_RTO + 2 else None
-    return Info(*struct.unpack_from("=II", text, _DATA_SEGS_IN), timeouts)
+    arrived, sent = struct.unpack_from("=II", text, _DATA_SEGS_IN)
+    return Info(arrived, sent, timeouts)
 
 
 def _take(handle: int, pid: int, number: int) -> socket.socket | None:

@@ -25,6 +25,8 @@ from pacelab.backends.tap.plan import MOST_BYTES, Plan, read_plan
 from pacelab.errors import ConfigError, PaceLabError
 
 PROGRESS_S = 0.25
+PLAN_S = 10.0
+"""A client that has not sent its plan by then is not going to."""
 
 
 def main() -> int:
@@ -33,8 +35,10 @@ def main() -> int:
     link = socket.socket(fileno=int(sys.argv[1]))
     link.set_inheritable(False)
     try:
+        link.settimeout(PLAN_S)
         plan = read_plan(read_line(link))
-        threading.Thread(target=_end_with, args=(link,), daemon=True).start()
+        link.settimeout(None)
+        threading.Thread(target=end_with, args=(link,), daemon=True).start()
         isolate()
         tell(link, {"result": perform(plan, link)})
     except PaceLabError as error:
@@ -121,7 +125,10 @@ def read_line(link: socket.socket) -> bytes:
     while not text.endswith(b"\n"):
         if len(text) > MOST_BYTES:
             raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
-        part = link.recv(65_536)
+        try:
+            part = link.recv(65_536)
+        except OSError:
+            part = b""
         if not part:
             raise ConfigError("plan: it ends in the middle")
         text += part
@@ -134,7 +141,7 @@ def tell(link: socket.socket, message: dict[str, Any]) -> None:
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
 
 
-def _end_with(link: socket.socket) -> None:
+def end_with(link: socket.socket) -> None:
     """The other end says nothing after its plan: what is read here is its end."""
     with contextlib.suppress(OSError):
         link.recv(1)

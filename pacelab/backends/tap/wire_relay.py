@@ -3,7 +3,7 @@
     python -m pacelab.backends.tap.wire_relay < configuration, one JSON line
 
 prints `{"ready": true}` when both ends of every link are up, and after SIGTERM one line of counters. Lateness is the
-clock at the hand-over less the planned arrival; it never accumulates, since arrivals follow from when a packet was read.
+clock at the hand-over less the planned arrival; it never accumulates: arrivals follow from when a packet was read.
 Measured in docs/real-hosts.md.
 """
 

@@ -1,0 +1,59 @@
+"""The root side of `pacelab shell`: PID 1 of its namespaces, with Mininet's command line at the terminal.
+
+    python -m pacelab.backends.tap.shell FD
+
+reads a plan from the socket FD as the supervisor does, and says there what went wrong, if something did.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import traceback
+
+from pacelab.backends.tap.plan import Plan, read_plan
+from pacelab.backends.tap.supervisor import end_with, isolate, read_line, tell
+from pacelab.errors import ConfigError, PaceLabError
+
+
+def main() -> int:
+    """Serve one shell."""
+    link = socket.socket(fileno=int(sys.argv[1]))
+    link.set_inheritable(False)
+    try:
+        plan = read_plan(read_line(link))
+        threading.Thread(target=end_with, args=(link,), daemon=True).start()
+        isolate()
+        talk(plan)
+    except PaceLabError as error:
+        kind = "config" if isinstance(error, ConfigError) else "host"
+        tell(link, {"error": {"kind": kind, "message": str(error)}})
+    except Exception as error:
+        traceback.print_exc()
+        tell(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+    return 0
+
+
+def talk(plan: Plan) -> None:
+    """Build the hosts, and let Mininet's command line have them until it is left."""
+    from pacelab.backends.tap.agents import start_agents
+    from pacelab.backends.tap.lab import Lab
+    from pacelab.backends.tap.mininet_hosts import load_mininet, network_of
+
+    load_mininet("log").setLogLevel("info")
+    lab = Lab(plan)
+    agents = start_agents(plan)
+    net = network_of(plan)
+    words = ", ".join(node.name for node in plan.nodes)
+    print(f"hosts: {words}. Commands run at a host: `{plan.nodes[0].name} ping {plan.nodes[-1].name}`; `help`, `exit`.")
+    load_mininet("cli").CLI(net)
+    agents.end()
+    lab.check_alive()
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stdout.flush()
+    os._exit(code)  # with PID 1 ends all that Mininet has started

@@ -33,9 +33,32 @@ def examine() -> list[Feature]:
         _package("intervals", "scipy", required=True),
         _package("tables", "rich", required=True),
         _workers(),
-        Feature(name="back end tap", present=False, detail="not in this version", mend="none yet"),
+        _tap(),
+        _mininet(),
         Feature(name="back end hwsim", present=False, detail="not in this version", mend="none yet"),
     ]
+
+
+def _tap() -> Feature:
+    if sys.platform != "linux":
+        mend = "use Linux, WSL2, or a virtual machine"
+        return Feature(name="back end tap", present=False, detail="it needs Linux", mend=mend)
+    from pacelab.backends.tap.features import missing
+
+    lacks = list(missing())
+    detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux hosts in network namespaces"
+    return Feature(name="back end tap", present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
+
+
+def _mininet() -> Feature:
+    if sys.platform != "linux":
+        return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", mend="as above")
+    from pacelab.backends.tap.features import mininet
+
+    mend = mininet()
+    return Feature(
+        name="pacelab shell", present=mend is None, detail="Mininet's command line on these hosts", mend=mend or ""
+    )
 
 
 def _python() -> Feature:

@@ -1,34 +1,85 @@
-"""Schemes between real hosts: which agents of `pacelab.pacer.linux` a scheme needs at which host."""
+"""A scheme between real hosts: an agent (`pacelab gateway`, `sender`, `station`, `relay`) at each hook point."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
-from pacelab.backends.tap.plan import Plan
-from pacelab.backends.tap.processes import Child
+from pacelab.backends.tap import addresses
+from pacelab.backends.tap.medium import SOCKET
+from pacelab.backends.tap.plan import Hook, Plan
+from pacelab.backends.tap.processes import Child, last_document, python
 from pacelab.errors import HostError
+from pacelab.options import BY_FIELD
 
-SUPPORTED: tuple[str, ...] = ("newreno",)
-"""Schemes that run here."""
+AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
+"""Hook point -> the agent that serves it."""
 
 
 class Agents:
     """The running agents of a scheme."""
 
-    def __init__(self, children: list[tuple[int, Child]]) -> None:
-        self._children = children
+    def __init__(self, hooks: list[tuple[Hook, Child]]) -> None:
+        self._hooks = hooks
 
     def check_alive(self) -> None:
         """Raise HostError when one has ended."""
-        for _host, child in self._children:
+        for _hook, child in self._hooks:
             if not child.alive():
-                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words()}")
+                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
 
     def end(self) -> list[dict[str, Any]]:
         """End them; each one's report, as `hooks` of the engine's result has it."""
-        return []
+        for _hook, child in self._hooks:
+            if child.alive():
+                child.process.terminate()
+        return [_report(hook, last_document(child.finish())) for hook, child in self._hooks]
 
 
 def start_agents(plan: Plan) -> Agents:
     """Start the agents of the plan's scheme, and wait until they are up."""
-    return Agents([])
+    started = []
+    for hook in plan.scheme.hooks:
+        name = plan.nodes[hook.host].name
+        child = Child(f"the {AGENT[hook.point]} agent at {name}", command(plan, hook), netns=name)
+        started.append((hook, child))
+    for _hook, child in started:
+        child.wait_ready()
+    return Agents(started)
+
+
+def command(plan: Plan, hook: Hook) -> list[str]:
+    """The command line of one agent."""
+    line = python("pacelab", AGENT[hook.point], "--scheme", plan.scheme.name, "--air", addresses.AIR, "--json")
+    if hook.point == "gateway":
+        wired = next(port.name for port in addresses.interfaces(plan, hook.host) if port.peer is not None)
+        line += ["--wired", wired]
+    if hook.point == "link":
+        line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
+    for name, value in plan.scheme.settings.items():
+        line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]
+    for host in range(len(plan.nodes)):
+        rates = path_rates(plan, hook.host, host)
+        if rates:
+            line += ["--path-rates", f"{addresses.address(host)}={','.join(rates)}"]
+    return line
+
+
+def path_rates(plan: Plan, here: int, there: int) -> list[str]:
+    """Rates of the wireless hops on the way, nearest first, in Mbit/s."""
+    special = {(link.a, link.b): link.rate_bps for link in plan.link_rates if link.at_s == 0}
+    show = BY_FIELD["rate_bps"].domain.show
+    return [
+        show(special.get((a, b), plan.radio.data_rate_bps))
+        for a, b in pairwise(addresses.path(plan, here, there))
+        if addresses.interface_towards(plan, a, b) == addresses.AIR
+    ]
+
+
+def _report(hook: Hook, status: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "node": hook.host,
+        "errors": status.get("errors", 0),
+        "failed": status.get("failed") if status else "it reported nothing",
+        "counters": status.get("hook", {}),
+    }

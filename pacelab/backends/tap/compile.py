@@ -12,7 +12,6 @@ from pydantic import ValidationError
 
 from pacelab.airconfig import compile_air
 from pacelab.backends.tap import plan as plans
-from pacelab.backends.tap.agents import SUPPORTED
 from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -62,13 +61,15 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
             "initial_window_pkts": experiment.initial_window_pkts,
             "min_rto_s": experiment.min_rto_s,
             "ack_every_segment": experiment.ack == "every",
-            "ecn": experiment.find_scheme().ecn,
+            "ecn": experiment.find_scheme().uses_ecn(experiment.throttle),
         },
         "flows": [_flow(experiment, flow) for flow in experiment.plan()],
         "scheme": {
             "name": experiment.scheme,
-            "pace_rate_bps": experiment.pace_rate_bps,
-            "pace_hops": experiment.pace_hops,
+            "hooks": [{"point": point, "host": host} for point, host in experiment.find_scheme().sites(topology)],
+            "settings": {
+                name: getattr(experiment, name) for name in plans.HOOK_OPTIONS if getattr(experiment, name) is not None
+            },
         },
     }
     try:
@@ -102,9 +103,6 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
 def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     """Why not, the first reason first."""
     found = []
-    if experiment.scheme not in SUPPORTED:
-        known = ", ".join(SUPPORTED)
-        found.append(f"scheme {experiment.scheme!r} has no agent for real hosts: allowed is one of {known}")
     if experiment.cc not in CONTROLS:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -11,8 +12,13 @@ SOCKET = Path("/run/pacelab/helper.sock")
 MEND = "run as root (sudo pacelab ...), or set up the root helper: docs/real-hosts.md"
 
 
-def connect(path: Path = SOCKET) -> socket.socket:
+ELSEWHERE = "PACELAB_HELPER"
+"""Environment variable with the path of another helper's socket."""
+
+
+def connect() -> socket.socket:
     """A connection to the helper; HostError says how to get one."""
+    path = Path(os.environ.get(ELSEWHERE) or SOCKET)
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         link.connect(str(path))

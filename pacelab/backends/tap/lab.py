@@ -14,7 +14,7 @@ from pacelab.backends.tap import addresses, tcp_settings
 from pacelab.backends.tap.medium import SOCKET, Medium, configuration, find_program
 from pacelab.backends.tap.namespaces import FOLDER, create, inside, set_sysctls, switch_offloads_off
 from pacelab.backends.tap.plan import Plan, Wire
-from pacelab.backends.tap.processes import Child, python
+from pacelab.backends.tap.processes import Child, last_document, python
 from pacelab.errors import HostError
 
 _PERMANENT = 0x80
@@ -56,7 +56,7 @@ class Lab:
         """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""
         if self.relay is None:
             return {}
-        report: dict[str, Any] = json.loads(self.relay.end() or b"{}")
+        report: dict[str, Any] = last_document(self.relay.end())
         self.relay = None
         return report
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,9 @@ ANSWER_S = 5.0
 
 
 def find_program() -> Path:
-    """The mediumd of this installation: in the package, else built in the source tree, else on the PATH."""
+    """The mediumd of this installation: built in the source tree, else beside Python, else on the PATH."""
     package = Path(pacelab.__file__).resolve().parent
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or package.parent / "medium" / "target")
-    for place in (package / "mediumd", target / "release" / "mediumd"):
+    for place in (package.parent / "medium/target/release/mediumd", Path(sys.executable).parent / "mediumd"):
         if place.is_file() and os.access(place, os.X_OK):
             return place
     found = shutil.which("mediumd")

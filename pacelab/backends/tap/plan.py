@@ -7,11 +7,14 @@ names of network namespaces, so their form is narrow.
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pacelab.errors import ConfigError
+from pacelab.options import BY_FIELD
+from pacelab.schemes import SCHEMES, HookSettings
 
 VERSION = 1
 MOST_BYTES = 262_144
@@ -23,6 +26,8 @@ SMALLEST_DATAGRAM_BYTES = 20
 """What our header takes (see `datagrams`)."""
 MOST_OFFERED_BPS = 400_000_000
 """More would keep the sender's process busy with packets that the air cannot carry."""
+
+HOOK_OPTIONS = tuple(item.name for item in fields(HookSettings) if item.name in BY_FIELD)
 
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
 Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
@@ -147,12 +152,33 @@ class LinkRate(_Strict):
     at_s: Seconds
 
 
-class SchemeSettings(_Strict):
-    """A scheme's name, and what its agents are told (see `pacelab.schemes.HookSettings`)."""
+class Hook(_Strict):
+    """One hook of a scheme, at a host."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9+-]{1,40}$")]
-    pace_rate_bps: RateBps | None = None
-    pace_hops: Annotated[int, Field(ge=1, le=100)] = 4
+    point: Literal["gateway", "sender", "station", "link"]
+    host: Host
+
+
+class SchemePlan(_Strict):
+    """A registered scheme: where its agents are, and what they are told."""
+
+    name: str
+    hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)] = ()
+    settings: Annotated[dict[str, bool | int | float | str], Field(max_length=32)] = {}
+    """Fields of `pacelab.schemes.HookSettings` that are options of an experiment, and their values."""
+
+    @model_validator(mode="after")
+    def _known(self) -> SchemePlan:
+        if self.name not in SCHEMES:
+            raise ValueError("there is no such scheme")
+        for name, value in self.settings.items():
+            if name not in HOOK_OPTIONS:
+                raise ValueError("a setting is none of a hook's")
+            try:
+                BY_FIELD[name].check(value)
+            except (ConfigError, TypeError) as error:
+                raise ValueError(str(error)) from None
+        return self
 
 
 class Plan(_Strict):
@@ -172,7 +198,7 @@ class Plan(_Strict):
     moves: Annotated[tuple[Move, ...], Field(max_length=4096)] = ()
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
-    scheme: SchemeSettings
+    scheme: SchemePlan
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -189,6 +215,10 @@ class Plan(_Strict):
                 raise ValueError(f"{a}-{b}: two different hosts of 0..{len(self.nodes) - 1} are meant")
         if {end for pair in air for end in pair} - set(stations) or {move.node for move in self.moves} - set(stations):
             raise ValueError("only wireless hosts have radio neighbours, link rates and moves")
+        for hook in self.scheme.hooks:
+            gateway = any(hook.host in (wire.a, wire.b) for wire in self.wires)
+            if hook.host not in stations or (hook.point == "gateway" and not gateway):
+                raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:

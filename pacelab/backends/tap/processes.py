@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from pacelab.errors import HostError
 READY_S = 20.0
 END_S = 5.0
 SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_LOOK_S = 0.01
 
 
 OWNER = "PACELAB_OWNER"
@@ -45,17 +45,18 @@ def environment() -> dict[str, str]:
 
 
 class Child:
-    """One process. What it says on stderr is kept, for the message when it fails."""
+    """One process. What it prints goes to files without a name: it never waits for us to read."""
 
     def __init__(self, name: str, command: Sequence[str], *, netns: str | None = None, stdin: bytes = b"") -> None:
         self.name = name
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (as long-lived as the child)
+        self._output = _scratch()
+        self._errors = _scratch()
         line = command_in(netns, command) if netns else list(command)
         try:
             self.process = subprocess.Popen(
                 line,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stdout=self._output,
                 stderr=self._errors,
                 env=environment(),
                 start_new_session=True,  # a Ctrl-C at the shell is not for the air
@@ -66,48 +67,64 @@ class Child:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(stdin)
             self.process.stdin.close()
-        self.process.stdin = None  # communicate() would flush it
 
     def wait_ready(self) -> dict[str, Any]:
         """The one line that it prints when it is up."""
-        line = self.read_line(READY_S)
+        until = time.monotonic() + READY_S
+        while b"\n" not in (text := self.output()) and self.alive() and time.monotonic() < until:
+            time.sleep(_LOOK_S)
         try:
-            found: dict[str, Any] = json.loads(line)
-        except ValueError:
-            raise HostError(f"{self.name}: {self.last_words() or 'it did not start'}") from None
+            found: dict[str, Any] = json.loads(text.splitlines()[0])
+        except (IndexError, ValueError):
+            raise HostError(f"starting {self.name}: {self.last_words() or 'it said nothing'}") from None
         return found
-
-    def read_line(self, timeout_s: float) -> bytes:
-        """The next line of stdout, without buffering; what there is when it ends or time is up."""
-        assert self.process.stdout is not None
-        fd, line, until = self.process.stdout.fileno(), b"", time.monotonic() + timeout_s
-        while not line.endswith(b"\n") and select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
-            byte = os.read(fd, 1)
-            if not byte:
-                break
-            line += byte
-        return line
 
     def alive(self) -> bool:
         """Whether it still runs."""
         return self.process.poll() is None
 
     def end(self, number: int = signal.SIGTERM, timeout_s: float = END_S) -> bytes:
-        """Signal it, if it still runs, and return the rest of its stdout. What does not end is killed."""
+        """Signal it, if it still runs, and return all that it printed. What does not end is killed."""
         if self.alive():
             self.process.send_signal(number)
         return self.finish(timeout_s)
 
     def finish(self, timeout_s: float = END_S) -> bytes:
-        """The rest of its stdout once it has ended by itself; killed when it does not in time."""
+        """All that it printed, once it has ended by itself; killed when it does not in time."""
         try:
-            return self.process.communicate(timeout=timeout_s)[0]
+            self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            return self.process.communicate()[0]
+            self.process.wait()
+        return self.output()
+
+    def output(self) -> bytes:
+        """What it has printed so far."""
+        return _content(self._output)
 
     def last_words(self) -> str:
         """The last line that it wrote to stderr."""
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
+        lines = _content(self._errors).decode(errors="replace").strip().splitlines()
+        return lines[-1].removeprefix("pacelab: ") if lines else ""
+
+
+def last_document(text: bytes) -> dict[str, Any]:
+    """The JSON object in the last whole line; empty when there is none."""
+    for line in reversed(text.splitlines()):
+        with contextlib.suppress(ValueError):
+            found = json.loads(line)
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+def _scratch() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+def _content(file: IO[bytes]) -> bytes:
+    """Without moving the place where the child writes next, which it shares with us."""
+    found = bytearray()
+    while part := os.pread(file.fileno(), 1 << 20, len(found)):
+        found += part
+    return bytes(found)

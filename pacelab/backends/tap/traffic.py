@@ -14,7 +14,7 @@ from pacelab.backends.tap.addresses import address
 from pacelab.backends.tap.meter import Window
 from pacelab.backends.tap.namespaces import inside
 from pacelab.backends.tap.plan import Flow, Plan
-from pacelab.backends.tap.processes import Child, python
+from pacelab.backends.tap.processes import Child, last_document, python
 from pacelab.backends.tap.sockets import FlowSockets
 from pacelab.backends.tap.tcp_counters import Counters, read_counters
 from pacelab.errors import HostError
@@ -104,8 +104,8 @@ class Traffic:
         self._stop([run for run in self._tcp if not run.ended_ns])
         for run in self._tcp:
             _collect(run)
-        report = json.loads(datagrams.finish() or b"{}") if datagrams else {}
-        if datagrams and not report:
+        report = last_document(datagrams.finish()) if datagrams else {}
+        if datagrams and "flows" not in report:
             raise HostError(f"the datagrams' process ended early: {datagrams.last_words() or 'without a word'}")
         return Measured(
             window=window,

@@ -1,0 +1,47 @@
+"""What this machine has of what real hosts need; no namespace is made and nothing is started to find out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from pacelab.backends.tap.helper_client import SOCKET
+from pacelab.backends.tap.processes import SAFE_PATH
+from pacelab.errors import HostError
+
+PROGRAMS = {"unshare": "util-linux", "nsenter": "util-linux", "iperf3": "iperf3", "iptables": "iptables"}
+"""Program -> Debian's package that has it."""
+TUN = Path("/dev/net/tun")
+
+
+def missing() -> Iterator[tuple[str, str]]:
+    """What the back end tap lacks here, and the command that mends it."""
+    for program, package in PROGRAMS.items():
+        if shutil.which(program, path=SAFE_PATH) is None:
+            yield program, f"sudo apt-get install {package}"
+    if importlib.util.find_spec("pyroute2") is None:
+        yield "pyroute2", "pip install pyroute2"
+    try:
+        from pacelab.backends.tap.medium import find_program
+
+        find_program()
+    except HostError as error:
+        yield "mediumd", str(error).split("; ")[-1]
+    if not TUN.exists():
+        yield str(TUN), "sudo modprobe tun; in a container: --device /dev/net/tun --cap-add NET_ADMIN,SYS_ADMIN"
+    if os.geteuid() != 0 and not SOCKET.exists():
+        yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+
+
+def mininet() -> str | None:
+    """None when Mininet's command line can be had, else how to get it."""
+    from pacelab.backends.tap.mininet_hosts import check_mininet
+
+    try:
+        check_mininet()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None

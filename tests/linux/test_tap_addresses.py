@@ -1,0 +1,47 @@
+"""Addresses and routes of real hosts."""
+
+from __future__ import annotations
+
+from test_tap_plan import plan_of
+
+from pacelab.backends.tap import addresses
+from pacelab.backends.tap.addresses import Interface, Route
+from pacelab.backends.tap.agents import path_rates
+
+
+def test_addresses_are_one_per_host() -> None:
+    assert [addresses.address(host) for host in (0, 1, 95, 254, 255)] == [
+        *("10.77.0.1", "10.77.0.2", "10.77.0.96", "10.77.0.255", "10.77.1.0"),
+    ]
+
+
+def test_interfaces_of_a_gateway() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 2})
+    assert addresses.interfaces(plan, 2) == [
+        Interface("air0", "02:50:4c:00:00:02", None),
+        Interface("wire0", "02:50:4c:01:00:00", 3),
+    ]
+    assert addresses.interfaces(plan, 3) == [Interface("wire0", "02:50:4c:02:00:00", 2)]
+    assert addresses.neighbour_mac(plan, 2, 3) == "02:50:4c:02:00:00"
+    assert addresses.neighbour_mac(plan, 3, 2) == "02:50:4c:01:00:00"
+    assert addresses.neighbour_mac(plan, 2, 1) == "02:50:4c:00:00:01"
+
+
+def test_routes_follow_the_chain() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 2})
+    assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 1, "air0"), Route(3, 1, "air0")]
+    assert addresses.routes(plan)[2] == [Route(0, 1, "air0"), Route(1, 1, "air0"), Route(3, 3, "wire0")]
+
+
+def test_routes_take_the_lower_number_of_equals() -> None:
+    # a grid of 3 by 3: from corner 0 to the middle 4 by 1 or by 3
+    plan = plan_of(topology="grid", topology_options={"side": 3})
+    assert addresses.path(plan, 0, 4) == [0, 1, 4]
+    assert addresses.path(plan, 4, 0) == [4, 1, 0]
+
+
+def test_path_rates_are_those_of_the_wireless_hops_nearest_first() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 3}, rate_bps=2_000_000)
+    assert path_rates(plan, 0, 4) == ["2", "2", "2"]  # to the wired host
+    assert path_rates(plan, 3, 1) == ["2", "2"]  # from the gateway
+    assert path_rates(plan, 3, 4) == []

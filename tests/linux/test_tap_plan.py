@@ -1,0 +1,155 @@
+"""What the root side takes from a user: plans, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pacelab.backends.tap.compile import compile_plan
+from pacelab.backends.tap.plan import MOST_BYTES, Plan, dump_plan, read_plan
+from pacelab.errors import ConfigError
+from pacelab.experiment import Experiment
+
+
+def plan_of(**options: Any) -> Plan:
+    experiment = Experiment(backend="tap", **options)
+    return compile_plan(experiment, experiment.build_topology())
+
+
+def document(**options: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(dump_plan(plan_of(**options)))
+    return found
+
+
+CHAIN = document(topology="chain", topology_options={"hops": 2}, scheme="tcp-gap")
+
+
+def with_value(path: tuple[str | int, ...], value: object) -> bytes:
+    changed = json.loads(json.dumps(CHAIN))
+    *folders, last = path
+    place = changed
+    for step in folders:
+        place = place[step]
+    place[last] = value
+    return json.dumps(changed).encode()
+
+
+def test_plan_survives_the_way_to_root() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 4}, scheme="tcp-gap")
+    assert read_plan(dump_plan(plan) + b"\n") == plan
+
+
+def test_compile_chain_of_two_hops() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 2}, scheme="tcp-gap", window_pkts=8, min_rto_s=1.0)
+    assert [node.name for node in plan.nodes] == ["n0", "n1", "n2", "host"]
+    assert plan.neighbours == ((0, 1), (1, 2))
+    assert [(wire.a, wire.b, wire.rate_bps, wire.delay_s) for wire in plan.wires] == [(2, 3, 10_000_000, 0.04)]
+    assert [(hook.point, hook.host) for hook in plan.scheme.hooks] == [("gateway", 2), ("sender", 0)]
+    assert (plan.tcp.control, plan.tcp.window_pkts, plan.tcp.min_rto_s) == ("reno", 8, 1.0)
+    assert plan.flows[0].kind == "tcp"
+
+
+def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
+    plan = plan_of(topology="hidden", rate_bps=2_000_000)
+    assert [flow.rate_bps for flow in plan.flows] == [2_500_000, 2_500_000]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"routing": "aodv"}, "real hosts have static routes"),
+        ({"cc": "tahoe"}, "Linux has none such"),
+        ({"ack": "dynamic"}, "Linux has none such"),
+        ({"scheme": "delayed-ack"}, "Linux has none such"),
+        ({"traffic": "http"}, "not built for real hosts"),
+        ({"topology": "hidden", "headers": "ns2"}, "real datagrams have headers"),
+        ({"topology": "hidden", "payload_bytes": 10}, "allowed with UDP is 20 or more"),
+        ({"stop_after_pkts": 100}, "--full counts packets"),
+    ],
+)
+def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        Experiment(backend="tap", **options)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("nodes", 0, "name"), "../../etc"),
+        (("nodes", 0, "name"), "n1"),
+        (("nodes", 0, "name"), "-n"),
+        (("nodes", 0, "command"), "reboot"),
+        (("nodes", 0, "position_m"), [0.0, 1e300]),
+        (("wires", 0, "b"), 99),
+        (("wires", 0, "b"), 2),
+        (("wires", 0, "delay_s"), -1.0),
+        (("flows", 0, "src"), 3.5),
+        (("flows", 0, "dst"), 0),
+        (("flows", 0, "stop_s"), 1e9),
+        (("flows", 0, "kind"), "shell"),
+        (("flows", 0, "rate_bps"), 1_000_000),
+        (("duration_s",), 0.0),
+        (("duration_s",), 1e6),
+        (("tcp", "control"), "bbr; reboot"),
+        (("scheme", "name"), "rm -rf"),
+        (("scheme", "settings"), {"node": 1}),
+        (("scheme", "settings"), {"phy": "--help"}),
+        (("scheme", "settings"), {"pace_hops": "4"}),
+        (("scheme", "hooks", 0, "host"), 3),
+        (("scheme", "hooks", 0, "host"), 1),
+        (("neighbours",), [[0, 3]]),
+        (("radio", "preset"), "mine"),
+        (("radio", "propagation"), {"kind": "matrix", "capture_db": 10.0, "links": []}),
+        (("version",), 2),
+    ],
+)
+def test_read_plan_refuses(path: tuple[str | int, ...], value: object) -> None:
+    with pytest.raises(ConfigError, match=r"^plan") as caught:
+        read_plan(with_value(path, value))
+    assert "\n" not in str(caught.value)
+
+
+def test_read_plan_refuses_what_is_too_long() -> None:
+    with pytest.raises(ConfigError, match=f"allowed are {MOST_BYTES}"):
+        read_plan(b" " * (MOST_BYTES + 1))
+
+
+def test_read_plan_refuses_nan_and_depth() -> None:
+    with pytest.raises(ConfigError):
+        read_plan(json.dumps(CHAIN).replace('"duration_s": 60.0', '"duration_s": NaN').encode())
+    with pytest.raises(ConfigError):
+        read_plan(b"[" * 50_000)
+
+
+@given(st.binary(max_size=400))
+def test_read_plan_survives_any_bytes(text: bytes) -> None:
+    with pytest.raises(ConfigError):
+        read_plan(text)
+
+
+def _paths(value: Any, here: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    found = [here] if here else []
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        found += _paths(inner, (*here, key))
+    return found
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.lists(st.integers(), max_size=3)
+)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(_paths(CHAIN)), VALUES)
+def test_read_plan_gives_a_plan_or_one_line(path: tuple[str | int, ...], value: object) -> None:
+    said = ""
+    try:
+        plan = read_plan(with_value(path, value))
+    except ConfigError as error:
+        said = str(error)
+    assert said.startswith("plan") if said else read_plan(dump_plan(plan)) == plan

@@ -1,0 +1,192 @@
+"""The parts of the back end tap that need no kernel: wires, meters, iperf3's reports, moves, judgement."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_tap_plan import plan_of
+
+from pacelab.backends.tap import iperf
+from pacelab.backends.tap.changes import Changes, place_at
+from pacelab.backends.tap.machine import Load, judge, read_load
+from pacelab.backends.tap.meter import Meter, Window
+from pacelab.backends.tap.mininet_hosts import iperf_results
+from pacelab.backends.tap.plan import Move
+from pacelab.backends.tap.processes import last_document
+from pacelab.backends.tap.quantiles import quantiles
+from pacelab.backends.tap.tcp_counters import Counters, read_counters
+from pacelab.backends.tap.wire_path import WirePath
+
+S = 1_000_000_000
+MS = 1_000_000
+
+
+def test_wire_queues_and_overflows() -> None:
+    # 1000 B at 8 Mbit/s take 1 ms; 5 ms of delay; two may wait (as network/src/wire.rs has it)
+    wire = WirePath(rate_bps=8_000_000, delay_ns=5 * MS, queue_pkts=2)
+    assert wire.take(0, 1000) == 6 * MS
+    assert wire.take(0, 1000) == 7 * MS
+    assert wire.take(0, 1000) == 8 * MS
+    assert wire.take(0, 1000) is None
+    assert wire.take(1 * MS + 1, 1000) == 9 * MS
+
+
+def test_wire_idles_between_packets() -> None:
+    wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
+    assert wire.take(0, 1500) == 41_200_000
+    assert wire.take(100 * MS, 40) == 140_032_000
+
+
+WINDOW = Window(start_ns=10 * S, measured_ns=11 * S, end_ns=13 * S + S // 2, interval_ns=S)
+
+
+def test_meter_counts_what_arrives_in_the_window_once() -> None:
+    meter = Meter(WINDOW)
+    meter.sent(10 * S, 5)
+    meter.sent(12 * S, 3)
+    meter.arrived(9 * S, sequence=0, sent_ns=9 * S, payload_bytes=1000)
+    meter.arrived(10 * S + 1, sequence=1, sent_ns=10 * S, payload_bytes=1000)
+    meter.arrived(12 * S, sequence=2, sent_ns=12 * S - 10 * MS, payload_bytes=1000)
+    meter.arrived(12 * S + 1, sequence=2, sent_ns=12 * S - 10 * MS, payload_bytes=1000)
+    meter.arrived(13 * S, sequence=3, sent_ns=13 * S - 30 * MS, payload_bytes=500)
+    meter.arrived(14 * S, sequence=4, sent_ns=13 * S, payload_bytes=1000)
+    report = meter.report()
+    assert report["sent_pkts"] == 3
+    assert (report["delivered_pkts"], report["repeats"]) == (2, 1)
+    assert report["goodput_bps"] == pytest.approx(1500 * 8 / 2.5)
+    assert report["delay_mean_s"] == pytest.approx(0.02)
+    assert report["delay_sd_s"] == pytest.approx(0.01)
+    assert report["series_bps"] == [8000.0, 0.0, 8000.0, 8000.0]  # the last interval is half as long
+
+
+def stream(start: float, end: float, size: int, **more: int) -> dict[str, Any]:
+    return {"streams": [{"start": start, "end": end, "seconds": end - start, "bytes": size, **more}]}
+
+
+def report_of(*intervals: dict[str, Any], **more: str) -> bytes:
+    return json.dumps({"intervals": list(intervals), **more}).encode()
+
+
+def test_iperf_report_is_placed_by_its_end() -> None:
+    text = report_of(
+        stream(0, 1.0, 1000, retransmits=2, snd_cwnd=2920, rtt=81_000),
+        stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, rtt=82_000),
+        error="interrupt - the server has terminated",
+    )
+    intervals, complaint = iperf.read_report(text, ended_ns=20 * S)
+    assert complaint == ""
+    assert [(part.start_ns, part.end_ns, part.payload_bytes) for part in intervals] == [
+        (18 * S + S // 2, 19 * S + S // 2, 1000),
+        (19 * S + S // 2, 20 * S, 500),
+    ]
+    assert (intervals[0].retransmits, intervals[0].cwnd_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
+
+
+def test_iperf_report_drops_an_interval_told_twice() -> None:
+    text = report_of(stream(0, 1.0, 1000), stream(1.0, 2.0, 500), stream(1.0, 2.0, 500))
+    assert len(iperf.read_report(text, ended_ns=S)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (b"", "it printed no report"),
+        (b"iperf3: error", "it printed no report"),
+        (report_of(error="unable to connect to server"), "unable to connect to server"),
+    ],
+)
+def test_iperf_report_without_intervals(text: bytes, complaint: str) -> None:
+    assert iperf.read_report(text, ended_ns=S) == ([], complaint)
+
+
+def test_iperf_resample_splits_an_interval_over_the_series() -> None:
+    intervals, _ = iperf.read_report(
+        report_of(stream(0, 1.0, 1000, snd_cwnd=10, rtt=1000), stream(1.0, 2.0, 2000, snd_cwnd=20, rtt=2000)),
+        ended_ns=12 * S + 250 * MS,
+    )
+    series = iperf.resample(intervals, WINDOW)
+    # the flow ran from 10.25 to 12.25 s
+    assert series["goodput_bps"] == pytest.approx([750 * 8, (250 + 1500) * 8, 500 * 8, 0.0])
+    assert series["cwnd_bytes"] == [10, 20, 20, None]
+    assert iperf.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
+
+
+def test_iperf_results_of_tcp_and_udp() -> None:
+    tcp = {"end": {"sum_received": {"bits_per_second": 1.5e6}, "sum_sent": {"bits_per_second": 2e6}}}
+    assert iperf_results(json.dumps(tcp)) == ["1.5 Mbits/sec", "2 Mbits/sec"]
+    assert iperf_results(json.dumps({"end": {"sum": {"bits_per_second": 1e6}}})) == ["1 Mbits/sec"]
+    assert iperf_results(json.dumps({"error": "no route"})) == ["no route"]
+
+
+TRACK = [Move(node=0, at_s=1.0, position_m=(0.0, 0.0)), Move(node=0, at_s=3.0, position_m=(20.0, 10.0))]
+
+
+@pytest.mark.parametrize(
+    ("now_s", "place_m"),
+    [
+        (0.0, (4.0, 0.0)),
+        (0.5, (2.0, 0.0)),
+        (1.0, (0.0, 0.0)),
+        (2.0, (10.0, 5.0)),
+        (3.0, (20.0, 10.0)),
+        (9.0, (20.0, 10.0)),
+    ],
+)
+def test_place_of_a_moving_host(now_s: float, place_m: tuple[float, float]) -> None:
+    assert place_at((4.0, 0.0), TRACK, now_s) == pytest.approx(place_m)
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, dict[str, object]]] = []
+
+    def call(self, method: str, **params: object) -> dict[str, object]:
+        self.calls.append((method, params))
+        return {}
+
+
+def test_changes_are_told_when_due() -> None:
+    plan = plan_of(topology="chain", topology_options={"hops": 1}).model_copy(update={"moves": tuple(TRACK)})
+    medium = Recorder()
+    changes = Changes(plan, medium)
+    for now_s in (0.0, 0.05, 2.0, 3.5, 4.0):
+        changes.apply(now_s)
+    assert medium.calls == [
+        ("set_position", {"station": "n0", "position_m": [0.0, 0.0]}),
+        ("set_position", {"station": "n0", "position_m": [10.0, 5.0]}),
+        ("set_position", {"station": "n0", "position_m": [20.0, 10.0]}),
+    ]
+
+
+def test_judgement_is_the_worst_of_all() -> None:
+    assert judge(medium="valid", late_p99_s=[0.001], stolen=0.0) == "valid"
+    assert judge(medium="degraded", late_p99_s=[], stolen=0.0) == "degraded"
+    assert judge(medium="valid", late_p99_s=[0.001, 0.003], stolen=0.0) == "degraded"
+    assert judge(medium="degraded", late_p99_s=[], stolen=0.2) == "invalid"
+
+
+def test_load_from_proc(tmp_path: Path) -> None:
+    stat = tmp_path / "stat"
+    stat.write_text("cpu  100 5 20 300 10 1 4 60 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n")
+    assert read_load(stat) == Load(busy=130, stolen=60, total=500)
+    assert (read_load(stat) - Load(busy=30, stolen=10, total=300)).shares() == {"busy": 0.5, "stolen": 0.25}
+
+
+def test_counters_from_proc(tmp_path: Path) -> None:
+    (tmp_path / "snmp").write_text("Ip: A B\nIp: 1 2\nTcp: RtoMin RetransSegs\nTcp: 200 7\n")
+    (tmp_path / "netstat").write_text("TcpExt: X TCPTimeouts\nTcpExt: 0 3\n")
+    counters = read_counters(tmp_path)
+    assert counters - Counters(timeouts=1, retransmitted=2) == Counters(timeouts=2, retransmitted=5)
+
+
+def test_quantiles_by_nearest_rank() -> None:
+    assert quantiles([]) == {}
+    assert quantiles(list(range(100, 0, -1))) == {"p50": 51, "p99": 100, "max": 100}
+
+
+def test_last_document_of_a_child() -> None:
+    assert last_document(b'{"ready": true}\n{"a": 1}\n{"b"') == {"a": 1}
+    assert last_document(b"") == {}

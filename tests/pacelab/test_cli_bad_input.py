@@ -50,7 +50,7 @@ USAGE = [
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
     ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),
     ("run chain --cc bbr", "--cc 'bbr'", "newreno, reno"),
-    ("run chain --backend hwsim", "--backend 'hwsim'", "only sim"),
+    ("run chain --backend hwsim", "--backend 'hwsim'", "one of sim, tap"),
     ("run chain --traffic voice", "--traffic 'voice'", "tcp, udp-saturated, cbr, file, http"),
     ("run chain --radio ns3", "--radio 'ns3'", "one of ns2, standard, sinr"),
     ("run cell --hops 3", "--hops", "--stations"),

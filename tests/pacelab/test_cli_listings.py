@@ -66,7 +66,7 @@ def test_doctor_lists_features(engine: None, capsys: pytest.CaptureFixture[str])
     assert main(["doctor", "--json"]) == 0
     features = {feature["name"]: feature for feature in json.loads(capsys.readouterr().out)["features"]}
     assert features["back end sim"]["present"] is True
-    assert features["back end tap"]["present"] is False
+    assert features["back end hwsim"]["present"] is False
 
 
 def test_tables_print_on_an_ascii_terminal() -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from pacelab.airconfig import compile_air
 from pacelab.backends.tap import plan as plans
 from pacelab.errors import ConfigError
+from pacelab.schemes import SCHEMES
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
@@ -103,6 +104,8 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
 def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     """Why not, the first reason first."""
     found = []
+    if experiment.scheme not in SCHEMES:
+        found.append(f"scheme {experiment.scheme!r} of your own: root runs registered ones only: {', '.join(SCHEMES)}")
     if experiment.cc not in CONTROLS:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):

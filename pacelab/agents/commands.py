@@ -32,21 +32,33 @@ LONGEST_S = 1_000_000
 SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Air = Annotated[str, typer.Option("--air", metavar="IF", help="interface to the air")]
 Wired = Annotated[str, typer.Option("--wired", metavar="IF", help="interface to the wired side")]
+DataPath = Annotated[
+    str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
+]
+DATAPATHS = ("nfqueue", "tc")
 ClampMss = Annotated[
     bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS: room for an option in full segments, too")
 ]
 
 
 @with_agent_options
-def gateway(*, scheme: SchemeName, air: Air, wired: Wired, clamp_mss: ClampMss = False, **values: Any) -> None:
+def gateway(
+    *,
+    scheme: SchemeName,
+    air: Air,
+    wired: Wired,
+    datapath: DataPath = "nfqueue",
+    clamp_mss: ClampMss = False,
+    **values: Any,
+) -> None:
     """Run a scheme at the gateway between the wired side and the air (root)."""
-    _run("gateway", scheme, air, values, wired=wired, clamp_mss=clamp_mss)
+    _run("gateway", scheme, air, values, datapath=datapath, wired=wired, clamp_mss=clamp_mss)
 
 
 @with_agent_options
-def sender(*, scheme: SchemeName, air: Air, **values: Any) -> None:
+def sender(*, scheme: SchemeName, air: Air, datapath: DataPath = "nfqueue", **values: Any) -> None:
     """Run a scheme at a wireless host that sends, for applications as they are (root)."""
-    _run("sender", scheme, air, values)
+    _run("sender", scheme, air, values, datapath=datapath)
 
 
 @with_agent_options
@@ -61,7 +73,9 @@ def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
     _run("station", scheme, air, values)
 
 
-def _run(agent: str, name: str, air: str, values: Mapping[str, Any], **own: Any) -> None:
+def _run(agent: str, name: str, air: str, values: Mapping[str, Any], *, datapath: str = "nfqueue", **own: Any) -> None:
+    if datapath not in DATAPATHS:
+        raise ConfigError(f"--datapath {datapath!r}: allowed is one of {', '.join(DATAPATHS)}")
     hook = make_hook(agent, name, values)
     paths = read_path_rates(values["path_rates"])
     first = _number("--queue", values["queue"], Whole(0, 65_000))
@@ -84,7 +98,7 @@ def _run(agent: str, name: str, air: str, values: Mapping[str, Any], **own: Any)
         seconds=seconds,
         **own,
     )
-    _serve(config, hook, port=port, json=values["json"], quiet=values["quiet"])
+    _serve(config, hook, datapath=datapath, port=port, json=values["json"], quiet=values["quiet"])
 
 
 def make_hook(agent: str, name: str, values: Mapping[str, Any]) -> Hook:
@@ -117,11 +131,13 @@ def _check_platform(agent: str) -> None:
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(config: AgentConfig, hook: Hook, *, port: int | None, json: bool, quiet: bool) -> None:
+def _serve(config: AgentConfig, hook: Hook, *, datapath: str, port: int | None, json: bool, quiet: bool) -> None:
     from pacelab.agents.feed import Feed
     from pacelab.pacer.linux.agent import Agent
     from pacelab.pacer.linux.errors import AgentError
+    from pacelab.pacer.linux.tc_agent import TcAgent
 
+    kind = Agent if datapath == "nfqueue" else TcAgent
     listening = None if port is None else _listen(port)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     table = not quiet and sys.stdout.isatty()
@@ -130,7 +146,7 @@ def _serve(config: AgentConfig, hook: Hook, *, port: int | None, json: bool, qui
         listening.close()  # the feed's process has it
         log(f"metrics at http://127.0.0.1:{port}/metrics, Authorization: Bearer {token}")
     try:
-        Agent(config, hook, say=(lambda _line: None) if quiet else log, on_status=feed.send).run()
+        kind(config, hook, say=(lambda _line: None) if quiet else log, on_status=feed.send).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
     finally:

@@ -18,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen
 from pacelab.pacer.core.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.paced_flow import PacedFlow
-from pacelab.pacer.core.segment import TCP, Segment
+from pacelab.pacer.core.segment import TCP, FlowKey, Segment
 from pacelab.pacer.core.wake_heap import WakeHeap
 
 F = TypeVar("F", bound=PacedFlow)
@@ -55,6 +55,7 @@ class PacingHook(ABC, Generic[F]):
         queue = ("paced", "delayed", "copies_absorbed", "acknowledged_in_queue", "overflows")
         names = (*queue, "unpaced_flows", "unpaced_segments", "flows_ended", "flows_expired", *self._COUNTERS)
         self._count = dict.fromkeys(names, 0)
+        self._paces = True
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Take note of a segment; other events and other protocols than TCP pass untouched."""
@@ -95,6 +96,15 @@ class PacingHook(ABC, Generic[F]):
     def counters(self) -> dict[str, int]:
         """How often the hook acted: data segments that took a pacer (paced), that had to wait (delayed), and so on."""
         return dict(self._count)
+
+    def leave_pacing_to_shell(self) -> None:
+        """From now on data goes at once: something behind this hook keeps it to the pace that `pace_ns` tells."""
+        self._paces = False
+
+    def pace_ns(self, key: FlowKey) -> int | None:
+        """T of a flow; None: unknown or not paced."""
+        flow = self._flows.get(key)
+        return None if flow is None else flow.pacer.interval_ns or None
 
     # What subclasses define.
 
@@ -141,7 +151,7 @@ class PacingHook(ABC, Generic[F]):
             return
         self._count["paced"] += 1
         self._make_room(now_ns, flow, segment.payload_bytes)
-        if self._admits(now_ns, flow):
+        if not self._paces or self._admits(now_ns, flow):
             self._send(now_ns, flow, segment)
             return
         self._count["delayed"] += 1

@@ -16,14 +16,11 @@ from __future__ import annotations
 import gc
 import os
 import select
-import signal
-import socket
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
@@ -37,6 +34,7 @@ from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.realtime import be_punctual
 from pacelab.pacer.linux.rules import Capture, Rules
 from pacelab.pacer.linux.shell import HookShell
+from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import NS_PER_S
 
 STATUS_VERSION = 1
@@ -123,7 +121,6 @@ class Agent:
         self._hook = hook
         self._monitor = FlowMonitor()
         self._lateness_ns: deque[int] = deque(maxlen=_LATENESS_KEPT)
-        self._stop = False
         self._said: set[str] = set()
         self._started_ns = time.monotonic_ns()
         self._backoff_lost = 0
@@ -153,12 +150,13 @@ class Agent:
     def run(self) -> None:
         """Start, serve, end. Raises AgentError when it cannot start."""
         with ExitStack() as undo:
-            wake = self._listen_to_signals(undo)
+            stop = StopSignal()
+            undo.callback(stop.close)
             self._start(undo)
             punctual = self._config.realtime and be_punctual()
             self._on_status(self._ready(punctual))
             try:
-                self._serve(wake)
+                self._serve(stop)
             finally:
                 self._end()
         self._on_status(self._status(time.monotonic_ns(), final=True))
@@ -200,16 +198,16 @@ class Agent:
             found.append(Capture(hook=hook, queue=first + index, in_interface=source, out_interface=destination))
         return found
 
-    def _serve(self, wake: socket.socket) -> None:
+    def _serve(self, stop: StopSignal) -> None:
         queue, shell, clock = self._queue, self._shell, time.monotonic_ns
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
-        while not self._stop:
+        while not stop.given:
             wanted_ns = shell.deadline_ns()
             now_ns = clock()
             until_ns = tick_ns if wanted_ns is None else min(wanted_ns, tick_ns)
             link = [] if self._link is None or self._link.closed else [self._link]
-            watched: list[Any] = [queue, wake, *link]
+            watched: list[Any] = [queue, stop, *link]
             ready = select.select(watched, [], [], max(0.0, (until_ns - now_ns) / NS_PER_S))[0]
             now_ns = clock()
             if wanted_ns is not None and wanted_ns <= now_ns:
@@ -259,21 +257,6 @@ class Agent:
         if line not in self._said:
             self._said.add(line)
             self._say(line)
-
-    def _listen_to_signals(self, undo: ExitStack) -> socket.socket:
-        """A socket that becomes readable when SIGTERM or SIGINT comes."""
-        receiver, sender = socket.socketpair()
-        for end in (receiver, sender):
-            end.setblocking(False)
-            undo.callback(end.close)
-
-        def note(_number: int, _frame: FrameType | None) -> None:
-            self._stop = True
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            undo.callback(signal.signal, number, signal.signal(number, note))
-        undo.callback(signal.set_wakeup_fd, signal.set_wakeup_fd(sender.fileno()))
-        return receiver
 
     # Status documents.
 

@@ -92,9 +92,11 @@ class Options:
 class PacketReader:
     """Reads packets; learns window scales on the way."""
 
-    def __init__(self, *, largest_bytes: int = LARGEST_PACKET_BYTES, scales: WindowScales | None = None) -> None:
-        self.scales = scales or WindowScales()
+    def __init__(self, *, largest_bytes: int = LARGEST_PACKET_BYTES, whole: bool = True) -> None:
+        """`whole`: packets come with all their bytes, else with their headers only, and no checksum is looked at."""
+        self.scales = WindowScales()
         self._largest = largest_bytes
+        self._whole = whole
 
     def read(self, handle: int, packet: Bytes) -> Segment | Reason:
         """The segment that an IP packet holds, or why it is none."""
@@ -107,7 +109,7 @@ class PacketReader:
         header = 4 * (first & 15)
         if first >> 4 != 4 or header < IP_HEADER_BYTES or total < header:
             return Reason.MALFORMED
-        if total > size or header > size:
+        if header > size or (total > size and self._whole):
             return Reason.TRUNCATED
         if total < size:
             return Reason.MALFORMED
@@ -115,12 +117,12 @@ class PacketReader:
             return Reason.FRAGMENT
         if protocol != TCP and protocol != UDP:
             return Reason.NOT_TCP_UDP
-        if size > self._largest:
+        if total > self._largest:
             return Reason.JUMBO
         view = memoryview(packet)
-        if words_sum(view[:header]):
+        if self._whole and words_sum(view[:header]):
             return Reason.CHECKSUM
-        pseudo = src + dst + protocol + size - header
+        pseudo = src + dst + protocol + total - header
         capable = service & 3 != 0
         if protocol == TCP:
             return self._tcp(handle, view, header, src, dst, pseudo, capable)
@@ -139,7 +141,7 @@ class PacketReader:
         payload_at = at + header
         if payload_at > size:
             return Reason.TRUNCATED
-        if (pseudo + words_sum(packet[at:])) % 0xFFFF:
+        if self._whole and (pseudo + words_sum(packet[at:])) % 0xFFFF:
             return Reason.CHECKSUM
         flow = FlowKey(src, dst, sport, dport)
         rtt_wired_ns = shift = None
@@ -148,7 +150,10 @@ class PacketReader:
             if not options.well_formed:
                 return Reason.MALFORMED
             rtt_wired_ns, shift = options.rtt_wired_ns, options.window_shift
-        payload = size - payload_at
+        total = int.from_bytes(packet[2:4], "big")
+        if payload_at > total:
+            return Reason.MALFORMED
+        payload = total - payload_at
         if flags & SYN:
             self.scales.note_syn(flow, shift)
             window = raw_window
@@ -159,7 +164,7 @@ class PacketReader:
                 ack=ack if flags & ACK else None,
                 end_seq=(seq + payload) % SEQUENCE_SPACE if payload else None,
             )
-        return Segment(handle, flow, TCP, flags, seq, ack, payload, size, window, rtt_wired_ns, capable)
+        return Segment(handle, flow, TCP, flags, seq, ack, payload, total, window, rtt_wired_ns, capable)
 
     def _udp(
         self, handle: int, packet: memoryview, at: int, src: int, dst: int, pseudo: int, capable: bool
@@ -168,12 +173,13 @@ class PacketReader:
         if size < at + UDP_HEADER_BYTES:
             return Reason.TRUNCATED
         sport, dport, length, carried = _UDP_FIELDS.unpack_from(packet, at)
-        if length != size - at:
-            return Reason.MALFORMED if length < size - at else Reason.TRUNCATED
-        if carried and (pseudo + words_sum(packet[at:])) % 0xFFFF:
+        total = int.from_bytes(packet[2:4], "big")
+        if length != total - at:
+            return Reason.MALFORMED if length < total - at else Reason.TRUNCATED
+        if carried and self._whole and (pseudo + words_sum(packet[at:])) % 0xFFFF:
             return Reason.CHECKSUM
         flow = FlowKey(src, dst, sport, dport)
         payload = packet[at + UDP_HEADER_BYTES :]
         rtp = read_voice_packet(payload)
         quality = None if rtp else read_voice_report(payload, flow)
-        return Segment(handle, flow, UDP, 0, 0, 0, len(payload), size, 0, None, capable, rtp, quality)
+        return Segment(handle, flow, UDP, 0, 0, 0, length - UDP_HEADER_BYTES, total, 0, None, capable, rtp, quality)

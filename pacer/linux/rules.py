@@ -43,8 +43,7 @@ class Rules:
         self._captures = captures
         self._mark = own_mark
         self._families: list[str] = []
-        pid = os.getpid()
-        self._chains = [f"{_PREFIX}-{pid}-{_start_of(pid)}-{index}" for index in range(len(captures))]
+        self._chains = [f"{own_name(_PREFIX)}-{index}" for index in range(len(captures))]
 
     def install(self) -> list[str]:
         """Put them in, after removing what dead agents left; returns the chains removed."""
@@ -79,12 +78,23 @@ class Rules:
         return lines
 
 
+def own_name(prefix: str) -> str:
+    """A name that says which process it belongs to: PREFIX-PID-START."""
+    pid = os.getpid()
+    return f"{prefix}-{pid}-{_start_of(pid)}"
+
+
+def is_alive(pid: int, start: str) -> bool:
+    """Whether the process that such a name tells of still runs."""
+    return _start_of(pid) == start
+
+
 def remove_stale() -> list[str]:
     """Remove the chains of agents that are no more; returns their names."""
     removed: list[str] = []
     for command in _COMMANDS:
         listing = _save(command)
-        dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not _is_alive(int(pid), start)]
+        dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
         if dead and _restore(command, _removing(dead, listing)) is None:
             removed += dead
     return removed
@@ -112,10 +122,6 @@ def _start_of(pid: int) -> str:
         ticks, digit = divmod(ticks, 36)
         digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
     return digits
-
-
-def _is_alive(pid: int, start: str) -> bool:
-    return _start_of(pid) == start
 
 
 def _save(command: str) -> str:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import MS, UP, S, Shell, data, pure_ack
+from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
@@ -78,3 +78,16 @@ def test_pace_slower_than_the_idle_timeout_loses_nothing() -> None:
 def test_config_names_what_is_wrong(rate_bps: float) -> None:
     with pytest.raises(ValueError, match=f"rate_bps is {rate_bps}: allowed is a positive number of bit/s"):
         FixedRateConfig(rate_bps=rate_bps)
+
+
+def test_left_to_the_shell_data_goes_at_once_and_the_pace_is_told() -> None:
+    hook = FixedRatePacer(FixedRateConfig(rate_bps=1_200_000))
+    hook.leave_pacing_to_shell()
+    shell = Shell(hook)
+    assert hook.pace_ns(DOWN) is None
+    for number in range(3):
+        shell.see(Point.WIRED_TO_AIR, data(DOWN, 1460 * number))
+    # 1500 bytes at 1.2 Mbit/s: 10 ms.
+    assert shell.times(DOWN) == [0, 0, 0]
+    assert hook.pace_ns(DOWN) == 10 * MS
+    assert hook.deadline() == (120 * S, "idle")

@@ -1,0 +1,34 @@
+"""SIGTERM and SIGINT as something to wait for."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from types import FrameType
+
+
+class StopSignal:
+    """Readable, and `given`, once one of them has come. `close` puts things back."""
+
+    def __init__(self) -> None:
+        self.given = False
+        self._receiver, self._sender = socket.socketpair()
+        for end in (self._receiver, self._sender):
+            end.setblocking(False)
+        self._old = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT)}
+        self._old_fd = signal.set_wakeup_fd(self._sender.fileno())
+
+    def fileno(self) -> int:
+        """For select."""
+        return self._receiver.fileno()
+
+    def close(self) -> None:
+        """No more."""
+        signal.set_wakeup_fd(self._old_fd)
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._receiver.close()
+        self._sender.close()
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.given = True

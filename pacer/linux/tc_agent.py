@@ -24,6 +24,7 @@ from typing import Any
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
+from pacelab.pacer.core.shaping_hook import ShapingHook
 from pacelab.pacer.linux.agent import STATUS_VERSION, TICK_NS, AgentConfig
 from pacelab.pacer.linux.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.errors import AgentError
@@ -78,8 +79,8 @@ class TcAgent:
         on_status: Callable[[dict[str, Any]], None],
     ) -> None:
         """As `Agent`. Raises AgentError for a hook without `pace_ns`."""
-        if not isinstance(hook, PacingHook):
-            raise AgentError(f"scheme {config.scheme!r}: it does more than pace; use --datapath nfqueue")
+        if not isinstance(hook, PacingHook) or isinstance(hook, ShapingHook):
+            raise AgentError(f"scheme {config.scheme!r}: it does more than pace single flows; use --datapath nfqueue")
         self._config = config
         hook.leave_pacing_to_shell()
         self._hook: PacingHook[Any] = hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves a test folder off the path
 
+from air_hosts import Air, missing_for_mediumd
 from network import Line, missing_for_namespaces
 
 
@@ -90,8 +91,24 @@ def line() -> Iterator[Line]:
     made.close()
 
 
+@pytest.fixture
+def make_air() -> Iterator[Callable[..., Air]]:
+    """`make_air(x_m, **radio)`: hosts on mediumd's air; skips with the reason where that cannot be."""
+    if reason := missing_for_namespaces() or missing_for_mediumd():
+        pytest.skip(reason)
+    made: list[Air] = []
+
+    def make(*arguments: Any, **keys: Any) -> Air:
+        made.append(Air(*arguments, **keys))
+        return made[-1]
+
+    yield make
+    for air in made:
+        air.close()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses hosts needs a kernel."""
     for item in items:
-        if "line" in getattr(item, "fixturenames", ()):
+        if {"line", "make_air"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.kernel)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     )
     from pacelab.experiment import Experiment
     from pacelab.metrics import jain
+    from pacelab.own_pacer import Pacer, Sample, run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
         EventMask,
@@ -82,6 +83,7 @@ _PUBLIC: dict[str, str] = {
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
     "PaceLabError": "pacelab.errors",
+    "Pacer": "pacelab.own_pacer",
     "PathLoss": "pacelab.topologies.model",
     "PcapFile": "pacelab.pcap",
     "Point": "pacelab.pacer.core.contract",
@@ -91,6 +93,7 @@ _PUBLIC: dict[str, str] = {
     "Rewrite": "pacelab.pacer.core.contract",
     "Rtp": "pacelab.pacer.core.segment",
     "RunResult": "pacelab.results",
+    "Sample": "pacelab.own_pacer",
     "Scheme": "pacelab.schemes",
     "Segment": "pacelab.pacer.core.segment",
     "SegmentSeen": "pacelab.pacer.core.contract",
@@ -113,6 +116,7 @@ _PUBLIC: dict[str, str] = {
     "record_air": "pacelab.timeline",
     "run": "pacelab.runner",
     "run_many": "pacelab.runner",
+    "run_pacer": "pacelab.own_pacer",
     "run_sweep": "pacelab.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
 }

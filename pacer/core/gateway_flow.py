@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pacelab.pacer.core.ack_progress import AckProgress
 from pacelab.pacer.core.goodput_control import GoodputMeter
-from pacelab.pacer.core.pace_estimator import PaceConfig, PaceEstimator
+from pacelab.pacer.core.pace import Pace
 from pacelab.pacer.core.paced_flow import PacedFlow
 from pacelab.pacer.core.retransmission_store import RetransmissionStore
 from pacelab.pacer.core.rtt_matcher import RttMatcher
@@ -31,9 +31,9 @@ class DownHalf(Half):
 
     __slots__ = ("estimator", "largest_payload_bytes", "store")
 
-    def __init__(self, meter: GoodputMeter | None, first_seq: int, pace: PaceConfig) -> None:
+    def __init__(self, meter: GoodputMeter | None, first_seq: int, pace: Pace) -> None:
         super().__init__(meter, first_seq)
-        self.estimator = PaceEstimator(pace)
+        self.estimator = pace.estimator()
         self.store = RetransmissionStore()
         self.largest_payload_bytes = 0
         """Stands for the segment size where a rate becomes a time between segments."""

@@ -61,6 +61,10 @@ class PaceConfig:
         require(self.min_timeout_ns > 0, "min_timeout_ns", self.min_timeout_ns, "a positive number of ns")
         require(self.max_interval_ns > 0, "max_interval_ns", self.max_interval_ns, "a positive number of ns")
 
+    def estimator(self) -> PaceEstimator:
+        """The estimator of a new flow."""
+        return PaceEstimator(self)
+
 
 NS2_CODE = PaceConfig(one_hop_below=4, spread=Spread.DELAY)
 """The pace of the ns-2 code of TCP-AP (`tcp-ap.cc`, University of Dortmund, 2005) by TCP-GAP's authors, where that

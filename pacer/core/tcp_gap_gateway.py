@@ -23,6 +23,7 @@ from pacelab.pacer.core.contract import Drop, Forward, Point, Release, Resend, R
 from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.gateway_flow import DownHalf, GatewayFlow, Half
 from pacelab.pacer.core.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
+from pacelab.pacer.core.pace import Pace
 from pacelab.pacer.core.pace_estimator import PaceConfig
 from pacelab.pacer.core.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
@@ -33,7 +34,7 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 class TcpGapGatewayConfig:
     """Settings of the gateway side. Raises ValueError on a value out of range."""
 
-    pace: PaceConfig = field(default_factory=PaceConfig)
+    pace: Pace = field(default_factory=PaceConfig)
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     goodput_control: GoodputControlConfig | None = field(default_factory=GoodputControlConfig)
     """None turns Goodput Control off: the scheme `tcp-gap-nogc`."""

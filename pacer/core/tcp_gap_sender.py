@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Point, SegmentSeen
 from pacelab.pacer.core.flow_table import FlowTableConfig
-from pacelab.pacer.core.pace_estimator import PaceConfig, PaceEstimator
+from pacelab.pacer.core.pace import Pace
+from pacelab.pacer.core.pace_estimator import PaceConfig
 from pacelab.pacer.core.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing_hook import PacingHook
 from pacelab.pacer.core.rtt_matcher import RttMatcher
@@ -27,7 +28,7 @@ from pacelab.units import NS_PER_US
 class TcpGapSenderConfig:
     """Settings of the sender side. Raises ValueError on a value out of range."""
 
-    pace: PaceConfig = field(default_factory=PaceConfig)
+    pace: Pace = field(default_factory=PaceConfig)
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     subtract_rtt_wired: bool = True
     """Read the RTT_wired option. Off, the whole RTT counts as wireless: TCP-AP."""
@@ -45,7 +46,7 @@ class SenderFlow(PacedFlow):
 
     def __init__(self, key: FlowKey, now_ns: int, config: TcpGapSenderConfig) -> None:
         super().__init__(key, now_ns, config.queue_limit_bytes)
-        self.estimator = PaceEstimator(config.pace)
+        self.estimator = config.pace.estimator()
         self.matcher = RttMatcher()
         self.teardown = Teardown()
         self.path_rates_bps: tuple[int, ...] = ()

@@ -1,0 +1,104 @@
+"""A pacer of one's own paces, and its failures are told with the place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from pacelab import ConfigError, Experiment, Pacer, Sample, congestion, run, run_pacer
+
+pytestmark = pytest.mark.usefixtures("engine")
+DOWN = Experiment(topology="chain", topology_options={"hops": 2}, direction="down", duration_s=5.0)
+
+
+class Steady(Pacer):
+    """Every 20 ms."""
+
+    interval_s = 0.02
+    samples: list[Sample] = []  # noqa: RUF012  # of the last run, for the tests
+
+    def measured(self, sample: Sample) -> None:
+        self.samples.append(sample)
+
+
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_own_pacer_sets_the_time_between_packets(direction: str) -> None:
+    Steady.samples.clear()
+    result = run_pacer(DOWN.vary(direction=direction), Steady)
+    # 50 packets/s of 11,680 bits are 584 kbit/s, far below the path's capacity; a little less, since flows start late.
+    assert 0.9 * 584_000 < result.goodput_bps <= 590_000
+    assert result.run["config"]["scheme"] == "Steady"
+    assert result.run["hooks"]["actions"] > 100
+    sample = Steady.samples[-1]
+    ack_bytes = 40 if direction == "down" else 52  # upwards ACKs carry the option RTT_wired
+    assert (sample.hops, sample.rate_bps, sample.data_bytes, sample.ack_bytes) == (2, 11_000_000, 1500, ack_bytes)
+    # Two hops each way take at least the packets' bits at 11 Mbit/s, and no wire is in it.
+    assert 2 * (1500 + 40) * 8 / 11e6 < sample.rtt_s < 0.04
+
+
+def test_own_pacer_that_does_nothing_is_newreno() -> None:
+    class Idle(Pacer):
+        def measured(self, sample: Sample) -> None:
+            pass
+
+    plain, idle = run(DOWN), run_pacer(DOWN, Idle)
+    # The gateway's local retransmission is TCP-GAP's, hence not exactly the same.
+    assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("interval", "told"),
+    [
+        (math.nan, r"set interval_s to nan: allowed is 0 or more seconds"),
+        (-0.1, r"set interval_s to -0.1: allowed is 0 or more"),
+        ("soon", r"set interval_s to 'soon', which is no number of seconds"),
+        (True, r"set interval_s to True, which is no number"),
+    ],
+)
+def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None:
+    class Bad(Pacer):
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = interval
+
+    with pytest.raises(ConfigError, match=r"pacer Bad at 0\.\d+ s of simulated time " + told):
+        run_pacer(DOWN, Bad)
+
+
+def test_own_pacer_that_raises_is_told_with_its_line() -> None:
+    class Broken(Pacer):
+        def measured(self, sample: Sample) -> None:
+            raise KeyError("oops")
+
+    with pytest.raises(ConfigError, match=r"(?s)pacer Broken.*failed:.*raise KeyError\(\"oops\"\).*KeyError: 'oops'"):
+        run_pacer(DOWN, Broken)
+
+
+def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(congestion, "PATIENCE_S", 0.5)
+
+    class Endless(Pacer):
+        def measured(self, sample: Sample) -> None:
+            while True:
+                pass
+
+    with pytest.raises(ConfigError, match="it had not returned after 0"):
+        run_pacer(DOWN, Endless)
+
+
+def test_own_pacer_must_be_a_class_of_pacers() -> None:
+    with pytest.raises(ConfigError, match="allowed is a subclass of pacelab"):
+        run_pacer(DOWN, Steady())  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="a scheme of your own beside 'tcp-gap'"):
+        run_pacer(DOWN.vary(scheme="tcp-gap"), Steady)
+
+
+def test_a_very_long_interval_is_bounded() -> None:
+    class Slow(Pacer):
+        interval_s = 1e9
+
+        def measured(self, sample: Sample) -> None:
+            pass
+
+    assert run_pacer(DOWN, Slow).run["flows"][0]["delivered_pkts"] >= 4  # one a second

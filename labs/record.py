@@ -15,6 +15,21 @@ from pacelab import Experiment, PaceLabError, lab
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
     "lab0.chain": [Experiment(topology="chain", topology_options={"hops": 4}, duration_s=20)],
+    "lab2.window": [
+        Experiment(
+            topology="chain",
+            topology_options={"hops": 4, "wired": False},
+            rate_bps=2_000_000,
+            min_rto_s=1.0,
+            window_pkts=window,
+            duration_s=20,
+        )
+        for window in (2, 32)
+    ],
+    "lab4.gap": [
+        Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)
+        for scheme in ("newreno", "tcp-gap")
+    ],
     "lab1.hidden": [Experiment(topology="hidden", rts=on, **UDP) for on in (False, True)],
 }
 """The experiments of each such cell, as the lab has them (a test compares)."""

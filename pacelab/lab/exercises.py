@@ -8,6 +8,8 @@ from types import MappingProxyType
 from pacelab.lab.check import Exercise
 from pacelab.lab.lab0 import LAB0
 from pacelab.lab.lab1 import LAB1
+from pacelab.lab.lab2 import LAB2
+from pacelab.lab.lab4 import LAB4
 
-EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1)
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB4)
 """Name, "labN.what" -> exercise."""

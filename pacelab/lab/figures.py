@@ -23,25 +23,38 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Okabe and Ito's palette, and a hatch for each colour."""
 
 
-def bars(values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None) -> Picture:
-    """A horizontal bar for each value; `reference` is a line to compare with, its label and value."""
+def bars(
+    values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None, looks: int = 8
+) -> Picture:
+    """A horizontal bar for each value; `reference` is a line to compare with, its label and value.
+
+    Every `looks` bars looks begin anew: bars of one flow look alike.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.5, 0.9 + 0.42 * len(values)), layout="constrained")
-    draw_bars(figure.subplots(), values, unit=unit, reference=reference)
-    listed = "; ".join(f"{name}: {value:.4g}" for name, value in values.items())
-    against = f" ({reference[0]}: {reference[1]:.4g})" if reference else ""
+    draw_bars(figure.subplots(), values, unit=unit, reference=reference, looks=looks)
+    listed = "; ".join(f"{name}: {show(value)}" for name, value in values.items())
+    against = f" ({reference[0]}: {show(reference[1])})" if reference else ""
     return Picture(figure, f"In {unit}: {listed}{against}")
 
 
-def draw_bars(ax: Axes, values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None) -> None:
+def draw_bars(
+    ax: Axes,
+    values: Mapping[str, float],
+    *,
+    unit: str,
+    reference: tuple[str, float] | None = None,
+    looks: int = 8,
+) -> None:
     """As `bars`, into given axes."""
     numbers = list(values.values())
     top = max([*numbers, reference[1] if reference else 0.0, 1e-9])
     for place, (name, value) in enumerate(values.items()):
-        look: dict[str, Any] = {"color": COLOURS[place % len(COLOURS)], "hatch": HATCHES[place % len(HATCHES)]}
+        number = place % looks % len(COLOURS)
+        look: dict[str, Any] = {"color": COLOURS[number], "hatch": HATCHES[number]}
         ax.barh(place, value, height=0.7, edgecolor="black", linewidth=0.6, label=name, **look)
-        ax.text(value + 0.01 * top, place, f"{value:.4g}", va="center", fontsize="small")
+        ax.text(value + 0.01 * top, place, show(value), va="center", fontsize="small")
     ax.set_yticks(range(len(values)), list(values))
     ax.invert_yaxis()
     ax.set(xlabel=unit, xlim=(0, 1.12 * top))
@@ -52,6 +65,11 @@ def draw_bars(ax: Axes, values: Mapping[str, float], *, unit: str, reference: tu
         ax.spines[side].set_visible(False)
 
 
+def show(value: float) -> str:
+    """A number as it stands beside its bar: three digits, whole from 100 on."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
     """Goodput per flow of several runs, label -> run, in kbit/s."""
     values = {
@@ -59,7 +77,8 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
         for label, result in results.items()
         for flow in result.run["flows"]
     }
-    return bars(values, unit="goodput (kbit/s)", reference=reference)
+    flows = max(len(result.run["flows"]) for result in results.values())
+    return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
 
 
 def series(result: RunResult, *quantities: str) -> Picture:
@@ -144,6 +163,7 @@ def curves(
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.set_ylim(bottom=0)
+    _scale_x(ax, x)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
     listed = "; ".join(
@@ -151,3 +171,19 @@ def curves(
         for name, values in lines.items()
     )
     return Picture(figure, f"{ylabel} against {xlabel}. {listed}")
+
+
+WIDE = 16
+"""From this ratio of the largest to the smallest x value on, the axis is logarithmic."""
+
+
+def _scale_x(ax: Axes, x: Sequence[float]) -> None:
+    """Whole numbers at whole numbers; windows of 1 to 32 packets logarithmic."""
+    from matplotlib.ticker import MaxNLocator, NullLocator
+
+    if min(x) > 0 and max(x) >= WIDE * min(x):
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(x, [f"{value:g}" for value in x])
+        ax.xaxis.set_minor_locator(NullLocator())
+    elif all(float(value).is_integer() for value in x):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))

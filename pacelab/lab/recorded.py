@@ -16,6 +16,7 @@ from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
 from pacelab.options import BY_FIELD
 from pacelab.runner import run
+from pacelab.tables import show_name, show_value
 
 REAL = ("tap", "hwsim")
 """Back ends with real hosts, the one that needs less first."""
@@ -34,13 +35,14 @@ def on_real_hosts(name: str, *experiments: Experiment) -> Table:
             return _live(back_end, experiments)
     recording = read_recording(name)
     how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found and not found[end].present)
-    rows = [_row(experiment, "sim, now", run(experiment).run) for experiment in experiments]
+    names = _names(experiments)
+    rows = [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
     if recording is None:
         note = f"No real back end on this host ({how}), and no real run of {name!r} was recorded yet."
         return Table(_HEADER, rows, note)
     where = f"{recording['backend']}, recorded {recording['host']['started_utc'][:10]}"
-    for experiment, given in zip(experiments, recording["runs"], strict=True):
-        rows.append(_row(experiment, where, given))
+    for what, given in zip(names, recording["runs"], strict=True):
+        rows.append(_row(what, where, given))
     host = recording["host"]
     note = f"Recorded on {host['system']} {host['release']}, {host['machine']}. To run it here: {how}"
     return Table(_HEADER, rows, note)
@@ -79,20 +81,28 @@ _HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "
 def _live(back_end: str, experiments: tuple[Experiment, ...]) -> Table:
     rows: list[tuple[Any, ...]] = []
     note = ""
-    for experiment in experiments:
-        rows.append(_row(experiment, "sim", run(experiment).run))
+    for experiment, what in zip(experiments, _names(experiments), strict=True):
+        rows.append(_row(what, "sim", run(experiment).run))
         try:
-            rows.append(_row(experiment, back_end, run(experiment.vary(backend=back_end)).run))
+            rows.append(_row(what, back_end, run(experiment.vary(backend=back_end)).run))
         except PaceLabError as error:
             note = f"{back_end}: {error}"
     return Table(_HEADER, rows, note)
 
 
-def _row(experiment: Experiment, where: str, given: dict[str, Any]) -> tuple[Any, ...]:
+def _row(what: str, where: str, given: dict[str, Any]) -> tuple[Any, ...]:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
-    rts = "" if experiment.traffic == "tcp" else f", RTS {'on' if experiment.rts else 'off'}"
-    what = f"{experiment.topology}, {experiment.scheme}{rts}"
     return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), given["fidelity"]
+
+
+def _names(experiments: tuple[Experiment, ...]) -> list[str]:
+    """The topology of each experiment, and in what they differ."""
+    configs = [experiment.config() for experiment in experiments]
+    differ = [key for key in configs[0] if any(config.get(key) != configs[0][key] for config in configs)]
+    return [
+        ", ".join([config["topology"], *(f"{show_name(key)} {show_value(key, config[key])}" for key in differ)])
+        for config in configs
+    ]
 
 
 def _accepts(back_end: str) -> bool:

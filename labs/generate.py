@@ -8,8 +8,9 @@ A master is a Python file in cells (`# %%`, see any of them). In its code cells
     return ...                       the instructor's notebook has these lines, without the markers;
     # END SOLUTION                   the student's has `raise lab.Todo` in their place
 
-and a cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is an exercise: it is
-tagged "todo" in the student's, and running that notebook stops there until the exercise is done.
+and a cell tagged "instructor" goes into the instructor's notebook only. A cell with a solution is tagged
+"exercise". The check of an exercise, in the same cell or a later one, makes that cell a "todo": there running the
+student's notebook stops until the exercise is done.
 
 A student's notebook that somebody has worked in is never overwritten.
 """
@@ -28,7 +29,8 @@ import jupytext
 import nbformat
 
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
-INSTRUCTOR, TODO = "instructor", "todo"
+INSTRUCTOR, EXERCISE, TODO = "instructor", "exercise", "todo"
+CHECK = "lab.check("
 LONGEST_CELL = 15
 """Lines of a code cell: what is longer belongs into the package."""
 HERE = Path(__file__).parent
@@ -91,6 +93,8 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
     if len(lines) > LONGEST_CELL:
         raise MasterError(f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package")
     if solved:
+        tags.append(EXERCISE)
+    if any(line.startswith(CHECK) for line in lines):
         tags.append(TODO)
     return nbformat.v4.new_code_cell("\n".join(lines))
 

@@ -26,6 +26,17 @@ PLANS = {
         )
         for window in (2, 32)
     ],
+    "lab3.lred": [
+        Experiment(
+            topology="chain",
+            topology_options={"hops": 4, "wired": False},
+            rate_bps=2_000_000,
+            min_rto_s=1.0,
+            scheme=scheme,
+            duration_s=20,
+        )
+        for scheme in ("newreno", "lred")
+    ],
     "lab4.gap": [
         Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)
         for scheme in ("newreno", "tcp-gap")

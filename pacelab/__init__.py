@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     )
     from pacelab.experiment import Experiment
     from pacelab.metrics import jain
+    from pacelab.own_link import LinkLayer, run_link_layer
     from pacelab.own_pacer import Pacer, Sample, run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
@@ -79,6 +80,7 @@ _PUBLIC: dict[str, str] = {
     "HookSettings": "pacelab.schemes",
     "HostError": "pacelab.errors",
     "Inject": "pacelab.pacer.core.contract",
+    "LinkLayer": "pacelab.own_link",
     "LinkRate": "pacelab.topologies.model",
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
@@ -115,6 +117,7 @@ _PUBLIC: dict[str, str] = {
     "plot_topology": "pacelab.topologies.plot",
     "record_air": "pacelab.timeline",
     "run": "pacelab.runner",
+    "run_link_layer": "pacelab.own_link",
     "run_many": "pacelab.runner",
     "run_pacer": "pacelab.own_pacer",
     "run_sweep": "pacelab.sweep",

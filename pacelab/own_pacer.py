@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pacelab.congestion import PATIENCE_S, NeverEnds, Watchdog
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
-from pacelab.own_code import UserCodeError, own_traceback
+from pacelab.own_calls import OwnCalls
 from pacelab.pacer.core.goodput_control import GoodputControlConfig
 from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
@@ -65,7 +63,8 @@ def run_pacer(experiment: Experiment, pacer: type[Pacer], *, goodput_control: bo
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
         raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
-    pace = _Pace(pacer)
+    code = OwnCalls("pacer", pacer)
+    pace = _Pace(code)
     control = GoodputControlConfig() if goodput_control else None
     own = Scheme(
         name=pacer.__name__,
@@ -76,46 +75,26 @@ def run_pacer(experiment: Experiment, pacer: type[Pacer], *, goodput_control: bo
         traffic=("tcp",),
         acting=ACTING,
     )
-    result = run(experiment, scheme=own, on_progress=pace.stop_if_failed)
-    pace.stop_if_failed()
+    result = run(experiment, scheme=own, on_progress=code.stop_if_failed)
+    code.stop_if_failed()
     return result
 
 
 class _Pace:
-    """Makes estimators of the student's class; remembers the first failure of any of them."""
+    """Makes an estimator of the student's class for each flow."""
 
-    def __init__(self, pacer: type[Pacer]) -> None:
-        self._pacer = pacer
-        self._watch = Watchdog()
-        self._failure: str | None = None
-        self.now_ns = 0
+    def __init__(self, code: OwnCalls) -> None:
+        self._code = code
 
     def estimator(self) -> _Estimator:
-        return _Estimator(self, self.call(self._pacer))
-
-    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            with self._watch:
-                return function(*arguments)
-        except Exception as error:
-            raise self.fail(f"failed:\n{own_traceback(error, __file__)}") from error
-
-    def fail(self, how: str) -> UserCodeError:
-        failure = f"pacer {self._pacer.__name__} at {s_from_ns(self.now_ns):.6f} s of simulated time {how}"
-        self._failure = self._failure or failure
-        return UserCodeError(failure)
-
-    def stop_if_failed(self, _fraction: float = 1.0) -> None:
-        """The engine carries on without a hook that failed; a student wants to hear of it."""
-        if self._failure is not None:
-            raise UserCodeError(self._failure)
+        return _Estimator(self._code, self._code.make())
 
 
 class _Estimator:
     """A student's pacer as the hooks want it (see `pacelab.pacer.core.pace.Estimator`)."""
 
-    def __init__(self, pace: _Pace, pacer: Pacer) -> None:
-        self._pace = pace
+    def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
+        self._code = code
         self._pacer = pacer
         self.interval_ns = 0
         self.rtt_wireless_ns: int | None = None
@@ -129,9 +108,9 @@ class _Estimator:
         """Hand a usable round trip on."""
         if rtt_wireless_ns <= 0 or not path_rates_bps or min(path_rates_bps) <= 0:
             return False
-        self._pace.now_ns = now_ns
+        self._code.now_ns = now_ns
         self.rtt_wireless_ns = rtt_wireless_ns
-        self._pace.call(
+        self._code.call(
             self._pacer.measured,
             Sample(
                 now_s=s_from_ns(now_ns),
@@ -144,8 +123,8 @@ class _Estimator:
         )
         interval_s = self._pacer.interval_s
         if isinstance(interval_s, bool) or not hasattr(interval_s, "__float__"):
-            raise self._pace.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
+            raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
         if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
-            raise self._pace.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
+            raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
         self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
         return True

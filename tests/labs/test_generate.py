@@ -54,7 +54,7 @@ def test_student_gets_a_todo_in_place_of_the_solution(generate: ModuleType, tmp_
         "from pacelab import lab",
         'def double(x):\n    # TODO: twice\n    raise lab.Todo\n\n\nlab.check("lab9.double", double)',
     ]
-    assert [cell.metadata.get("tags") for cell in student.cells] == [None, None, ["todo"]]
+    assert [cell.metadata.get("tags") for cell in student.cells] == [None, None, ["exercise", "todo"]]
     assert "secret" not in str(student)
 
 

@@ -98,6 +98,7 @@ class _Estimator:
         self._pacer = pacer
         self.interval_ns = 0
         self.rtt_wireless_ns: int | None = None
+        self.n_hop_delay_ns: float | None = None
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
         """Before the first sample a flow is not paced."""

@@ -15,6 +15,8 @@ class Estimator(Protocol):
     """T, the time from one release to the next; 0: unpaced."""
     rtt_wireless_ns: int | None
     """The newest sample; None before the first one."""
+    n_hop_delay_ns: float | None
+    """Its delay over n hops, where it estimates one; counted for the result alone."""
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
         """A packet is about to go, and there is no sample yet."""

@@ -169,14 +169,14 @@ class Agent:
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
         self._link: MediumdLink | None = None
-        if config.mediumd is not None and config.station is not None:
+        if self._hook.event_mask & EventMask.TRANSMIT:
+            if config.mediumd is None or config.station is None:
+                raise AgentError(
+                    f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
+                    "--station NAME"
+                )
             self._link = MediumdLink(config.mediumd, config.station)
             undo.callback(self._link.close)
-        elif self._hook.event_mask & EventMask.TRANSMIT:
-            raise AgentError(
-                f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
-                "--station NAME"
-            )
         self._raw = RawSender(role.mark)
         undo.callback(self._raw.close)
         self._queue = NfQueue(tuple(self._points))

@@ -54,8 +54,7 @@ def command(plan: Plan, hook: Hook) -> list[str]:
     if hook.point == "gateway":
         wired = next(port.name for port in addresses.interfaces(plan, hook.host) if port.peer is not None)
         line += ["--wired", wired]
-    if hook.point == "link":
-        line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
+    line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
     for name, value in plan.scheme.settings.items():
         line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]
     for host in range(len(plan.nodes)):

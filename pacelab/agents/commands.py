@@ -13,6 +13,7 @@ import typer
 
 from pacelab.agents.options import hook_settings, with_agent_options
 from pacelab.agents.path_rates import read_path_rates
+from pacelab.airconfig import ACK_SCHEDULES
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options import BY_FIELD
@@ -106,6 +107,8 @@ def make_hook(agent: str, name: str, values: Mapping[str, Any]) -> Hook:
     scheme = find_scheme(name)
     settings = hook_settings(values)
     factory = getattr(scheme, POINT_OF[agent])
+    if factory is None and agent == "station" and scheme.ack in ACK_SCHEDULES:
+        return _delayed_acks(scheme.ack)
     if factory is None:
         raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
     for field in scheme.settings:
@@ -115,8 +118,17 @@ def make_hook(agent: str, name: str, values: Mapping[str, Any]) -> Hook:
     return hook
 
 
+def _delayed_acks(policy: str) -> Hook:
+    """The simulator's TCP has the policy itself; a host's TCP has a hook in front of it."""
+    from pacelab.pacer.core.delayed_ack_station import DelayedAckConfig, DelayedAckStation
+
+    return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
+
+
 def _able(agent: str) -> str:
     def can(scheme: Scheme) -> bool:
+        if agent == "station" and scheme.ack in ACK_SCHEDULES:
+            return True
         return getattr(scheme, POINT_OF[agent]) is not None
 
     return "one of " + ", ".join(name for name, scheme in SCHEMES.items() if can(scheme))

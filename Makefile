@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab notebooks test test-linux test-labs build wheel bench format lint test-rust test-python lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs build wheel bench format lint test-rust test-python lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
@@ -33,13 +33,24 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 
 test-labs: build $(VENV)/.notebooks  ## run every notebook, and drive one in a browser where there is Chromium
 	$(PY) -m pip install -q --require-hashes -r requirements-pages.txt
-	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py
+	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
 
-build: $(VENV)/.built  ## the local environment, with the extension built in release mode
+build: $(VENV)/.built demo  ## the local environment, with the extension built in release mode
 
-wheel: $(VENV)/.installed  ## a wheel under dist/ that needs no compiler
+# The same simulator for web pages, where this Rust can make it.
+DEMO_ENGINE := pacelab/demo/static/engine.wasm
+demo:  ## the engine of the live demonstrations (rustup target add wasm32-unknown-unknown)
+	@if [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown 2>/dev/null)" ]; then \
+	    $(MAKE) -s $(DEMO_ENGINE); \
+	else echo "no live demonstrations in this build: rustup target add wasm32-unknown-unknown"; fi
+
+$(DEMO_ENGINE): $(RUST)
+	$(CARGO) rustc $(MANIFEST) --release --locked -q --target wasm32-unknown-unknown -p pacelab-wasm -- -C strip=symbols
+	cp $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/release/pacelab_wasm.wasm $@
+
+wheel: $(VENV)/.installed demo  ## a wheel under dist/ that needs no compiler
 	rm -rf build
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
@@ -83,7 +94,7 @@ UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fo
     --generate-hashes --no-annotate --custom-compile-command "make lock"
 
 clean:  ## remove all that was built; runs/ stays
-	rm -rf .venv build dist *.egg-info pacelab/_medium.* medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info pacelab/_medium.* $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # requirements-dev.txt holds all of requirements.txt, the tools, and what builds the extension.
 $(VENV)/.installed: requirements-dev.txt .ci/prerequisites

@@ -22,6 +22,7 @@ from pacelab.agents import commands as agent_commands
 from pacelab.claims import commands as claim_commands
 from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.demo import command as demo_command
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.folder import check_destination, write_file
 from pacelab.pcap import SNAP_BYTES, SNAPS, PcapFile
@@ -227,6 +228,7 @@ app.command()(instruments.plot)
 app.command()(instruments.timeline)
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)
+app.command()(demo_command.demo)
 for _agent in (agent_commands.gateway, agent_commands.sender, agent_commands.relay, agent_commands.station):
     app.command()(_agent)
 

@@ -33,10 +33,22 @@ def examine() -> list[Feature]:
         _package("intervals", "scipy", required=True),
         _package("tables", "rich", required=True),
         _workers(),
+        _demos(),
         _tap(),
         _mininet(),
         Feature(name="back end hwsim", present=False, detail="not in this version", mend="none yet"),
     ]
+
+
+def _demos() -> Feature:
+    from pacelab.demo.page import engine_bytes
+
+    try:
+        engine_bytes()
+    except HostError as error:
+        mend = str(error).partition(": ")[2]
+        return Feature(name="live demos", present=False, detail="the engine for web pages is not here", mend=mend)
+    return Feature(name="live demos", present=True, detail="the engine as WebAssembly")
 
 
 def _tap() -> Feature:

@@ -1,0 +1,88 @@
+"""The component with its engine and one demonstration, as one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from importlib import resources
+from pathlib import Path
+
+from pacelab.demo.catalog import DEMOS, Demo
+from pacelab.errors import HostError
+from pacelab.folder import write_file
+
+MODULES = ("engine.js", "air.js", "scene.js", "timeline.js", "demo.js")
+"""The component's modules, each after those it imports."""
+ENGINE = "engine.wasm"
+IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
+
+START = """
+const page = JSON.parse(document.getElementById("demo").textContent);
+const bytes = Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0));
+startEngine(bytes).then((run) => {
+  const element = document.createElement("pacelab-demo");
+  document.querySelector("main").replaceChildren(element);
+  element.start(page.demo, run);
+}).catch((error) => { document.querySelector("main").innerHTML = `<p class="pacelab-error">${error}</p>`; });
+"""
+
+
+def static(name: str) -> str:
+    """One of the component's files."""
+    return resources.files("pacelab.demo").joinpath("static", name).read_text("utf-8")
+
+
+def engine_bytes() -> bytes:
+    """The engine's WebAssembly module; HostError says how to get it."""
+    file = resources.files("pacelab.demo").joinpath("static", ENGINE)
+    if not file.is_file():
+        raise HostError(
+            "demo: the engine's WebAssembly module was not built with this installation: "
+            "rustup target add wasm32-unknown-unknown, then make demo"
+        )
+    return file.read_bytes()
+
+
+def bundle() -> str:
+    """The component as one script: its modules in order, without their imports and exports."""
+    parts = [re.sub(r"^export ", "", IMPORT.sub("", static(name)), flags=re.MULTILINE) for name in MODULES]
+    return "\n".join(parts)
+
+
+def page(demo: Demo) -> str:
+    """One HTML page with everything in it: it works from a file, offline."""
+    document = {"demo": demo.document(), "engine": base64.b64encode(engine_bytes()).decode("ascii")}
+    # "</" would end the script element.
+    data = json.dumps(document).replace("</", "<\\/")
+    return _document(
+        demo.title,
+        f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{data}</script>\n'
+        f'<script type="module">{bundle()}\n{START}</script>',
+    )
+
+
+def index(query: str = "") -> str:
+    """A page that lists the demonstrations; `query` is put behind each link."""
+    rows = "\n".join(
+        f'<li><a href="/{name}{html.escape(query)}">{html.escape(demo.title)}</a>: {html.escape(demo.question)}</li>'
+        for name, demo in DEMOS.items()
+    )
+    return _document(
+        "PaceLab: demonstrations", f'<main class="pacelab-list"><h1>Demonstrations</h1><ul>{rows}</ul></main>'
+    )
+
+
+def export(demo: Demo, path: Path) -> None:
+    """Write the page to a file."""
+    write_file(path, page(demo).encode())
+
+
+def _document(title: str, body: str) -> str:
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{html.escape(title)}</title>\n'
+        f'<link rel="icon" href="data:,">\n<style>{static("style.css")}</style>\n'
+        f"</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )

@@ -1,0 +1,147 @@
+// The network from above: nodes that can be dragged, their ranges, who sends to whom at the playhead.
+
+const NS = "http://www.w3.org/2000/svg";
+const MARGIN_M = 130;
+const STEP_M = 10;
+
+function make(kind, attributes, parent) {
+  const element = document.createElementNS(NS, kind);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  parent?.append(element);
+  return element;
+}
+
+export class Scene {
+  /** `onMove(node, [x, y])` is told of nodes that a person moves. */
+  constructor(host, { names, places, onMove }) {
+    this.names = names;
+    this.places = places;
+    this.onMove = onMove;
+    this.selected = 0;
+    this.svg = make("svg", { class: "scene", role: "group", "aria-label": "The network; nodes can be dragged, or moved by the arrow keys" });
+    host.append(this.svg);
+    this.ranges = make("g", {}, this.svg);
+    this.flows = make("g", {}, this.svg);
+    this.beams = make("g", {}, this.svg);
+    this.nodes = names.map((name, node) => this.makeNode(name, node));
+    this.scale = make("g", { class: "scale" }, this.svg);
+    this.fit();
+  }
+
+  /** The part of the plane that is shown: all nodes and some room to drag them. */
+  fit() {
+    const xs = this.places.map((place) => place[0]);
+    const ys = this.places.map((place) => place[1]);
+    const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
+    const height = Math.max(width * 0.42, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
+    const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;
+    const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
+    this.unit = width / 100;
+    this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
+    this.scale.replaceChildren();
+    const [x, y] = [left + 3 * this.unit, top + height - 2 * this.unit];
+    make("path", { d: `M${x} ${y}h100`, "stroke-width": this.unit / 4 }, this.scale);
+    const text = make("text", { x: x + 110, y: y + this.unit / 2, "font-size": 2 * this.unit }, this.scale);
+    text.textContent = "100 m";
+  }
+
+  makeNode(name, node) {
+    const group = make("g", { class: "node", tabindex: 0, role: "button", "data-node": node }, this.svg);
+    make("circle", { class: "halo" }, group);
+    make("circle", { class: "body" }, group);
+    make("text", { "text-anchor": "middle", "dominant-baseline": "central" }, group).textContent = name;
+    make("text", { class: "state", "text-anchor": "middle" }, group);
+    group.addEventListener("pointerdown", (event) => this.drag(event, node));
+    group.addEventListener("focus", () => { this.selected = node; this.draw(); });
+    group.addEventListener("keydown", (event) => {
+      const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
+      if (!dx && !dy) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.place(node, [this.places[node][0] + dx * STEP_M, this.places[node][1] + dy * STEP_M]);
+    });
+    return group;
+  }
+
+  drag(event, node) {
+    event.preventDefault();
+    const group = this.nodes[node];
+    group.focus();
+    group.setPointerCapture(event.pointerId);
+    const move = (at) => {
+      const point = new DOMPoint(at.clientX, at.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
+      this.place(node, [Math.round(point.x / STEP_M) * STEP_M, Math.round(point.y / STEP_M) * STEP_M]);
+    };
+    const end = () => {
+      group.removeEventListener("pointermove", move);
+      group.removeEventListener("pointerup", end);
+      group.removeEventListener("pointercancel", end);
+    };
+    group.addEventListener("pointermove", move);
+    group.addEventListener("pointerup", end);
+    group.addEventListener("pointercancel", end);
+  }
+
+  place(node, place) {
+    if (place[0] === this.places[node][0] && place[1] === this.places[node][1]) return;
+    this.onMove(node, place);
+  }
+
+  /** What stays between two runs: places, ranges of the selected node, flows. */
+  show({ places, flows, decodeM, senseM }) {
+    Object.assign(this, { places, flowList: flows, decodeM, senseM });
+    this.draw();
+  }
+
+  draw() {
+    if (!this.flowList) return;
+    const { unit } = this;
+    this.places.forEach(([x, y], node) => {
+      const group = this.nodes[node];
+      group.setAttribute("transform", `translate(${x} ${y})`);
+      group.setAttribute("aria-label", `Node ${this.names[node]} at ${Math.round(x)} m, ${Math.round(y)} m; arrow keys move it`);
+      group.querySelector(".halo").setAttribute("r", 4.4 * unit);
+      group.querySelector(".body").setAttribute("r", 2.6 * unit);
+      group.querySelector("text").setAttribute("font-size", 3 * unit);
+      group.querySelector(".state").setAttribute("font-size", 2.1 * unit);
+      group.querySelector(".state").setAttribute("y", -4.2 * unit);
+    });
+    const [x, y] = this.places[this.selected];
+    this.ranges.replaceChildren();
+    make("circle", { class: "sense", cx: x, cy: y, r: this.senseM, "stroke-width": unit / 4 }, this.ranges);
+    make("circle", { class: "decode", cx: x, cy: y, r: this.decodeM, "stroke-width": unit / 4 }, this.ranges);
+    this.flows.replaceChildren();
+    for (const { src, dst } of this.flowList) this.arrow(this.flows, src, dst, "flow");
+  }
+
+  arrow(parent, src, dst, kind) {
+    const [x1, y1] = this.places[src];
+    const [x2, y2] = this.places[dst];
+    const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+    const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+    const r = 3 * this.unit;
+    const [ax, ay, bx, by] = [x1 + ux * r, y1 + uy * r, x2 - ux * r, y2 - uy * r];
+    const h = 1.6 * this.unit;
+    const head = `M${bx - ux * h - uy * h * 0.6} ${by - uy * h + ux * h * 0.6}L${bx} ${by}L${bx - ux * h + uy * h * 0.6} ${by - uy * h - ux * h * 0.6}`;
+    make("path", { class: kind, d: `M${ax} ${ay}L${bx} ${by}${head}`, "stroke-width": this.unit / 2.5 }, parent);
+  }
+
+  /** What is on the air at `at`, ns. */
+  play(log, at) {
+    this.beams.replaceChildren();
+    const state = this.names.map(() => ["", ""]);
+    for (const hold of log.holds) if (hold.start <= at && at < hold.end) state[hold.node] = ["hold", hold.kind];
+    for (const back of log.backoffs) if (back.start <= at && at < back.end && !state[back.node][0]) state[back.node] = ["backoff", "backoff"];
+    for (const frame of log.frames) {
+      if (frame.start > at || at >= frame.end) continue;
+      state[frame.node] = [`send ${frame.kind}`, frame.kind];
+      if (frame.peer !== null) this.arrow(this.beams, frame.node, frame.peer, `beam ${frame.kind}`);
+    }
+    for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", "✖ collision"];
+    this.nodes.forEach((group, node) => {
+      const [kind, text] = state[node];
+      group.setAttribute("class", `node ${kind}${node === this.selected ? " selected" : ""}`);
+      group.querySelector(".state").textContent = text;
+    });
+  }
+}

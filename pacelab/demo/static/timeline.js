@@ -1,0 +1,151 @@
+// Who is on the air when: a lane per node, a block per frame. Colour, hatch and letter say the same thing.
+
+const LOOKS = {
+  RTS: { face: "#f6e58d", text: "#000", hatch: "/" },
+  CTS: { face: "#a8d8f0", text: "#000", hatch: "\\" },
+  DATA: { face: "#1f5f99", text: "#fff", hatch: "" },
+  ACK: { face: "#9fd8b4", text: "#000", hatch: "." },
+  collision: { face: "#f4b7a3", text: "#7a1f00", hatch: "x" },
+  NAV: { face: "#d9d2e9", text: "#4b3b78", hatch: "" },
+  EIFS: { face: "#ffe0b8", text: "#8a5200", hatch: "" },
+};
+const LABEL_PX = 46;
+const AXIS_PX = 26;
+
+export class Timeline {
+  constructor(host, { names, onSeek }) {
+    this.names = names;
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "timeline";
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute("role", "slider");
+    this.canvas.setAttribute("aria-label", "Time on the air; arrow keys step, space plays and pauses");
+    host.append(this.canvas);
+    this.patterns = new Map();
+    const seek = (event) => {
+      const box = this.canvas.getBoundingClientRect();
+      const part = (event.clientX - box.left - LABEL_PX) / (box.width - LABEL_PX - 8);
+      onSeek(Math.min(Math.max(part, 0), 1) * this.spanNs);
+    };
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => { if (event.buttons) seek(event); });
+    this.picture = document.createElement("canvas");
+    this.spanNs = 1;
+  }
+
+  pattern(context, kind) {
+    if (!this.patterns.has(kind)) {
+      const { face, text, hatch } = LOOKS[kind];
+      const tile = document.createElement("canvas");
+      tile.width = tile.height = 8;
+      const ink = tile.getContext("2d");
+      ink.fillStyle = face;
+      ink.fillRect(0, 0, 8, 8);
+      ink.strokeStyle = ink.fillStyle = text;
+      ink.globalAlpha = 0.3;
+      ink.beginPath();
+      if ("/x".includes(hatch) && hatch) { ink.moveTo(0, 8); ink.lineTo(8, 0); }
+      if ("\\x".includes(hatch) && hatch) { ink.moveTo(0, 0); ink.lineTo(8, 8); }
+      ink.stroke();
+      if (hatch === ".") ink.fillRect(3, 3, 2, 2);
+      this.patterns.set(kind, context.createPattern(tile, "repeat"));
+    }
+    return this.patterns.get(kind);
+  }
+
+  /** Draws the whole window once; `play` only adds the playhead. */
+  show(log, spanNs) {
+    this.log = log;
+    this.spanNs = spanNs;
+    const ratio = window.devicePixelRatio || 1;
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    this.canvas.width = this.picture.width = Math.max(width * ratio, 1);
+    this.canvas.height = this.picture.height = Math.max(height * ratio, 1);
+    this.size = { width, height, ratio };
+    const context = this.picture.getContext("2d");
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.patterns.clear();
+    const lane = (height - AXIS_PX) / this.names.length;
+    const x = (ns) => LABEL_PX + (ns / spanNs) * (width - LABEL_PX - 8);
+    context.fillStyle = "#fff";
+    context.fillRect(0, 0, width, height);
+    const block = (kind, { node, start, end }, top, part, label) => {
+      if (start >= spanNs) return;
+      const [left, right] = [x(start), x(Math.min(end, spanNs))];
+      const [y, h] = [node * lane + lane * top, lane * part];
+      context.fillStyle = this.pattern(context, kind);
+      context.fillRect(left, y, Math.max(right - left, 1), h);
+      context.strokeStyle = LOOKS[kind].text === "#fff" ? "#000" : LOOKS[kind].text;
+      context.lineWidth = 0.6;
+      context.strokeRect(left, y, Math.max(right - left, 1), h);
+      context.font = `${Math.min(Math.max(h * 0.6, 9), 16)}px sans-serif`;
+      for (const text of label) {
+        if (context.measureText(text).width + 3 > right - left) continue;
+        context.fillStyle = LOOKS[kind].text;
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillText(text, (left + right) / 2, y + h / 2);
+        break;
+      }
+    };
+    context.fillStyle = "#c9c9c9";
+    for (const { node, start, end } of log.hearings) {
+      if (start < spanNs) context.fillRect(x(start), node * lane + lane * 0.9, x(Math.min(end, spanNs)) - x(start), lane * 0.07);
+    }
+    for (const hold of log.holds) block(hold.kind, hold, 0.66, 0.22, [hold.kind]);
+    context.setLineDash([2, 2]);
+    context.strokeStyle = "#555";
+    for (const { node, start, end, slots } of log.backoffs) {
+      if (start >= spanNs) continue;
+      const [left, right] = [x(start), x(Math.min(end, spanNs))];
+      context.strokeRect(left, node * lane + lane * 0.42, right - left, lane * 0.2);
+      context.font = "10px sans-serif";
+      context.fillStyle = "#333";
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      if (right - left > 16) context.fillText(slots, (left + right) / 2, node * lane + lane * 0.52);
+    }
+    context.setLineDash([]);
+    for (const hit of log.collisions) block("collision", hit, 0.1, 0.52, ["✖ collision", "✖"]);
+    for (const frame of log.frames) {
+      const to = frame.peer === null ? "all" : this.names[frame.peer];
+      block(frame.kind, frame, 0.1, 0.52, [`${frame.kind} → ${to}`, frame.kind, frame.kind[0]]);
+    }
+    context.textBaseline = "middle";
+    this.names.forEach((name, node) => {
+      context.fillStyle = "#000";
+      context.font = "bold 18px sans-serif";
+      context.textAlign = "center";
+      context.fillText(name, LABEL_PX / 2, (node + 0.5) * lane);
+      context.fillStyle = "#bbb";
+      context.fillRect(0, (node + 1) * lane, width, 1);
+    });
+    context.fillStyle = "#333";
+    context.font = "13px sans-serif";
+    for (let ms = 0; ms <= spanNs / 1e6; ms += tick(spanNs / 1e6)) {
+      context.textAlign = ms * 1e6 >= spanNs ? "right" : "center";
+      context.fillText(`${ms} ms`, x(ms * 1e6), height - AXIS_PX / 2);
+    }
+    this.canvas.setAttribute("aria-valuemin", 0);
+    this.canvas.setAttribute("aria-valuemax", Math.round(spanNs / 1e3));
+  }
+
+  play(at) {
+    if (!this.size) return;
+    const { width, height, ratio } = this.size;
+    const context = this.canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.picture, 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const x = LABEL_PX + (at / this.spanNs) * (width - LABEL_PX - 8);
+    context.fillStyle = "#b00000";
+    context.fillRect(x - 1, 0, 2, height - AXIS_PX);
+    this.canvas.setAttribute("aria-valuenow", Math.round(at / 1e3));
+    this.canvas.setAttribute("aria-valuetext", `${(at / 1e6).toFixed(2)} milliseconds`);
+  }
+}
+
+const tick = (ms) => [1, 2, 5, 10, 20, 50].find((step) => ms / step <= 12) ?? 100;

@@ -1,0 +1,107 @@
+"""The demonstrations' documents and pages, without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
+from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, static
+from pacelab.engine import run_air
+from pacelab.errors import ConfigError, HostError
+
+
+@pytest.fixture(params=DEMOS.values(), ids=DEMOS)
+def demo(request: pytest.FixtureRequest) -> Demo:
+    chosen: Demo = request.param
+    return chosen
+
+
+def test_demo_runs_and_carries_something(demo: Demo) -> None:
+    result = run_air(demo.air() | {"duration_s": 1.0, "warmup_s": 0.0}, [], lambda _fraction: None)
+    assert sum(flow["goodput_bps"] for flow in result["flows"]) > 0
+
+
+def test_demo_names_every_node_and_starts_inside_its_ranges(demo: Demo) -> None:
+    document = json.loads(json.dumps(demo.document()))
+    assert len(document["labels"]) == len(document["air"]["nodes"])
+    for control in demo.controls:
+        if isinstance(control, Slider):
+            assert control.low <= control.value <= control.high
+        else:
+            assert control.value in dict(control.settings).values()
+
+
+def test_demo_starts_where_its_controls_stand(demo: Demo) -> None:
+    air = demo.air()
+    shown = {
+        "rate": air["radio"]["data_rate_bps"] / 1e6,
+        "rts": int(air["radio"]["rts_threshold_bytes"] == 0),
+        "sense": air["radio"]["propagation"]["sense_m"],
+        "window": air["flows"][0].get("window_pkts"),
+        "gap": air["nodes"][-2]["position_m"][0] - air["nodes"][1]["position_m"][0],
+    }
+    for control in demo.controls:
+        assert shown[control.what] == control.value, control.what
+
+
+def test_bundle_is_the_modules_without_imports_and_exports() -> None:
+    text = bundle()
+    assert not re.search(r"^(import|export) ", text, re.MULTILINE)
+    names = re.findall(r"^(?:const|class|function|async function) (\w+)", text, re.MULTILINE)
+    assert len(names) == len(set(names)), "two modules give the same name at their top"
+    for module in MODULES:
+        assert static(module).strip().splitlines()[-1] in text
+
+
+def test_page_needs_nothing_from_elsewhere(demo: Demo) -> None:
+    try:
+        text = page(demo)
+    except HostError as error:
+        pytest.skip(str(error))
+    outside = re.sub(r"http://www\.w3\.org/2000/svg", "", text)
+    assert not re.search(r"(?:src|href)=\"(?!data:)|https?://", outside)
+
+
+def test_engine_has_no_imports() -> None:
+    try:
+        module = engine_bytes()
+    except HostError as error:
+        pytest.skip(str(error))
+    assert module[:4] == b"\0asm"
+    assert 2 not in _section_ids(module), "an import section: the page could not start it"
+
+
+def _section_ids(module: bytes) -> list[int]:
+    ids, at = [], 8
+    while at < len(module):
+        ids.append(module[at])
+        size, shift, at = 0, 0, at + 1
+        while True:
+            octet = module[at]
+            size |= (octet & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if octet < 0x80:
+                break
+        at += size
+    return ids
+
+
+def test_index_lists_all_and_keeps_the_token() -> None:
+    text = index("?token=a&b")
+    for name in DEMOS:
+        assert f'href="/{name}?token=a&amp;b"' in text
+
+
+def test_unknown_demo_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"'magic': allowed is one of hidden, exposed"):
+        find_demo("magic")
+
+
+def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("pacelab.demo.page.ENGINE", "absent.wasm")
+    with pytest.raises(HostError, match="rustup target add wasm32"):
+        engine_bytes()

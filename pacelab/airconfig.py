@@ -11,6 +11,7 @@ from typing import Any
 from pacelab.experiment import DEFAULTS, Experiment
 from pacelab.topologies.model import Topology
 from pacelab.traffic import ENGINE_KIND, PlannedFlow
+from pacelab.voice import CODECS, HEADER_BYTES
 
 AIR_VERSION = 1
 RTS_ALWAYS, RTS_NEVER = 0, 2**32 - 1
@@ -92,6 +93,8 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
         radio["phy"] = experiment.phy
     if experiment.edca:
         radio["edca"] = True
+    if experiment.priority:
+        radio["voice_first"] = True
     return radio
 
 
@@ -146,6 +149,16 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
         if experiment.cc == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
+    if kind == "voice":
+        codec = CODECS[experiment.codec]
+        return {
+            "kind": kind,
+            "call": flow.call,
+            "payload_bytes": codec.payload_bytes,
+            "header_bytes": HEADER_BYTES,
+            "interval_s": codec.interval_s,
+            "playout_s": float(experiment.playout_s),
+        }
     saturated = {"kind": kind, "payload_bytes": what.payload_bytes}
     if kind == "udp-saturated":
         return saturated

@@ -110,9 +110,10 @@ def run(
     if json:
         print_json({"run": result.run, "host": result.host})
     elif not quiet:
-        from pacelab.tables import run_table, run_title
+        from pacelab.tables import run_tables, run_title
 
-        print_table(run_table(result), title=run_title(result))
+        for number, table in enumerate(run_tables(result)):
+            print_table(table, title="" if number else run_title(result))
     if not quiet:
         _report(result.notes, f"results in {folder}")
     _exit_on_failed_hooks(result.run["hooks"]["failed"])

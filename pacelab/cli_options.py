@@ -68,8 +68,8 @@ def _shown(option: Option) -> str:
 def _topology_parameters() -> list[inspect.Parameter]:
     found = []
     for name, option in topology_options().items():
-        kinds = {kind.name: o.default for kind in KINDS.values() for o in kind.options if o.name == name}
-        shown = ", ".join(f"{kind} {option.domain.show(default)}" for kind, default in kinds.items())
+        kinds = {kind.name: o.shown_default for kind in KINDS.values() for o in kind.options if o.name == name}
+        shown = ", ".join(f"{kind} {default}" for kind, default in kinds.items())
         found.append(_parameter(option, shown, "Topology"))
     annotation = Annotated[
         str | None,

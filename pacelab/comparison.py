@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -173,14 +173,15 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
     """Means over the runs of one cell of the grid."""
     runs = [result.run for result in results]
     rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
-    fairness = [run["totals"]["jain"] for run in runs if run["totals"]["jain"] is not None]
     return {
         "point": dict(point),
         "scheme": scheme,
         "goodput_bps": _as_json(estimate(_goodput_samples(runs))),
         "gain": None,
         "flows_goodput_bps": [_mean(rates) for rates in zip(*map(group_goodputs, runs), strict=True)],
-        "jain": _as_json(estimate(fairness)) if fairness else None,
+        "jain": _estimate_known(run["totals"]["jain"] for run in runs),
+        "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
+        "mos_worst": _estimate_known(run["totals"]["mos_worst"] for run in runs),
         "rtt_mean_s": _mean(rtts) if rtts else None,
         "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
         "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
@@ -199,7 +200,7 @@ def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
     samples = []
     for run in runs:
         batches = FULL_PKTS // BATCH_PKTS
-        ends = [flow["batch_end_s"][:batches] for flow in run["flows"]]
+        ends = [flow["batch_end_s"][:batches] for flow in run["flows"] if flow["kind"] != "voice"]
         if any(len(flow_ends) < batches for flow_ends in ends):
             samples.append(run["totals"]["goodput_bps"])  # starved: it never got as far, the whole run is one sample
             continue
@@ -230,6 +231,12 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
 def _some(points: list[str]) -> str:
     rest = len(points) - POINTS_NAMED
     return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:
+    """Estimate of the values that there are; None of none."""
+    known = [value for value in values if value is not None]
+    return _as_json(estimate(known)) if known else None
 
 
 def _as_json(value: Estimate) -> dict[str, Any]:

@@ -37,6 +37,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "retry_short": 7,
         "retry_long": 4,
         "edca": False,
+        "priority": False,
         "window_pkts": 32,
         "initial_window_pkts": 2,
         "min_rto_s": 0.2,
@@ -45,6 +46,10 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "burst_pkts": 1,
         "size_bytes": 1_000_000,  # [lee] Sec. 5.2
         "http_users": 1,
+        "codec": "g729a",
+        "playout_s": 0.06,  # [vagp] Fig. 2
+        "call_spacing_s": 0.0,
+        "tcp_start_s": 0.0,
         "pace_rate_bps": None,  # needed by the schemes that pace at a given rate
         "gateway_window_pkts": None,  # needed by the scheme `window-control`
         "throttle": "zero-window",  # [le] Sec. 3.4, the one of four that it uses
@@ -86,6 +91,7 @@ class Experiment:
     """Attempts, the first one included."""
     retry_long: int = UNSET
     edca: bool = UNSET
+    priority: bool = UNSET
     window_pkts: int = UNSET
     initial_window_pkts: int = UNSET
     min_rto_s: float = UNSET
@@ -94,6 +100,10 @@ class Experiment:
     burst_pkts: int = UNSET
     size_bytes: int = UNSET
     http_users: int = UNSET
+    codec: str = UNSET
+    playout_s: float = UNSET
+    call_spacing_s: float = UNSET
+    tcp_start_s: float = UNSET
     pace_hops: int = UNSET
     pace_rate_bps: int | None = UNSET
     gateway_window_pkts: int | None = UNSET
@@ -122,9 +132,9 @@ class Experiment:
         object.__setattr__(self, "topology_options", dict(self.topology_options))  # the caller's may change
         self._check_given()
         kind = _kind(self.topology)
-        self._fill({"direction": kind.directions[0]})
+        self._fill({"direction": kind.default_direction(self.topology_options)})
         self._fill(_topology_defaults(kind, self._bare_topology()))
-        self._fill_ack()
+        self._fill_from_scheme()
         self._fill({"traffic": kind.traffic, **DEFAULTS})
         self._fill({"rate_bps": self._phy.rate_bps, "mac_ack": self._phy.mac_ack})
         self._check_rates()
@@ -147,14 +157,16 @@ class Experiment:
         }
         return Experiment(**(kept | changes))
 
-    def _fill_ack(self) -> None:
-        """A scheme that is about ACKs brings its policy along; another one cannot be asked for beside it."""
-        own = self.find_scheme().ack
-        if own is None:
-            return
-        if "ack" in self._given and self.ack != own:
-            raise ConfigError(f"--ack {self.ack!r} with scheme {self.scheme!r}: it has its own policy, {own!r}")
-        self._fill({"ack": own})
+    def _fill_from_scheme(self) -> None:
+        """Options that belong to the scheme; another value of them cannot be asked for beside it."""
+        for name, own in self.find_scheme().brings.items():
+            if name in self._given and getattr(self, name) != own:
+                option = BY_FIELD[name]
+                given = option.domain.show(getattr(self, name))
+                raise ConfigError(
+                    f"{option.flag} {given!r} with scheme {self.scheme!r}: it has its own, {option.domain.show(own)!r}"
+                )
+            object.__setattr__(self, name, own)
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():
@@ -203,6 +215,7 @@ class Experiment:
             sense_hops=int(topology.sense_m // topology.decode_m),
             phy=self.phy,
             rts=self.rts,
+            playout_s=self.playout_s,
             throttle=self.throttle,
             seed=self.seed,
         )

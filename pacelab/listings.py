@@ -84,7 +84,7 @@ def topologies_table() -> Table:
     """All kinds of topologies, a line each."""
     rows = []
     for kind in KINDS.values():
-        options = "\n".join(f"{o.flag} {o.domain.show(o.default)}" for o in kind.options) or "-"
+        options = "\n".join(f"{o.flag} {o.shown_default}" for o in kind.options) or "-"
         rows.append((kind.name, kind.summary, options, ", ".join(kind.directions), kind.traffic, kind.source or "-"))
     return _table(("topology", "what it is", "options", "directions", "default traffic", "source"), rows)
 

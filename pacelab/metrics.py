@@ -65,9 +65,11 @@ def log_utility(rates: Sequence[float]) -> float:
 
 
 def group_goodputs(run: Mapping[str, Any]) -> list[float]:
-    """Goodput in bit/s of each flow of the topology; all HTTP-like transfers of one user are one flow."""
+    """Goodput in bit/s of each flow of the topology but calls; all HTTP-like transfers of one user are one flow."""
     groups: dict[int, list[float]] = {}
     for flow in run["flows"]:
+        if flow.get("kind") == "voice":
+            continue
         groups.setdefault(flow.get("group", flow["id"]), []).append(flow["goodput_bps"])
     return [math.fsum(groups[group]) for group in sorted(groups)]
 

@@ -13,6 +13,7 @@ from pacelab.errors import ConfigError
 from pacelab.phys import ALL_RATES, PHYS
 from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole
 from pacelab.units import BPS_PER_MBPS
+from pacelab.voice import CODECS
 
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
@@ -97,7 +98,7 @@ class ControlDomain:
 CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few")
 """Congestion controls that the engine brings along."""
 
-TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http")
+TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http", "voice", "mixed")
 """Named kinds of traffic: what each flow of the topology carries (see `pacelab.traffic`)."""
 
 
@@ -106,6 +107,8 @@ def is_traffic_file(value: str) -> bool:
     return value.endswith((".yaml", ".yml"))
 
 
+PLAYOUT = Real(max(codec.interval_s for codec in CODECS.values()), 10)
+"""A buffer shorter than the time between two packets holds none."""
 _LOAD = Real(0, 100 * BPS_PER_MBPS, above=True, scale=BPS_PER_MBPS, whole=True)
 
 OPTIONS: tuple[Option, ...] = tuple(
@@ -128,6 +131,7 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("retry_short", "--retry-short", Whole(1, 255), "attempts of an RTS, or of data sent without one"),
         ("retry_long", "--retry-long", Whole(1, 255), "attempts of data sent after an RTS"),
         ("edca", "--edca", ON_OFF, "four queues a station by category, instead of one"),
+        ("priority", "--priority", ON_OFF, "voice before all other packets in every interface queue"),
         ("window_pkts", "--window", Whole(1, 10_000), "TCP's advertised window, packets"),
         ("initial_window_pkts", "--iw", Whole(1, 100), "TCP's initial window, packets"),
         ("min_rto_s", "--min-rto", Real(0.001, 60), "TCP's least retransmission timeout, s"),
@@ -136,6 +140,10 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back"),
         ("size_bytes", "--size-bytes", Whole(1, 10**12), "size of each transfer of file traffic, bytes"),
         ("http_users", "--http-users", Whole(1, 1000), "users behind each flow of http traffic"),
+        ("codec", "--codec", Choice.of(*CODECS), "codec of voice calls"),
+        ("playout_s", "--playout", PLAYOUT, "playout buffer of voice calls, s"),
+        ("call_spacing_s", "--call-spacing", Real(0, 1000), "time from the start of one call to the next one's, s"),
+        ("tcp_start_s", "--tcp-start", Real(0, 1_000_000), "start of all flows but calls, s"),
         (
             "pace_rate_bps",
             "--pace-rate",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pacelab.errors import ConfigError
 from pacelab.results import RunResult
 from pacelab.tables import settings, show_point
+from pacelab.voice import ACCEPTABLE_MOS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +29,10 @@ SERIES_SCALES = {
     "goodput_bps": (KBPS, "goodput (kbit/s)"),
     "cwnd_pkts": (1.0, "congestion window (packets)"),
     "rtt_s": (1e3, "round-trip time (ms)"),
+    "mos": (1.0, "MOS"),
+    "delay_s": (1e3, "network delay (ms)"),
 }
-"""What a run's time series hold -> factor and label of the axis."""
+"""What a run's time series hold -> factor and label of the axis. The last two are of calls alone."""
 
 
 class Style(NamedTuple):
@@ -45,6 +48,12 @@ STYLES: dict[str, Style] = {
     "tcp-gap": Style("#0072b2", "s", "-"),
     "tcp-gap-nogc": Style("#56b4e9", "^", "-."),
     "tcp-ap": Style("#d55e00", "D", "-"),
+    "vagp": Style("#56b4e9", "2", "-"),
+    "window-control": Style("#cc79a7", "3", "--"),
+    "data-pacing": Style("#cc79a7", "4", "-."),
+    "ack-pacing": Style("#e69f00", "+", "-."),
+    "priority": Style("#56b4e9", "H", "--"),
+    "edca": Style("#56b4e9", "1", ":"),
     "fixed-rate": Style("#cc79a7", "v", ":"),
     "tcp-gap-code": Style("#0072b2", "8", ":"),
     "tcp-ap-oid": Style("#d55e00", "P", "-."),
@@ -66,7 +75,10 @@ def style_of(scheme: str) -> Style:
 
 
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:
-    """A run's time series, one line per flow: `quantity` is "goodput_bps", "cwnd_pkts" or "rtt_s"."""
+    """A run's time series, one line per flow that has it.
+
+    `quantity` is "goodput_bps", "cwnd_pkts", "rtt_s", or of calls "mos" or "delay_s".
+    """
     ax = ax or _new_axes()
     if quantity not in SERIES_SCALES:
         raise ConfigError(f"--y {quantity!r}: allowed is one of {', '.join(SERIES_SCALES)}")
@@ -74,14 +86,21 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     config = result.run["config"]
     style = style_of(config["scheme"])
     lines = ("-", "--", ":", "-.")
-    for number, flow in enumerate(result.series["flows"]):
+    flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(quantity, []))]
+    if not flows:
+        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay_s")
+    for number, flow in enumerate(flows):
         values = [float("nan") if value is None else value * scale for value in flow[quantity]]
         color = style.color if number == 0 else f"C{number % 10}"
         line = lines[number % len(lines)]
         ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
     ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {config['scheme']}")
-    ax.set_ylim(bottom=0)
-    if len(result.series["flows"]) > 1:
+    if quantity == "mos":
+        ax.set_ylim(1, 4.5)
+        ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
+    else:
+        ax.set_ylim(bottom=0)
+    if len(flows) > 1:
         ax.legend(fontsize="small")
     _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")
     return ax

@@ -22,6 +22,8 @@ from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
 from pacelab.traffic import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
+from pacelab.voice import SERIES as VOICE_SERIES
+from pacelab.voice import calls_of, mos_of, mos_series, totals_of
 
 SCHEMA_VERSION = 1
 FLOW_KEYS = (
@@ -29,7 +31,7 @@ FLOW_KEYS = (
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
 )
 """What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
-OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share")
+OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
 """The same of back ends that measure it; None of others."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
@@ -77,6 +79,7 @@ def assemble(experiment: Experiment, topology: Topology, scheme: Scheme, outcome
         "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(topology),
         "flows": flows,
+        "calls": calls_of(flows),
         "totals": _totals(flows, planned, air, measured_s),
         "drops": air["drops"],
         "nodes": [node | {"airtime_share": node["airtime_s"] / measured_s} for node in air["nodes"]],
@@ -96,13 +99,16 @@ def _flow(report: dict[str, Any], planned: PlannedFlow) -> dict[str, Any]:
         "completion_s": took_s,
         "transfer_bps": ratio(BITS_PER_BYTE * planned.size_bytes, took_s) if planned.size_bytes and took_s else None,
     }
-    return flow | describe_flow(planned) | transfer | {"mos": None}
+    return flow | describe_flow(planned) | transfer | {"mos": mos_of(flow["voice"])}
 
 
 def _totals(
     flows: list[dict[str, Any]], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float
 ) -> dict[str, Any]:
-    """Sums and figures of merit over the flows; HTTP-like transfers of one user count as one flow for fairness."""
+    """Sums and figures of merit over the flows but calls; HTTP-like transfers of one user are one flow for fairness."""
+    calls = totals_of(calls_of(flows))
+    data = [(flow, plan) for flow, plan in zip(flows, planned, strict=True) if plan.call is None]
+    flows, planned = [flow for flow, _ in data], [plan for _, plan in data]
     groups: dict[int, list[dict[str, Any]]] = {}
     for flow in flows:
         groups.setdefault(flow["group"], []).append(flow)
@@ -131,6 +137,7 @@ def _totals(
         "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),
         "dropped_pkts": sum(air["drops"].values()),
+        **calls,
         "finished_flows": sum(flow["finished_s"] is not None for flow in flows),
         "end_s": air["end_s"],
         "events": air["events"],
@@ -159,7 +166,13 @@ def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any
     joined: dict[int, dict[str, Any]] = {}
     for flow, plan in zip(series["flows"], experiment.plan(), strict=True):
         before = joined.get(plan.group)
-        if plan.carried.kind != "http":
+        if plan.call is not None:
+            voice = flow["voice"]
+            scores = mos_series(voice, playout_s=experiment.playout_s)
+            nothing = [None] * len(scores)
+            own = {"id": flow["id"], "goodput_bps": flow["goodput_bps"], "cwnd_pkts": nothing, "rtt_s": nothing}
+            joined[-1 - flow["id"]] = own | voice | {"mos": scores}
+        elif plan.carried.kind != "http":
             joined[-1 - flow["id"]] = flow
         elif before is None:
             silent = [None] * len(flow["goodput_bps"])
@@ -250,8 +263,9 @@ def _notes(scheme: Scheme, topology: Topology, hooks: dict[str, Any]) -> list[st
 
 
 def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:
-    lines = [",".join(("t_s", *SERIES))]
-    columns = [flow[name] for name in SERIES]
+    names = (*SERIES, *VOICE_SERIES) if "mos" in flow else SERIES
+    lines = [",".join(("t_s", *names))]
+    columns = [flow[name] for name in names]
     lines += [",".join("" if cell is None else repr(cell) for cell in row) for row in zip(t_s, *columns, strict=True)]
     return ("\n".join(lines) + "\n").encode()
 

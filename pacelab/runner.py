@@ -200,8 +200,8 @@ def _own(scheme: Scheme, experiment: Experiment, topology: Topology) -> Scheme:
     """A scheme of the caller's, checked as a registered one is."""
     if experiment.find_scheme().points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
-    if scheme.ecn or scheme.ack is not None:
-        raise ConfigError(f"scheme {scheme.name!r}: ECN and an ACK policy are allowed in registered schemes only")
+    if scheme.ecn or scheme.brings:
+        raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
     scheme.check(topology, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 

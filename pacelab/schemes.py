@@ -1,7 +1,7 @@
 """Schemes: which algorithm sits at which hook point. One registry; an algorithm itself lives in `pacelab.pacer.core`.
 
     gateway   between the wired and the air interface of every gateway
-    sender    at every wireless host that is the source of a flow
+    sender    at every wireless host that is the source of a flow, calls not counted
     station   at every wireless host that is an end of a flow, both directions
     link      at every wireless node, before the interface queue, with the outcome of each transmission
 
@@ -12,10 +12,10 @@ silently replaced: a hook point that a topology lacks but the scheme can do with
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from random import Random
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
@@ -38,6 +38,8 @@ class HookSettings:
     phy: str = "802.11b"
     rts: bool = True
     """RTS/CTS is on."""
+    playout_s: float = 0.06
+    """Playout buffer of voice calls."""
     seed: int = 1
     """The experiment's."""
     pace_hops: int = 4
@@ -81,7 +83,7 @@ class Scheme:
     link: HookFactory | None = None
     needs: tuple[str, ...] = ()
     """Features that a topology must have (see `Topology.features`)."""
-    traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr")
+    traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
     """Kinds of traffic that it can act on."""
     settings: tuple[str, ...] = ()
     """Fields of `HookSettings` that it cannot do without."""
@@ -89,8 +91,8 @@ class Scheme:
     """TCP flows negotiate ECN."""
     ecn_throttles: tuple[str, ...] = ()
     """Values of --throttle with which they do, too."""
-    ack: str | None = None
-    """ACK policy that belongs to the scheme; None leaves it to --ack."""
+    brings: Mapping[str, Any] = field(default_factory=dict)
+    """Options of an experiment that belong to the scheme, with their values, for example `{"edca": True}`."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 
@@ -131,7 +133,7 @@ class Scheme:
         inner = set(wireless) - set(topology.gateways)
         nodes = {
             "gateway": list(topology.gateways),
-            "sender": sorted({flow.src for flow in topology.flows} & inner),
+            "sender": sorted({flow.src for flow in topology.flows if flow.call is None} & inner),
             "station": sorted({end for flow in topology.flows for end in (flow.src, flow.dst)} & inner),
             "link": wireless,
         }
@@ -342,7 +344,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 summary="dynamic delayed ACKs, of 1 to 4 segments, no hook",
                 source="[lee] Sec. 3.6, after Altman & Jimenez",
                 traffic=("tcp",),
-                ack="dynamic",
+                brings={"ack": "dynamic"},
             ),
             Scheme(
                 name="tcp-ap+delayed-ack",
@@ -350,7 +352,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 source="[lee] Sec. 5.6",
                 sender=_ap_sender,
                 traffic=("tcp",),
-                ack="dynamic",
+                brings={"ack": "dynamic"},
                 acting=_PACING,
             ),
             Scheme(
@@ -363,6 +365,20 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 ecn_throttles=("ecn-echo",),
                 acting=_SUPPRESSION,
+            ),
+            Scheme(
+                name="priority",
+                summary="voice goes first in the interface queue of every node, no hook",
+                source="[vagp] Sec. IV-B.1",
+                traffic=("voice",),
+                brings={"priority": True},
+            ),
+            Scheme(
+                name="edca",
+                summary="802.11e: four queues with contention parameters of their own, calls in AC_VO; no hook",
+                source="[vagp] Sec. IV-B.1; IEEE 802.11-2016 Sec. 10.22.2",
+                traffic=("voice",),
+                brings={"edca": True},
             ),
             Scheme(
                 name="fixed-rate",

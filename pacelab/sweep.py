@@ -34,9 +34,9 @@ FUTILE_TRIES = 2
 
 QUANTITIES = (
     *("goodput_bps", "throughput_bps", "jain", "rtt_mean_s", "delivered_pkts", "retransmitted_pkts", "timeouts"),
-    *("dropped_pkts", "hook_actions", "end_s"),
+    *("dropped_pkts", "hook_actions", "end_s", "calls_acceptable", "mos_mean", "mos_worst"),
 )
-"""What the table says of each run, over all its flows."""
+"""What the table says of each run, over all its flows but calls, and of its calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

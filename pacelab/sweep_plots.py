@@ -29,6 +29,9 @@ SCALES = {
     "dropped_pkts": (1.0, "dropped (packets)"),
     "hook_actions": (1.0, "actions of the scheme"),
     "end_s": (1.0, "simulated time (s)"),
+    "calls_acceptable": (1.0, "calls with a MOS of 3.6 or better"),
+    "mos_mean": (1.0, "MOS, mean of the calls"),
+    "mos_worst": (1.0, "MOS, worst call"),
 }
 """Quantity -> factor and label of its axis."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.options import BY_FIELD
 from pacelab.units import BPS_PER_MBPS
+from pacelab.voice import ACCEPTABLE_MOS
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,6 +27,8 @@ COLUMNS = (
     "dropped_pkts",
     "hook_actions",
 )
+CALL_COLUMNS = ("mos_mean", "mos_worst")
+"""The same of comparisons with calls."""
 
 
 def show_value(name: str, value: Any) -> str:
@@ -47,18 +50,24 @@ def show_point(point: dict[str, Any]) -> str:
 
 def comparison_csv(comparison: Comparison) -> str:
     """One line per point and scheme, all digits."""
-    lines = [",".join([*map(show_name, comparison.axes), "scheme", *COLUMNS])]
+    columns = (*COLUMNS, *CALL_COLUMNS) if has_calls(comparison) else COLUMNS
+    lines = [",".join([*map(show_name, comparison.axes), "scheme", *columns])]
     for row in comparison.rows:
         values = {
             **row,
             "goodput_bps": row["goodput_bps"]["mean"],
             "goodput_half_width_bps": row["goodput_bps"]["half_width"],
-            "jain": row["jain"]["mean"] if row["jain"] else None,
+            **{name: row[name]["mean"] if row[name] else None for name in ("jain", *CALL_COLUMNS)},
         }
         cells = [show_value(name, row["point"][name]) for name in comparison.axes]
-        cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in COLUMNS)]
+        cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in columns)]
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
+
+
+def has_calls(comparison: Comparison) -> bool:
+    """Whether any of its runs had voice calls."""
+    return any(row["mos_mean"] for row in comparison.rows)
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -67,23 +76,27 @@ def comparison_table(comparison: Comparison) -> Table:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # three options vary and it still fits 80 columns
+    calls = has_calls(comparison)
     several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
     for name in map(show_name, comparison.axes):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("scheme", no_wrap=True)
-    for heading in ("goodput", "±", "gain", *(["Jain"] if several else []), "RTT", "resent", "RTOs", "hooks"):
+    quality = ["MOS", "worst"] if calls else []
+    for heading in ("goodput", "±", "gain", *quality, *(["Jain"] if several else []), "RTT", "resent", "RTOs", "hooks"):
         table.add_column(heading, justify="right", no_wrap=True)
     before = None
     for row in comparison.rows:
         point = [show_value(name, row["point"][name]) for name in comparison.axes]
         half_bps = row["goodput_bps"]["half_width"]
         fairness = [f"{row['jain']['mean']:.3f}" if row["jain"] else "-"] if several else []
+        scores = [f"{row[name]['mean']:.2f}" if row[name] else "-" for name in CALL_COLUMNS] if calls else []
         table.add_row(
             *(point if point != before else [""] * len(point)),
             row["scheme"],
             f"{row['goodput_bps']['mean'] / BPS_PER_KBPS:.1f}",
             "" if half_bps is None else f"{half_bps / BPS_PER_KBPS:.1f}",
             "" if row["gain"] is None or row["scheme"] == BASELINE else f"{row['gain']:+.1%}",
+            *scores,
             *fairness,
             "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
             f"{row['retransmitted_pkts']:.1f}",
@@ -94,8 +107,15 @@ def comparison_table(comparison: Comparison) -> Table:
     return table
 
 
+def run_tables(result: RunResult) -> list[Table]:
+    """One run for a terminal: its flows, its calls, or both."""
+    calls = result.run.get("calls")
+    only_calls = calls and all(flow["kind"] == "voice" for flow in result.run["flows"])
+    return [*([] if only_calls else [run_table(result)]), *([calls_table(result)] if calls else [])]
+
+
 def run_table(result: RunResult) -> Table:
-    """One run for a terminal: a line per flow."""
+    """The flows of a run but its calls, a line each."""
     from rich.table import Table
 
     table = Table()
@@ -103,13 +123,44 @@ def run_table(result: RunResult) -> Table:
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
     groups: dict[int, list[dict[str, Any]]] = {}
     for flow in result.run["flows"]:
-        groups.setdefault(flow.get("group", flow["id"]), []).append(flow)
+        if flow["kind"] != "voice":
+            groups.setdefault(flow.get("group", flow["id"]), []).append(flow)
     for flows in groups.values():
         table.add_row(*_flow_row(flows))
     if len(groups) > 1:
         table.add_section()
         table.add_row("all", "", "", f"{result.goodput_bps / BPS_PER_KBPS:.1f}", "", "", "")
     return table
+
+
+def calls_table(result: RunResult) -> Table:
+    """The calls of a run, a line each: MOS of their worse direction and of both."""
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("call", "hops", "MOS", "mean of both", "delay ms", "lost", "late"):
+        table.add_column(heading, justify="left" if heading == "call" else "right")
+    for call in result.run["calls"]:
+        one, other = call["between"]
+        table.add_row(
+            f"{call['call']}: {one} - {other}",
+            str(call["hops"]),
+            _shown(call["mos"], "{:.2f}"),
+            _shown(call["mos_mean"], "{:.2f}"),
+            _shown(call["delay_mean_s"], "{:.1f}", scale=1e3),
+            _shown(call["loss"], "{:.1%}"),
+            _shown(call["late"], "{:.1%}"),
+        )
+    totals = result.run["totals"]
+    table.add_section()
+    acceptable = f"{totals['calls_acceptable']} of {totals['calls']} at {ACCEPTABLE_MOS} or better"
+    worst, mean = _shown(totals["mos_worst"], "{:.2f}"), _shown(totals["mos_mean"], "{:.2f}")
+    table.add_row(acceptable, "", worst, mean, "", "", "")
+    return table
+
+
+def _shown(value: float | None, form: str, *, scale: float = 1.0) -> str:
+    return "-" if value is None else form.format(value * scale)
 
 
 def _flow_row(flows: list[dict[str, Any]]) -> list[str]:

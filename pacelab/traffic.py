@@ -5,6 +5,10 @@
     cbr             UDP at a constant rate, in bursts of 1 or more packets back to back
     file            one TCP transfer of a fixed size
     http            users (--http-users per flow) who each think, fetch an object in a TCP flow of its own, and again
+    voice           calls alone: those of the topology, or one for each of its flows where it has none
+    mixed           the topology's calls, and a backlogged TCP flow for each of its other flows
+
+Calls that a topology has (--voice) are there whatever its other flows carry.
 
 HTTP-like flows are drawn here, before the run, each user's from a stream of its own that the run's seed and the numbers
 of flow and user start: think times Pareto with k = 1 s and alpha = 1.5, at most 60 s; sizes lognormal with mu = 9.357
@@ -19,7 +23,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
@@ -27,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.options import is_traffic_file
 from pacelab.topologies.model import Flow, Topology
+from pacelab.voice import CODECS
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
@@ -36,7 +41,10 @@ SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
 MOST_FLOWS = 20_000
 """More planned flows than this are refused: an HTTP-like user makes about 20 a minute."""
 
-ENGINE_KIND = {"tcp": "tcp", "file": "tcp", "http": "tcp", "udp-saturated": "udp-saturated", "cbr": "cbr"}
+ENGINE_KIND = {
+    **{"tcp": "tcp", "file": "tcp", "http": "tcp", "mixed": "tcp"},
+    **{"udp-saturated": "udp-saturated", "cbr": "cbr", "voice": "voice"},
+}
 """Kind of traffic -> what the engine calls it."""
 
 
@@ -68,16 +76,20 @@ class PlannedFlow:
     carried: Carried
     size_bytes: int | None = None
     """None: backlogged."""
+    call: int | None = None
+    """The call that it is one direction of."""
 
 
 def named(experiment: Experiment, kind: str) -> Carried:
     """What a flow of `kind` carries by the experiment's own options."""
+    codec = CODECS[experiment.codec]
     return Carried(
         kind=kind,
-        payload_bytes=experiment.payload_bytes,
+        payload_bytes=codec.payload_bytes if kind == "voice" else experiment.payload_bytes,
         rate_bps=experiment.cbr_rate_bps,
         burst_pkts=experiment.burst_pkts,
         size_bytes=experiment.size_bytes,
+        category="voice" if kind == "voice" else None,
     )
 
 
@@ -87,7 +99,42 @@ def with_traffic(experiment: Experiment, topology: Topology) -> tuple[Topology, 
         from pacelab.traffic_file import apply_traffic_file
 
         return apply_traffic_file(experiment, topology)
-    return topology, (named(experiment, experiment.traffic),) * len(topology.flows)
+    calls = [flow for flow in topology.flows if flow.call is not None]
+    others = [flow for flow in topology.flows if flow.call is None]
+    if experiment.traffic == "mixed" and not (calls and others):
+        raise ConfigError(
+            f"--traffic mixed on topology {topology.name!r}: it has {len(calls) // 2} call(s) and {len(others)} other "
+            f"flow(s); allowed is a topology with --voice and --tcp, both above 0"
+        )
+    if experiment.traffic == "voice":
+        flows = calls or [way for number, flow in enumerate(others) for way in both_ways(flow, number)]
+    else:
+        flows = list(topology.flows)
+    other = "tcp" if experiment.traffic == "mixed" else experiment.traffic
+    carried = tuple(named(experiment, other if flow.call is None else "voice") for flow in flows)
+    started = [delayed(flow, start_delay_s(experiment, flow)) for flow in flows]
+    return (topology if started == list(topology.flows) else replace(topology, flows=tuple(started))), carried
+
+
+def both_ways(flow: Flow, call: int) -> tuple[Flow, Flow]:
+    """The two directions of a call between the ends of `flow`."""
+    return replace(flow, call=call), replace(flow, src=flow.dst, dst=flow.src, call=call)
+
+
+def start_delay_s(experiment: Experiment, flow: Flow) -> float:
+    """How much later than the topology says a flow starts, by the experiment's options."""
+    return experiment.tcp_start_s if flow.call is None else flow.call * experiment.call_spacing_s
+
+
+def delayed(flow: Flow, delay_s: float) -> Flow:
+    """The flow, started later; ConfigError when it would have stopped before."""
+    start_s = flow.start_s + delay_s
+    if flow.stop_s is not None and start_s >= flow.stop_s:
+        flag = "--tcp-start" if flow.call is None else "--call-spacing"
+        raise ConfigError(
+            f"{flag}: a flow would start at {start_s:g} s: allowed is before its stop at {flow.stop_s:g} s"
+        )
+    return replace(flow, start_s=start_s) if delay_s else flow
 
 
 def plan(experiment: Experiment, topology: Topology, carried: tuple[Carried, ...]) -> tuple[PlannedFlow, ...]:
@@ -114,6 +161,7 @@ def _pieces(experiment: Experiment, group: int, flow: Flow, what: Carried) -> It
             stop_s=flow.stop_s if what.kind not in ("file", "http") else None,
             carried=what,
             size_bytes=size_bytes,
+            call=flow.call,
         )
 
     if what.kind == "http":

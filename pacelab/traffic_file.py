@@ -7,6 +7,7 @@
       - {flow: 1, start: 160 s}
       - {from: n0, to: host, kind: cbr, rate: 500 kbit/s, burst: 5, payload: 1000 B}
       - {from: n2, to: host, kind: file, size: 1 MB, start: 10 s}
+      - {from: n0, to: host, kind: voice}                 # a call, both directions
 
 It takes the place of the topology's own flows. What a line leaves out is as the experiment's options say.
 """
@@ -20,10 +21,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD, TRAFFIC
+from pacelab.options import BY_FIELD
 from pacelab.topologies.document import Document, Part, Rate, Size, Time
 from pacelab.topologies.model import Flow, Topology
-from pacelab.traffic import Carried, named
+from pacelab.traffic import Carried, both_ways, named, start_delay_s
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
@@ -36,7 +37,7 @@ class Line(Part):
     source: str | None = Field(default=None, alias="from")
     to: str | None = None
     kind: str = "tcp"
-    start: Time = 0.0
+    start: Time | None = None
     stop: Time | None = None
     rate: Rate | None = None
     burst: int | None = None
@@ -67,19 +68,25 @@ def apply_traffic_file(experiment: Experiment, topology: Topology) -> tuple[Topo
     try:
         document = Document(read_traffic(path), name=path)
         file = document.parse(TrafficFile)
-        flows = tuple(_flow(document, topology, i, line) for i, line in enumerate(file.flows))
-        carried = tuple(_carried(document, experiment, i, line) for i, line in enumerate(file.flows))
-        for i, flow in enumerate(flows):
+        lines = [(i, _flow(document, experiment, topology, i, line)) for i, line in enumerate(file.flows)]
+        flows: list[Flow] = []
+        carried: list[Carried] = []
+        for i, flow in lines:
+            what = _carried(document, experiment, i, file.flows[i])
+            ways = (flow,) if flow.call is None else both_ways(flow, flow.call)
+            flows += ways
+            carried += [what] * len(ways)
+        for i, flow in lines:
             if not topology.path(flow):
                 ends = f"{topology.nodes[flow.src].name} -> {topology.nodes[flow.dst].name}"
                 limit = f"hops of at most {topology.decode_m:g} m and wires"
                 raise document.error(("flows", i), f"no path connects {ends}; allowed are {limit}")
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return dataclasses.replace(topology, flows=flows), carried
+    return dataclasses.replace(topology, flows=tuple(flows)), tuple(carried)
 
 
-def _flow(document: Document, topology: Topology, i: int, line: Line) -> Flow:
+def _flow(document: Document, experiment: Experiment, topology: Topology, i: int, line: Line) -> Flow:
     numbers = {node.name: number for number, node in enumerate(topology.nodes)}
     if (line.flow is None) == (line.source is None and line.to is None):
         raise document.error(("flows", i), "allowed is either `flow`, a number, or `from` and `to`, names of nodes")
@@ -88,6 +95,9 @@ def _flow(document: Document, topology: Topology, i: int, line: Line) -> Flow:
             allowed = f"allowed is a whole number from 0 to {len(topology.flows) - 1}"
             raise document.error(("flows", i, "flow"), f"{line.flow}: the topology has no such flow; {allowed}")
         own = topology.flows[line.flow]
+        if own.call is not None:
+            what = f"{line.flow}: it is one direction of a call; allowed is `from` and `to` with `kind: voice`"
+            raise document.error(("flows", i, "flow"), what)
         src, dst = own.src, own.dst
     else:
         for key, name in (("from", line.source), ("to", line.to)):
@@ -97,19 +107,23 @@ def _flow(document: Document, topology: Topology, i: int, line: Line) -> Flow:
         src, dst = numbers[str(line.source)], numbers[str(line.to)]
     if src == dst:
         raise document.error(("flows", i), "both ends are the same node; allowed are two different ones")
-    if line.stop is not None and line.stop <= line.start:
-        raise document.error(("flows", i, "stop"), f"not after start; allowed is more than {line.start:g} s")
-    return Flow(src=src, dst=dst, start_s=line.start, stop_s=line.stop)
+    flow = Flow(src=src, dst=dst, call=i if line.kind == "voice" else None)
+    start_s = start_delay_s(experiment, flow) if line.start is None else line.start
+    if line.stop is not None and line.stop <= start_s:
+        raise document.error(("flows", i, "stop"), f"not after start; allowed is more than {start_s:g} s")
+    return dataclasses.replace(flow, start_s=start_s, stop_s=line.stop)
 
 
-USES = {"rate": ("cbr",), "burst": ("cbr",), "size": ("file",)}
+DATA = ("tcp", "udp-saturated", "cbr", "file", "http")
+USES = {"rate": ("cbr",), "burst": ("cbr",), "size": ("file",), "payload": DATA}
 """Key -> the kinds of traffic that it belongs to."""
+KINDS = (*DATA, "voice")
 FIELDS = {"rate": "cbr_rate_bps", "burst": "burst_pkts", "size": "size_bytes", "payload": "payload_bytes"}
 
 
 def _carried(document: Document, experiment: Experiment, i: int, line: Line) -> Carried:
-    if line.kind not in TRAFFIC:
-        raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(TRAFFIC)}")
+    if line.kind not in KINDS:
+        raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(KINDS)}")
     what = named(experiment, line.kind)
     changes: dict[str, int] = {}
     for key, field in FIELDS.items():
@@ -123,4 +137,4 @@ def _carried(document: Document, experiment: Experiment, i: int, line: Line) -> 
         except ValueError as error:
             raise document.error(("flows", i, key), str(error)) from None
         changes["rate_bps" if key == "rate" else field] = round(value)
-    return dataclasses.replace(what, category=line.category, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(what, category=line.category or what.category, **changes)  # type: ignore[arg-type]

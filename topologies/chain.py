@@ -4,11 +4,14 @@
 
 With its wired part the last wireless node is the gateway. Nodes up to two places apart sense each other (550 m), so
 of a packet's hops every fourth can be busy at once: the reason for TCP-GAP's four-hop delay.
+With `--voice` or `--tcp` it is VAGP's string (string.py): another PHY, the gateway at its head, flows that run down.
 Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms).
 """
 
 from __future__ import annotations
 
+from pacelab.topologies import string
+from pacelab.topologies.calls import INTERNET_DELAY_S, tcp_option, voice_option
 from pacelab.topologies.domain import ON_OFF, Real, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology, WiredLink
@@ -17,12 +20,26 @@ DECODE_M, SENSE_M = 250.0, 550.0
 WIRED_RATE_BPS, WIRED_DELAY_S = 10_000_000, 0.04
 
 
-def build(*, direction: str, hops: int, spacing: float, wired: bool) -> Topology:
+def build(
+    *, direction: str, hops: int, spacing: float, wired: bool, voice: int | None = None, tcp: int | None = None
+) -> Topology:
     """Chain of `hops` wireless hops, `spacing` metres each.
 
     The upward flow runs from the first node to the far end (the wired host, or the last node without one), the
     downward flow the other way; "mixed" has both.
     """
+    if voice is not None or tcp is not None:
+        if not wired:
+            raise ValueError("--no-wired with --voice or --tcp: allowed is --wired, for they end at wired hosts")
+        return string.build(
+            direction=direction,
+            hops=hops,
+            voice=voice or 0,
+            tcp=tcp or 0,
+            internet=INTERNET_DELAY_S,
+            interference="hidden",
+            spacing=spacing,
+        )
     nodes = [Node(name=f"n{i}", wireless=True, position_m=(i * spacing, 0.0)) for i in range(hops + 1)]
     wires: tuple[WiredLink, ...] = ()
     if wired:
@@ -54,6 +71,9 @@ KIND = Kind(
         TopologyOption(
             name="wired", domain=ON_OFF, default=True, help="a gateway and a wired host (10 Mbit/s, 40 ms) at the end"
         ),
+        voice_option(None),
+        tcp_option(None),
     ),
     directions=("up", "down", "mixed"),
+    calls_direction="down",
 )

@@ -23,6 +23,11 @@ class TopologyOption:
     help: str
 
     @property
+    def shown_default(self) -> str:
+        """The default as on the command line."""
+        return "none" if self.default is None else self.domain.show(self.default)
+
+    @property
     def flag(self) -> str:
         """The option on the command line."""
         return "--" + self.name.replace("_", "-")
@@ -39,6 +44,8 @@ class Kind:
     options: tuple[TopologyOption, ...] = ()
     directions: tuple[str, ...] = ("up",)
     """The first one is the default."""
+    calls_direction: str | None = None
+    """The default where --voice or --tcp is given; None: the same."""
     traffic: str = "tcp"
     """What its flows carry unless the experiment says otherwise."""
     source: str = ""
@@ -47,6 +54,11 @@ class Kind:
     """For a file: name of a default -> where it stands, "file:line: key", for errors."""
     digest: str | None = None
     """SHA-256 of the file that defines it; None for the built-in kinds."""
+
+    def default_direction(self, options: Mapping[str, Any]) -> str:
+        """The direction of a topology with these options, unless one is given."""
+        with_calls = any(options.get(name) is not None for name in ("voice", "tcp"))
+        return self.calls_direction if self.calls_direction and with_calls else self.directions[0]
 
     def check(self, direction: str, options: Mapping[str, Any]) -> None:
         """Raise ValueError for a direction or an option that this kind does not take."""

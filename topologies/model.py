@@ -4,7 +4,8 @@ Invariants, checked on construction
 1. Numbers are finite; distances, rates and queues are positive, delays and times not negative.
 2. No two wireless nodes share a position.
 3. Every flow has two different ends, and a path of decodable links and wires connects them where nodes stand at first.
-4. Moves of a node are in the order of time; a flow stops after it starts.
+4. A call has two flows, there and back.
+5. Moves of a node are in the order of time; a flow stops after it starts.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class Flow:
     start_s: float = 0.0
     stop_s: float | None = None
     """None: at the end of the run."""
+    call: int | None = None
+    """The voice call that this is one direction of; None: whatever the experiment's traffic says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,7 @@ class Topology:
         object.__setattr__(self, "_near", tuple(_neighbours(self, i) for i in range(len(self.nodes))))
         for flow in self.flows:
             _check_flow(self, flow)
+        _check_calls(self)
         _check_moves(self)
         _check_link_rates(self)
 
@@ -262,6 +266,20 @@ def _check_flow(topology: Topology, flow: Flow) -> None:
             f"topology {topology.name!r}: flow {src}->{dst}: no path connects its ends; "
             f"allowed are hops of at most {topology.decode_m} m and wires"
         )
+
+
+def _check_calls(topology: Topology) -> None:
+    calls: dict[int, list[Flow]] = {}
+    for flow in topology.flows:
+        if flow.call is not None:
+            calls.setdefault(flow.call, []).append(flow)
+    for number, flows in calls.items():
+        there = [(flow.src, flow.dst) for flow in flows]
+        back = [(dst, src) for src, dst in reversed(there)]
+        if len(flows) != 2 or there != back:
+            raise ValueError(
+                f"topology {topology.name!r}: call {number}: flows {there}: allowed are two, there and back"
+            )
 
 
 def _check_moves(topology: Topology) -> None:

@@ -23,7 +23,9 @@ LINES = ("-", "--", "-.", ":")
 def describe(topology: Topology) -> str:
     """The topology in lines of text: a sketch of each flow's path, then nodes, links, moves and ranges."""
     lines = [topology.description, ""]
-    lines += [f"  flow {number}:  {_sketch(topology, number)}" for number in range(len(topology.flows))]
+    for number, flow in enumerate(topology.flows):
+        what = "flow" if flow.call is None else f"call {flow.call}, flow"
+        lines.append(f"  {what} {number}:  {_sketch(topology, number)}")
     lines.append("")
     for number, node in enumerate(topology.nodes):
         role = "gateway" if number in topology.gateways else "radio" if node.wireless else "wired host"

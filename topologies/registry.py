@@ -22,6 +22,7 @@ from pacelab.topologies import (
     parallel,
     random_layout,
     reuse,
+    string,
     tree,
     two_gateways,
 )
@@ -31,7 +32,7 @@ from pacelab.topologies.model import Topology
 _MODULES = (
     *(chain, cell, hidden, exposed, reuse, pairs),
     *(parallel, cross, cross_gateway, grid, random_layout, two_gateways),
-    *(asymmetric, indoor, full_mesh, tree, access_point),
+    *(asymmetric, indoor, full_mesh, string, tree, access_point),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({module.KIND.name: module.KIND for module in _MODULES})
 """Name -> kind of topology."""
@@ -63,7 +64,7 @@ def load_topology(name: str, *, direction: str | None = None, **options: Any) ->
     `pacelab topologies NAME`), lengths in metres. Raises ValueError for an unknown name, option or value.
     """
     kind = find_kind(name)
-    direction = direction or kind.directions[0]
+    direction = direction or kind.default_direction(options)
     kind.check(direction, options)
     values = {option.name: option.default for option in kind.options} | options
     key = (name, kind.digest, direction, *values.items())

@@ -107,8 +107,8 @@ def make_hook(agent: str, name: str, values: Mapping[str, Any]) -> Hook:
     scheme = find_scheme(name)
     settings = hook_settings(values)
     factory = getattr(scheme, POINT_OF[agent])
-    if factory is None and agent == "station" and scheme.ack in ACK_SCHEDULES:
-        return _delayed_acks(scheme.ack)
+    if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+        return _delayed_acks(scheme.brings["ack"])
     if factory is None:
         raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
     for field in scheme.settings:
@@ -127,7 +127,7 @@ def _delayed_acks(policy: str) -> Hook:
 
 def _able(agent: str) -> str:
     def can(scheme: Scheme) -> bool:
-        if agent == "station" and scheme.ack in ACK_SCHEDULES:
+        if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
             return True
         return getattr(scheme, POINT_OF[agent]) is not None
 

@@ -97,9 +97,10 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
-    # On a bare chain of three hops: ACK suppression needs a single hop, fixed-rate a rate, the rest a gateway.
-    gateway = {"vagp", "window-control", "data-pacing", "ack-pacing"}
-    assert set(result["not_applicable"]) == {"ack-suppression", "fixed-rate"} | gateway
+    # On a bare chain of three hops: ACK suppression needs a single hop, fixed-rate a rate, priority and EDCA calls, the
+    # rest a gateway.
+    needy = {"ack-suppression", "fixed-rate", "priority", "edca"}
+    assert set(result["not_applicable"]) == needy | {"vagp", "window-control", "data-pacing", "ack-pacing"}
     assert "single-hop" in result["not_applicable"]["ack-suppression"]
     assert "--pace-rate" in result["not_applicable"]["fixed-rate"]
     assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])

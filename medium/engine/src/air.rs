@@ -56,6 +56,8 @@ pub struct AirConfig {
     pub phy: PhyKind,
     /// Four access categories instead of one.
     pub edca: bool,
+    /// One queue a station in which packets of the category voice go before all others (EDCA has a queue for them).
+    pub voice_first: bool,
     /// Seed of all stations' backoffs.
     pub seed: u64,
     /// Station positions in m; their number is the number of stations.
@@ -221,7 +223,8 @@ impl Air {
     }
 
     /// Queues a packet at `station`; `front` puts it before all that wait (ns-2 does so with routing packets).
-    /// False: the queue is full and the packet was not taken; with `front` the last one waiting is given back instead.
+    /// Err: the queue is full, and this packet had to go: the new one, or the last one waiting that `front` or
+    /// `voice_first` lets it push out.
     pub fn enqueue(&mut self, now: Ns, station: u32, packet: Packet, front: bool) -> Result<(), Packet> {
         debug_assert!(now >= self.now);
         self.now = now;
@@ -231,8 +234,10 @@ impl Air {
         let index = here.index_of(packet.category);
         let access = &mut here.accesses[index];
         let mut refused = None;
+        let urgent = self.config.voice_first && packet.category == Category::Voice;
         if access.queue.len() >= limit {
-            let victim = if front { access.queue.pop_back().unwrap_or(packet) } else { packet };
+            let yields = front || (urgent && access.queue.back().is_some_and(|last| last.category != Category::Voice));
+            let victim = if yields { access.queue.pop_back().unwrap_or(packet) } else { packet };
             here.counters.drops_queue += 1;
             self.tap.note(now, station, Happening::DropQueue, packet.to, u64::from(victim.id));
             if victim == packet {
@@ -243,6 +248,9 @@ impl Air {
         let access = &mut here.accesses[index];
         if front {
             access.queue.push_front(packet)
+        } else if urgent {
+            let place = access.queue.iter().position(|waiting| waiting.category != Category::Voice);
+            access.queue.insert(place.unwrap_or(access.queue.len()), packet);
         } else {
             access.queue.push_back(packet)
         }

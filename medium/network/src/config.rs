@@ -62,6 +62,8 @@ pub struct Radio {
     pub phy: PhyName,
     #[serde(default)]
     pub edca: bool,
+    #[serde(default)]
+    pub voice_first: bool,
     pub basic_rate_bps: u32,
     pub data_rate_bps: u32,
     pub rts_threshold_bytes: u32,
@@ -460,6 +462,7 @@ impl Config {
                 PhyName::G => PhyKind::G,
             },
             edca: self.radio.edca,
+            voice_first: self.radio.voice_first,
             seed: self.seed,
             positions_m: wireless.iter().map(|(_, node)| node.position_m.unwrap_or([0.0, 0.0])).collect(),
             propagation,

@@ -110,6 +110,8 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):
         found.append(f"--ack {experiment.ack!r}: Linux has none such: allowed is one of every, delayed")
+    if experiment.priority:
+        found.append("--priority on: mediumd's queues are first in, first out: allowed is off")
     if experiment.routing != "static":
         found.append(f"--routing {experiment.routing}: real hosts have static routes: allowed is static")
     flows = experiment.plan()

@@ -2,7 +2,7 @@
 
 use pacelab_engine::{AirConfig, Failure, Happening, Preset};
 
-use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, unicast, voice};
 
 const PRESETS: [Preset; 2] = [Preset::Ns2, Preset::Standard];
 
@@ -49,6 +49,37 @@ fn the_interface_queue_holds_50_and_drops_the_last() {
         assert_eq!(rig.received(1).len(), 51);
         assert_eq!(rig.seen(0, Happening::DropQueue).len(), 9 + 1 + 1);
     }
+}
+
+#[test]
+fn voice_goes_first_in_its_own_order_and_the_others_give_way() {
+    for preset in PRESETS {
+        let links = both_ways(&[(0, 1, STRONG)]);
+        let mut rig = Rig::new(AirConfig { voice_first: true, queue_pkts: 4, ..plain(preset, &links) });
+        // 0 is served at once; 1 and 2 wait, 10 and 11 pass them; 12 and 13 push out 2, then 1
+        for id in 0..3 {
+            rig.air.enqueue(0, 0, unicast(id, 1, 100), false).unwrap();
+        }
+        for id in [10, 11] {
+            rig.air.enqueue(0, 0, voice(id, 1, 100), false).unwrap();
+        }
+        assert_eq!(rig.air.enqueue(0, 0, unicast(3, 1, 100), false), Err(unicast(3, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, 0, voice(12, 1, 100), false), Err(unicast(2, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, 0, voice(13, 1, 100), false), Err(unicast(1, 1, 100)));
+        assert_eq!(rig.air.enqueue(0, 0, voice(14, 1, 100), false), Err(voice(14, 1, 100)));
+        rig.run(1_000 * MS);
+        assert_eq!(rig.received(1), [0, 10, 11, 12, 13]);
+    }
+}
+
+#[test]
+fn voice_waits_its_turn_where_it_has_no_priority() {
+    let mut rig = Rig::new(plain(Preset::Standard, &both_ways(&[(0, 1, STRONG)])));
+    for packet in [unicast(0, 1, 100), unicast(1, 1, 100), voice(10, 1, 100)] {
+        rig.air.enqueue(0, 0, packet, false).unwrap();
+    }
+    rig.run(1_000 * MS);
+    assert_eq!(rig.received(1), [0, 1, 10]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
         preset,
         phy: PhyKind::B,
         edca: false,
+        voice_first: false,
         seed: 1,
         positions_m: vec![[0.0, 0.0]; stations],
         propagation: Propagation::Matrix(links.to_vec()),
@@ -46,6 +47,10 @@ pub fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
 
 pub fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
     Packet { id, to: Some(to), bytes, category: Category::default() }
+}
+
+pub fn voice(id: u32, to: u32, bytes: u32) -> Packet {
+    Packet { category: Category::Voice, ..unicast(id, to, bytes) }
 }
 
 pub fn broadcast(id: u32, bytes: u32) -> Packet {

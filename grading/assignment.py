@@ -1,0 +1,106 @@
+"""What an assignment is: a template, checks with points, and the names that a submission must define.
+
+Invariants, checked on construction
+1. The points of the checks that hold for a version sum to `TOTAL_POINTS`.
+2. Check ids are unique. A check's result is a share 0..1 of its points: partial credit grows with the share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pacelab.grading.lab import Lab
+
+TOTAL_POINTS = 100
+HERE = Path(__file__).parent / "assignments"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a check found: a share of its points, what was expected, and what the code did."""
+
+    share: float
+    expected: str
+    got: str
+    picture: str = ""
+    """SVG, where it helps."""
+
+
+class Wrong(Exception):
+    """A check's way to stop: no points, with what was expected and what came instead."""
+
+    def __init__(self, expected: str, got: str, picture: str = "") -> None:
+        super().__init__(f"expected {expected}; got {got}")
+        self.finding = Finding(share=0.0, expected=expected, got=got, picture=picture)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One row of the rubric."""
+
+    id: str
+    title: str
+    """What the student's code must do, in a line."""
+    points: float
+    run: Callable[[Lab], Finding | None]
+    """None: all points. Raises `Wrong` or a StudentFailure for none."""
+    needs: tuple[str, ...]
+    """Names that the submission must define for it."""
+    hint: str
+    """What to think about, when points are lost."""
+    public: bool = False
+    """Run by `pacelab check` too, and shown to students before the due date."""
+    since: int = 1
+    until: int | None = None
+    """First and last version of the assignment that it belongs to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """One hand-out."""
+
+    number: int
+    title: str
+    version: int
+    folder: str
+    """Below grading/assignments: template.py, checks.py, model.py, wrong/*.py."""
+    file: str
+    """What students hand in; a notebook of the same stem will do."""
+    checks: tuple[Check, ...]
+
+    def __post_init__(self) -> None:
+        for version in range(1, self.version + 1):
+            found = self.checks_for(version)
+            total = sum(check.points for check in found)
+            if total != TOTAL_POINTS or len({check.id for check in found}) != len(found):
+                raise ValueError(f"assignment {self.number}, version {version}: {total} points, or an id used twice")
+
+    def checks_for(self, version: int) -> tuple[Check, ...]:
+        """The rubric of one version: a regrade uses that of the version a student was given."""
+        return tuple(
+            check for check in self.checks if check.since <= version and (check.until is None or version <= check.until)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that a submission must define."""
+        return tuple(dict.fromkeys(name for check in self.checks_for(self.version) for name in check.needs))
+
+    @property
+    def path(self) -> Path:
+        """The assignment's folder."""
+        return HERE / self.folder
+
+    @property
+    def template(self) -> str:
+        """What students start from."""
+        return (self.path / "template.py").read_text(encoding="utf-8")
+
+    @property
+    def stamp(self) -> str:
+        """How a submission says which assignment and version it answers, as in `PACELAB_ASSIGNMENT = "3/1"`."""
+        return f"{self.number}/{self.version}"

@@ -1,0 +1,265 @@
+"""The loop that runs inside the sandbox: answers requests with the student's objects.
+
+Nothing here guards anything: the student's code can change all of it. What it could gain by that is the right to send
+other answers, and answers are all that the grader believes anyway.
+
+Arguments: file to load, descriptors for requests and answers, limits as JSON (see `sandbox.Limits`), real user to
+become or -, paths to read and to list as JSON, and "count" to count lines (see `session`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import random
+import resource
+import sys
+import traceback
+from types import FrameType, ModuleType
+from typing import Any
+
+from pacelab import FlowKey, Point, Rtp, Segment, SegmentSeen, TransmitResult, VoiceQuality
+from pacelab.grading.inside import wire
+
+MODULE_NAME = "submission"
+MAX_ACTIONS = 1000
+"""Actions drained after one event: more is taken for a hook that never ends."""
+
+
+def main() -> None:
+    """Give up every right, then answer until the pipe closes."""
+    path, requests, answers, limits, user, readable, mode = sys.argv[1:]
+    guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
+    worker = Worker(path, int(answers))
+    if mode == "count":
+        worker.lines = LineCount(int(answers), json.loads(limits)["lines_per_call"])
+    random.seed(0)  # whoever draws from the global stream draws the same everywhere
+    gc.freeze()
+    wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
+    with contextlib.suppress(EOFError):
+        while True:
+            header = wire.read_exactly(int(requests), wire.HEADER_BYTES)
+            body = wire.read_exactly(int(requests), wire.body_bytes(header, wire.MAX_REQUEST_BYTES))
+            worker.answer(wire.decode(body))
+    os._exit(0)
+
+
+class LineCount:
+    """Counts executed lines; beyond the budget it says so and ends the process, whatever the code would catch."""
+
+    def __init__(self, answers: int, budget: int) -> None:
+        self._answers = answers
+        self._budget = budget
+        self._left = 0
+        self._nonce = ""
+
+    def start(self, nonce: str) -> None:
+        """Begin a call."""
+        self._nonce = nonce
+        self._left = self._budget
+        sys.settrace(self._trace)
+
+    def stop(self) -> None:
+        """The call has returned."""
+        sys.settrace(None)
+
+    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            sys.settrace(None)
+            where = f"{frame.f_code.co_name}, line {frame.f_lineno}"
+            wire.write_all(self._answers, wire.encode([self._nonce, "lines", where], wire.MAX_ANSWER_BYTES))
+            os._exit(1)
+        return self._trace
+
+
+class Worker:
+    """Holds the student's module and objects."""
+
+    def __init__(self, path: str, answers: int) -> None:
+        self._path = path
+        self._answers = answers
+        self._module: ModuleType | None = None
+        self._objects: list[Any] = []
+        self.lines: LineCount | None = None
+
+    def answer(self, request: Any) -> None:
+        """Carry out one request and write its answer."""
+        nonce, operation, *arguments = request
+        if self.lines is not None:
+            self.lines.start(nonce)
+        try:
+            value = getattr(self, f"_op_{operation}")(*arguments)
+            answer = [nonce, "ok", value]
+        except BaseException as error:
+            answer = [nonce, "raised", describe(error)]
+        if self.lines is not None:
+            self.lines.stop()
+        try:
+            frame = wire.encode(answer, wire.MAX_ANSWER_BYTES)
+        except Exception as error:
+            frame = wire.encode([nonce, "raised", describe(error, "returning the result")], wire.MAX_ANSWER_BYTES)
+        wire.write_all(self._answers, frame)
+
+    def _op_load(self) -> list[str]:
+        with open(self._path, encoding="utf-8") as file:
+            source = file.read()
+        module = ModuleType(MODULE_NAME)
+        module.__file__ = os.path.basename(self._path)
+        sys.modules[MODULE_NAME] = module
+        _remember(module.__file__, source)
+        exec(compile(source, module.__file__, "exec"), module.__dict__)
+        self._module = module
+        return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+
+    def _op_new(self, name: str, keywords: dict[str, Any]) -> int:
+        made = getattr(self._module, name)(**{key: revive(value) for key, value in keywords.items()})
+        self._objects.append(made)
+        return len(self._objects) - 1
+
+    def _op_call(self, number: int | None, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        owner = self._module if number is None else self._objects[number]
+        values = [revive(value) for value in arguments]
+        return plain(getattr(owner, name)(*values, **{key: revive(value) for key, value in keywords.items()}))
+
+    def _op_get(self, number: int, name: str) -> Any:
+        return plain(getattr(self._objects[number], name))
+
+    def _op_mask(self, number: int) -> int:
+        return int(self._objects[number].event_mask)
+
+    def _op_seen(self, number: int, now_ns: int, point: int, segment: list[Any], rates: list[int]) -> Any:
+        hook = self._objects[number]
+        hook.handle(now_ns, SegmentSeen(Point(point), to_segment(segment), tuple(rates)))
+        return drain(hook)
+
+    def _op_sent(
+        self, number: int, now_ns: int, segment: list[Any], attempts: int, delivered: bool, to: int | None
+    ) -> Any:
+        hook = self._objects[number]
+        hook.handle(now_ns, TransmitResult(to_segment(segment), attempts, delivered, to))
+        return drain(hook)
+
+    def _op_timeout(self, number: int, now_ns: int) -> Any:
+        hook = self._objects[number]
+        hook.handle_timeout(now_ns)
+        return drain(hook)
+
+    def _op_counters(self, number: int) -> Any:
+        return plain(self._objects[number].counters())
+
+
+def drain(hook: Any) -> list[Any]:
+    """All actions of a hook with their names, and its deadline."""
+    actions: list[list[Any]] = []
+    while (action := hook.poll_action()) is not None:
+        if len(actions) >= MAX_ACTIONS:
+            raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
+        actions.append([type(action).__name__, *action])
+    deadline = hook.deadline()
+    return [actions, None if deadline is None else [deadline[0], str(deadline[1])[:80]]]
+
+
+def to_segment(fields: list[Any]) -> Segment:
+    """A segment of its fields in their order."""
+    flow, rtp, quality = fields[1], fields[11], fields[12]
+    fields[1] = FlowKey(*flow)
+    if rtp is not None:
+        fields[11] = Rtp(*rtp)
+    if quality is not None:
+        fields[12] = VoiceQuality(FlowKey(*quality[0]), *quality[1:])
+    return Segment(*fields)
+
+
+def revive(value: Any) -> Any:
+    """An argument as the student's code shall see it: tuples for lists, and the few special ones that JSON lacks."""
+    if isinstance(value, list):
+        return tuple(revive(item) for item in value)
+    if isinstance(value, dict):
+        if "$stream" in value:
+            return random.Random(value["$stream"]).random
+        if "$draws" in value:
+            return iter(value["$draws"]).__next__
+        if "$segment" in value:
+            return to_segment(value["$segment"])
+        if "$quality" in value:
+            return VoiceQuality(FlowKey(*value["$quality"][0]), *value["$quality"][1:])
+        return {key: revive(item) for key, item in value.items()}
+    return value
+
+
+def plain(value: Any, depth: int = 6) -> Any:
+    """A result as JSON; TypeError for what is no plain value."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if depth and isinstance(value, list | tuple):
+        return [plain(item, depth - 1) for item in value]
+    if depth and isinstance(value, set | frozenset):
+        return sorted((plain(item, depth - 1) for item in value), key=repr)
+    if depth and isinstance(value, dict):
+        return [[plain(key, depth - 1), plain(item, depth - 1)] for key, item in value.items()]
+    item = getattr(value, "item", None)
+    if item is not None and depth:
+        return plain(item(), 0)
+    raise TypeError(f"a {type(value).__name__} was returned where a plain value was asked for")
+
+
+def describe(error: BaseException, doing: str = "") -> dict[str, str]:
+    """An exception as the student needs it: what, and where in the own file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if frame.filename.endswith(".py") and os.sep not in frame.filename]
+    where = "; ".join(f"line {frame.lineno} in {frame.name}: {frame.line}" for frame in own[-3:])
+    if isinstance(error, SyntaxError):
+        where = f"line {error.lineno}: {(error.text or '').strip()}"
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return {"type": type(error).__name__[:80], "text": text[:600], "where": (where or doing)[:600]}
+
+
+def _remember(name: str, source: str) -> None:
+    """Let tracebacks show the lines of the file."""
+    import linecache
+
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+
+
+def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]) -> list[str]:
+    """Lower every limit for good, become nobody, and give up what else can be given up; the names of what holds."""
+    for name, value in (
+        ("RLIMIT_AS", limits["memory_bytes"]),
+        ("RLIMIT_FSIZE", limits["file_bytes"]),
+        ("RLIMIT_NOFILE", limits["files"]),
+        ("RLIMIT_CORE", 0),
+        ("RLIMIT_CPU", limits["cpu_s"]),
+    ):
+        resource.setrlimit(getattr(resource, name), (value, value))
+    held = []
+    guards = _guards()
+    if guards is not None and guards.restrict_files(*readable):
+        held.append("landlock")
+    if user is not None:
+        sys.path[:] = [_within_reach(path) for path in sys.path]
+        os.setgroups([])
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # neither processes nor threads
+    if guards is not None and guards.refuse_calls():
+        held.append("seccomp")
+    return held
+
+
+def _guards() -> ModuleType | None:
+    try:
+        from pacelab.grading.inside import guards
+    except ImportError:  # a Python without ctypes: the other walls have to do
+        return None
+    return guards
+
+
+def _within_reach(path: str) -> str:
+    """The folder by a descriptor: an interpreter in somebody's home is no more found by its path as another user."""
+    try:
+        return f"/proc/self/fd/{os.open(path, os.O_PATH | os.O_DIRECTORY)}"
+    except OSError:
+        return path

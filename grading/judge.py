@@ -1,0 +1,260 @@
+"""Runs an assignment's checks on one submission. What decides a score happens here, in the trusted process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacelab import __version__
+from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab.grading.lab import Lab, stream_key
+from pacelab.grading.sandbox import Box, Limits, Walls
+from pacelab.grading.session import Endless, NeedsCount, NotGraded, StudentFailure
+from pacelab.grading.submission import Submission
+
+PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "missing", "not graded"
+MAX_COUNTED = 2
+"""Checks repeated with lines counted, per submission: five seconds each. Further suspects stay "not graded" unless an
+endless call was proven in the same place."""
+WALL_S = 600.0
+"""For one submission; what is left then is not graded."""
+SHOWN_STEPS = 14
+PROCESSES_PER_SUBMISSION = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What came of one check."""
+
+    id: str
+    title: str
+    points: float
+    earned: float
+    status: str
+    expected: str = ""
+    got: str = ""
+    hint: str = ""
+    steps: tuple[str, ...] = ()
+    """The last things done before it failed."""
+    printed: str = ""
+    picture: str = ""
+    public: bool = False
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """All of one submission."""
+
+    student: str
+    assignment: int
+    version: int
+    title: str
+    points: float
+    """Earned, before any deduction for lateness."""
+    total: float
+    status: str
+    """Says "graded", or "rerun" when a check was not graded."""
+    results: tuple[Result, ...]
+    problems: tuple[str, ...]
+    """What was odd about the files handed in, with what to do."""
+    notes: tuple[str, ...] = ()
+    """How it was graded: sandbox, lab version."""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+def judge(
+    submission: Submission,
+    assignment: Assignment,
+    *,
+    walls: Walls,
+    limits: Limits | None = None,
+    key: str = "",
+    individual: bool = False,
+    public_only: bool = False,
+    patience: float = 1.0,
+    slot: int = 0,
+    on_check: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Grade one submission. `slot` tells apart what is graded in parallel on this machine; it decides no score.
+
+    `key` is the instructor's: it decides seeds and parameters; `individual` adds the student's name to it. `patience`
+    lengthens every limit of time. Raises HostError or GraderError when the sandbox does not work.
+    """
+    version = submission.version or assignment.version
+    checks = [check for check in assignment.checks_for(version) if check.public or not public_only]
+    lab_key = stream_key(f"{assignment.number}/{version}", key, submission.student if individual else "")
+    grading = _Grading(submission, assignment, lab_key, patience, slot)
+    with Box(walls, limits or Limits()) as box:
+        if submission.source is not None:
+            box.put(assignment.file, submission.source)
+            grading.load(box)
+        results = []
+        for check in checks:
+            if on_check is not None:
+                on_check(check.id)
+            results.append(grading.grade(box, check))
+    unsure = any(result.status == NOT_GRADED for result in results)
+    return Verdict(
+        student=submission.student,
+        assignment=assignment.number,
+        version=version,
+        title=assignment.title,
+        points=round(sum(result.earned for result in results), 2),
+        total=sum(result.points for result in results),
+        status="rerun" if unsure else "graded",
+        results=tuple(results),
+        problems=(*submission.problems, *grading.problems),
+        notes=(
+            f"pacelab {__version__}, assignment {assignment.number}/{version}",
+            f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
+            *walls.notes,
+        ),
+    )
+
+
+class _Grading:
+    """The state of one submission while its checks run."""
+
+    def __init__(self, submission: Submission, assignment: Assignment, key: bytes, patience: float, slot: int) -> None:
+        self._submission = submission
+        self._assignment = assignment
+        self._key = key
+        self._patience = patience
+        self._slot = slot
+        self._names: frozenset[str] = frozenset()
+        self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
+        self._broken_status = MISSING
+        self._endless: set[str] = set()
+        self._counted = 0
+        self._until = time.monotonic() + WALL_S * patience
+        self.problems: list[str] = []
+        self.guards: tuple[str, ...] = ()
+
+    def load(self, box: Box) -> None:
+        """Import the file once, to see what it defines."""
+        for counted in (False, True):
+            with self._lab(box, counted=counted) as lab:
+                try:
+                    self._names = lab.load()
+                    self.guards = lab.guards
+                except NeedsCount:
+                    self._counted += 1
+                    continue
+                except NotGraded as failure:
+                    self._broken, self._broken_status = str(failure), NOT_GRADED
+                except StudentFailure as failure:
+                    self._broken, self._broken_status = str(failure), FAILED
+            break
+        if self._broken is not None:
+            self.problems.append(f"{self._assignment.file} cannot be imported: {self._broken}")
+            return
+        missing = [name for name in self._assignment.names if name not in self._names]
+        if missing:
+            found = ", ".join(sorted(self._names)[:20]) or "nothing"
+            self.problems.append(
+                f"{self._assignment.file} does not define {', '.join(missing)} (it defines {found}): "
+                "points for these are missing; check the spelling against the template"
+            )
+
+    def grade(self, box: Box, check: Check) -> Result:
+        """Run one check, again with lines counted if need be."""
+        if self._broken is not None:
+            return _result(check, status=self._broken_status, got=self._broken)
+        missing = [name for name in check.needs if name not in self._names]
+        if missing:
+            return _result(check, status=MISSING, expected=f"{', '.join(missing)} in your file", got="not there")
+        if time.monotonic() > self._until:
+            return _result(check, status=NOT_GRADED, got="the time for this submission was over: not graded, rerun")
+        result = self._run(box, check, counted=False)
+        return result if result is not None else self._suspect(box, check)
+
+    def _suspect(self, box: Box, check: Check) -> Result:
+        """A call computed for long: endless, or only slow?"""
+        if self._last_doing in self._endless:
+            return _result(
+                check,
+                status=FAILED,
+                expected="an answer",
+                got=f"{self._last_doing} does not return, as was proven above: an endless loop?",
+            )
+        if self._counted >= MAX_COUNTED:
+            return _result(check, status=NOT_GRADED, got="too slow, again: not graded, rerun with --patience")
+        self._counted += 1
+        result = self._run(box, check, counted=True)
+        assert result is not None  # only an uncounted call asks for counting
+        return result
+
+    _last_doing = ""
+
+    def _run(self, box: Box, check: Check, *, counted: bool) -> Result | None:
+        started = time.monotonic()
+        with self._lab(box, counted=counted) as lab:
+            status, finding = FAILED, Finding(share=0.0, expected="", got="")
+            try:
+                finding = check.run(lab) or Finding(share=1.0, expected="", got="")
+                status = PASSED if finding.share >= 1 else PARTIAL if finding.share > 0 else FAILED
+            except NeedsCount as suspect:
+                self._last_doing = str(suspect).partition(" computed ")[0]
+                return None
+            except Wrong as wrong:
+                finding = wrong.finding
+            except NotGraded as failure:
+                status, finding = NOT_GRADED, Finding(share=0.0, expected="an answer", got=str(failure))
+            except StudentFailure as failure:
+                if isinstance(failure, Endless):
+                    self._endless.add(str(failure).partition(" ran ")[0])
+                finding = Finding(share=0.0, expected="an answer", got=str(failure))
+            steps = lab.steps
+        return _result(
+            check,
+            status=status,
+            share=finding.share,
+            expected=finding.expected,
+            got=finding.got,
+            picture=finding.picture,
+            steps=() if status == PASSED else tuple(steps[-SHOWN_STEPS:]),
+            printed="\n".join(lab.printed)[:2000],
+            seconds=time.monotonic() - started,
+        )
+
+    def _lab(self, box: Box, *, counted: bool) -> Lab:
+        return Lab(
+            box=box,
+            file=self._assignment.file,
+            key=self._key,
+            first_number=self._slot * PROCESSES_PER_SUBMISSION,
+            counted=counted,
+            patience=self._patience,
+        )
+
+
+def _result(
+    check: Check,
+    *,
+    status: str,
+    share: float = 0.0,
+    expected: str = "",
+    got: str = "",
+    picture: str = "",
+    steps: Sequence[str] = (),
+    printed: str = "",
+    seconds: float = 0.0,
+) -> Result:
+    return Result(
+        id=check.id,
+        title=check.title,
+        points=check.points,
+        earned=round(check.points * min(1.0, max(0.0, share)), 2),
+        status=status,
+        expected=expected,
+        got=got,
+        hint="" if status == PASSED else check.hint,
+        steps=tuple(steps),
+        printed=printed,
+        picture=picture,
+        public=check.public,
+        seconds=round(seconds, 3),
+    )

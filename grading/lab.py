@@ -1,0 +1,322 @@
+"""What a check works with: the student's objects, a shell without a network, and the simulator.
+
+Everything drawn at random comes from `Lab.random`, a stream keyed by the assignment, the instructor's key and a topic:
+the same on every machine, and unknown to a student's code, which has no way to ask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from random import Random
+from typing import Any, NamedTuple
+
+from pacelab import (
+    Drop,
+    Experiment,
+    FlowKey,
+    Forward,
+    HookSettings,
+    Point,
+    Release,
+    Resend,
+    Scheme,
+    Segment,
+    SegmentSeen,
+    TransmitResult,
+    run,
+)
+from pacelab.grading.assignment import Wrong
+from pacelab.grading.remote import RemoteHook, RemoteObject
+from pacelab.grading.sandbox import Box
+from pacelab.grading.session import Malformed, Raised, Session
+
+MS = 1_000_000
+S = 1_000_000_000
+HEADERS = 40
+TCP, ACK, FIN, SYN, RST = 6, 0x10, 0x01, 0x02, 0x04
+DOWN = FlowKey(src=100, dst=1, sport=80, dport=5000)
+"""A wired-to-wireless flow."""
+UP = FlowKey(src=1, dst=100, sport=5000, dport=80)
+"""A wireless-to-wired flow."""
+FOUR_HOPS = (2_000_000,) * 4
+MAX_STUCK = 3
+"""Callbacks at one moment that ask for one more: a deadline that never moves on."""
+
+
+@dataclass(slots=True)
+class Lab:
+    """Of one check of one submission. Close it (`with`) to end the processes."""
+
+    box: Box
+    file: str
+    key: bytes
+    """Of the assignment, the instructor's key and, with individual parameters, the student."""
+    first_number: int = 0
+    counted: bool = False
+    patience: float = 1.0
+    steps: list[str] = field(default_factory=list)
+    """What was done so far, for the report of a failed check."""
+    printed: list[str] = field(default_factory=list)
+    guards: tuple[str, ...] = ()
+    _sessions: list[Session] = field(default_factory=list)
+    _names: frozenset[str] = frozenset()
+
+    def __enter__(self) -> Lab:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for session in self._sessions:
+            session.close()
+            if session.printed:
+                self.printed.append(session.printed)
+
+    def random(self, topic: str) -> Random:
+        """A stream of this lab's key for the topic."""
+        return Random(int.from_bytes(hmac.digest(self.key, topic.encode(), "sha256"), "big"))
+
+    def seed(self, topic: str) -> int:
+        """A seed for a simulation."""
+        return self.random(topic).randrange(1, 1_000_000)
+
+    def session(self) -> Session:
+        """A fresh process with the student's module loaded."""
+        number = self.first_number + len(self._sessions)
+        session = Session(self.box, self.file, number=number, counted=self.counted, patience=self.patience)
+        self._sessions.append(session)
+        self.guards = session.guards
+        names = session.request("load", doing="importing your file")
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise Malformed("importing your file: an answer of no known kind")
+        self._names = frozenset(names)
+        return session
+
+    def load(self) -> frozenset[str]:
+        """What the module defines."""
+        self.session()
+        return self._names
+
+    def new(self, name: str, **keywords: Any) -> RemoteObject:
+        """An object in a process of its own."""
+        self.step(f"{name}({_shown(keywords)})")
+        return RemoteObject(self.session(), name, keywords)
+
+    def function(self, name: str) -> RemoteFunction:
+        """A function of the module, in a process of its own."""
+        return RemoteFunction(self.session(), name, self)
+
+    def hook(self, name: str, *, allowed: Collection[str], **keywords: Any) -> RemoteHook:
+        """A hook in a process of its own, as the nodes of a network have: they share nothing."""
+        return RemoteHook(self.session(), name, keywords, allowed=allowed)
+
+    def shell(self, name: str, *, allowed: Collection[str], **keywords: Any) -> Shell:
+        """A hook on a made-up clock."""
+        self.step(f"{name}({_shown(keywords)})")
+        return Shell(self.hook(name, allowed=allowed, **keywords), self)
+
+    def step(self, text: str) -> None:
+        """Note what is being done."""
+        if len(self.steps) < 400:
+            self.steps.append(text)
+
+    def simulate(
+        self, experiment: Experiment, point: str, name: str, *, allowed: Collection[str], **keywords: Any
+    ) -> dict[str, Any]:
+        """run.json of the experiment with the student's hook at every node of a hook point.
+
+        Raises a StudentFailure when a hook fails; the simulation ends at once.
+        """
+        hooks: list[RemoteHook] = []
+
+        def make(settings: HookSettings) -> RemoteHook:
+            values = {key: value(settings) if callable(value) else value for key, value in keywords.items()}
+            hooks.append(self.hook(name, allowed=allowed, **values))
+            return hooks[-1]
+
+        def obey(_fraction: float) -> None:
+            for hook in hooks:
+                if hook.failure is not None:
+                    raise hook.failure
+
+        empty = Scheme(name="submission", summary="a student's", source="")
+        scheme = replace(empty, gateway=make) if point == "gateway" else replace(empty, link=make)
+        self.step(f"simulate {_described(experiment)} with {name} at {point}")
+        result = run(experiment, scheme=scheme, on_progress=obey).run
+        obey(1.0)
+        invalid = sum(report["errors"] for report in result["hooks"]["points"])
+        if invalid:
+            raise Wrong("actions that name segments which the hook holds", f"{invalid} actions with an unknown handle")
+        return result
+
+    def baseline(self, experiment: Experiment) -> dict[str, Any]:
+        """run.json of the experiment without any hook: what there is to beat."""
+        return run(experiment).run
+
+
+class RemoteFunction:
+    """A function of the student's module."""
+
+    def __init__(self, session: Session, name: str, lab: Lab) -> None:
+        self._session = session
+        self._name = name
+        self._lab = lab
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """What the function returns, as JSON values. Raises a StudentFailure."""
+        shown = ", ".join(part for part in (*(_short(item) for item in arguments), _shown(keywords)) if part)
+        self._lab.step(f"{self._name}({shown})")
+        return self._session.request("call", None, self._name, arguments, keywords, doing=f"{self._name}({shown})")
+
+
+class Sent(NamedTuple):
+    """A segment that left the hook."""
+
+    at_ns: int
+    segment: Segment
+    again: bool
+
+
+class Shell:
+    """Drives one hook on a made-up clock, and holds it to the contract as it goes."""
+
+    def __init__(self, hook: RemoteHook, lab: Lab) -> None:
+        self.hook = hook
+        self.lab = lab
+        self.now_ns = 0
+        self.held: dict[int, Segment] = {}
+        self.kept: dict[int, Segment] = {}
+        self.sent: list[Sent] = []
+        self.dropped: list[tuple[Segment, str]] = []
+        self._handles = count(1)
+
+    def data(self, flow: FlowKey = DOWN, seq: int = 0, payload: int = 1460, *, flags: int = ACK) -> Segment:
+        """A data segment of the flow."""
+        handle = next(self._handles)
+        return Segment(handle, flow, TCP, flags, seq, 0, payload, payload + HEADERS, 65_535, None)
+
+    def ack(self, flow: FlowKey = DOWN, ack: int = 0) -> Segment:
+        """A pure ACK for data of the flow: it travels the other way."""
+        return Segment(next(self._handles), flow.reversed(), TCP, ACK, 0, ack, 0, HEADERS, 65_535, None)
+
+    def see(self, point: Point, segment: Segment, path: Sequence[int] = FOUR_HOPS) -> None:
+        """Hand a segment over now."""
+        what = f"ACK {segment.ack}" if segment.payload_bytes == 0 else f"data {segment.seq}"
+        self._note(f"{what} of flow {segment.flow.src}->{segment.flow.dst} arrives, {point.name}")
+        self.held[segment.handle] = segment
+        self.hook.handle(self.now_ns, SegmentSeen(point, segment, tuple(path)))
+        self._drain()
+
+    def transmitted(self, segment: Segment, attempts: int, *, delivered: bool = True, to: int | None = 1) -> None:
+        """Tell of a frame's end."""
+        self._note(f"frame sent, {attempts} attempts, {'delivered' if delivered else 'given up'}")
+        self.hook.handle(self.now_ns, TransmitResult(segment, attempts, delivered, to))
+        self._drain()
+
+    def run_until(self, at_ns: int) -> None:
+        """Let time pass, calling back punctually at every deadline."""
+        stuck = 0
+        while (wanted := self.hook.deadline()) is not None and wanted[0] <= at_ns:
+            stuck = stuck + 1 if wanted[0] <= self.now_ns else 0
+            if stuck > MAX_STUCK:
+                raise Wrong(
+                    "a deadline that moves on once it has been handled",
+                    f"deadline() still asks for {wanted[0] / MS:g} ms at {self.now_ns / MS:g} ms",
+                )
+            self.now_ns = max(self.now_ns, wanted[0])
+            self.timeout()
+        self.now_ns = at_ns
+
+    def timeout(self) -> None:
+        """Call back now, due or not."""
+        self.hook.handle_timeout(self.now_ns)
+        self._drain()
+
+    def skip_to(self, at_ns: int) -> None:
+        """Let time pass without calling back: the host was busy."""
+        self.now_ns = at_ns
+
+    def times(self, flow: FlowKey = DOWN) -> list[int]:
+        """When the flow's data left, local retransmissions left out."""
+        return [s.at_ns for s in self.sent if s.segment.flow == flow and s.segment.payload_bytes and not s.again]
+
+    def seqs(self, flow: FlowKey = DOWN) -> list[int]:
+        """Sequence numbers of the flow's data in the order in which they left."""
+        return [s.segment.seq for s in self.sent if s.segment.flow == flow and s.segment.payload_bytes and not s.again]
+
+    def _drain(self) -> None:
+        while (action := self.hook.poll_action()) is not None:
+            self._carry_out(action)
+
+    def _carry_out(self, action: Any) -> None:
+        match action:
+            case Forward(handle, keep):
+                segment = self._held(handle, "Forward")
+                self._note(f"  forwards {'ACK' if not segment.payload_bytes else 'data'} {segment.seq or segment.ack}")
+                self.sent.append(Sent(self.now_ns, segment, again=False))
+                if keep:
+                    self.kept[handle] = segment
+            case Drop(handle, reason):
+                self._note(f"  drops {handle}: {reason}")
+                self.dropped.append((self._held(handle, "Drop"), reason))
+            case Resend(handle):
+                if handle not in self.kept:
+                    raise Wrong("Resend of a segment that was forwarded with keep=True", f"Resend({handle})")
+                self.sent.append(Sent(self.now_ns, self.kept[handle], again=True))
+            case Release(handle):
+                self.kept.pop(handle, None)
+
+    def _held(self, handle: int, what: str) -> Segment:
+        if handle not in self.held:
+            raise Wrong(
+                "every handle named once, in Forward or Drop", f"{what}({handle}), which is not held (any more)"
+            )
+        return self.held.pop(handle)
+
+    def _note(self, text: str) -> None:
+        self.lab.step(f"{self.now_ns / MS:10.3f} ms  {text}")
+
+
+def stream_key(assignment: str, key: str, student: str = "") -> bytes:
+    """The key of a lab: fixed for the assignment, unless the instructor has a key; the student's own if asked for."""
+    return hashlib.sha256(f"pacelab/{assignment}/{key}/{student}".encode()).digest()
+
+
+@contextlib.contextmanager
+def failing(expected: str) -> Iterator[None]:
+    """Turn an exception of the student's code into "expected ..., got ..."."""
+    try:
+        yield
+    except Raised as failure:
+        raise Wrong(expected, str(failure)) from None
+
+
+def near(expected: float, got: Any, *, what: str, tolerance: float = 1e-6) -> None:
+    """Raise `Wrong` unless `got` is a number within the relative tolerance of `expected`."""
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        raise Wrong(f"{what} = {expected:,.6g}", f"{_short(got)}, which is no number")
+    if abs(got - expected) > tolerance * max(abs(expected), 1e-12):
+        raise Wrong(f"{what} = {expected:,.6g}", f"{got:,.6g}")
+
+
+def exactly(expected: Any, got: Any, *, what: str) -> None:
+    """Raise `Wrong` unless both are equal."""
+    if got != expected or isinstance(got, bool) != isinstance(expected, bool):
+        raise Wrong(f"{what} = {_short(expected)}", _short(got))
+
+
+def _described(experiment: Experiment) -> str:
+    options = ", ".join(f"{key} {value}" for key, value in experiment.topology_options.items())
+    return f"{experiment.topology} ({options}) {experiment.direction}, {experiment.duration_s:g} s"
+
+
+def _shown(keywords: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={_short(value)}" for key, value in keywords.items())
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 90 else text[:87] + "..."

@@ -1,0 +1,84 @@
+"""A notebook's code as a module: definitions, imports and constants; what only runs something is left out.
+
+Metadata, outputs and cell ids are not looked at: nothing in them can count.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.grading.sandbox import AVAILABLE
+
+MAX_CELLS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Module:
+    """What a notebook defines."""
+
+    source: str | None
+    problems: tuple[str, ...]
+
+
+def module_of(text: str, name: str, wanted: Collection[str]) -> Module:
+    """Collect the definitions of all code cells, in their order. A cell that is no Python is named and left out."""
+    try:
+        cells = json.loads(text)["cells"]
+        sources = [_joined(cell["source"]) for cell in cells[:MAX_CELLS] if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        problem = f"{name} is no notebook that can be read ({type(error).__name__}): save it again from Jupyter"
+        return Module(source=None, problems=(problem,))
+    problems: list[str] = []
+    parts: list[str] = []
+    for number, source in enumerate(sources, 1):
+        lines = [line if not line.lstrip().startswith(("%", "!", "?")) else "" for line in source.splitlines()]
+        if source.lstrip().startswith("%%"):
+            continue
+        try:
+            tree = ast.parse("\n".join(lines))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            if any(f" {name_}" in source for name_ in wanted):
+                problems.append(
+                    f"{name}: code cell {number}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: "
+                    "mend this first"
+                )
+            continue
+        kept = [part for part in (_keep(node) for node in tree.body) if part]
+        if kept:
+            parts.append("\n".join(kept))
+    if not parts:
+        return Module(source=None, problems=(*problems, f"{name} has no code cell that defines anything"))
+    return Module(source="\n\n".join(parts) + "\n", problems=tuple(problems))
+
+
+def _joined(source: Any) -> str:
+    if isinstance(source, str):
+        return source
+    return "".join(str(line) for line in source)
+
+
+def _keep(node: ast.stmt) -> str:
+    """The statement's text if it defines something that the sandbox can do with."""
+    if isinstance(node, ast.Import):
+        names = [alias for alias in node.names if _importable(alias.name)]
+        return ast.unparse(ast.Import(names)) if names else ""
+    if isinstance(node, ast.ImportFrom):
+        if node.module == "pacelab":
+            names = [alias for alias in node.names if alias.name in AVAILABLE]
+            return ast.unparse(ast.ImportFrom("pacelab", names, 0)) if names else ""
+        return ast.unparse(node) if node.module and _importable(node.module) else ""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+        return ast.unparse(node)
+    if isinstance(node, ast.Assign | ast.AnnAssign) and not any(isinstance(part, ast.Call) for part in ast.walk(node)):
+        return ast.unparse(node)
+    return ""
+
+
+def _importable(module: str) -> bool:
+    return module.split(".")[0] in sys.stdlib_module_names

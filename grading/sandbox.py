@@ -1,0 +1,300 @@
+"""Starts a student's code in a process of its own that can see and reach nothing.
+
+With bubblewrap (Linux): a file system of the interpreter, the C libraries and the student's file, all read-only, a
+small private /tmp, no network, no other processes; as root the process becomes a user of its own, otherwise nobody of
+a user name space. Everywhere: limits on memory, processor, file size, open files, no further process; seccomp and
+Landlock where the kernel has them (`inside.guards`). As root also a cgroup for memory and processes, version 1 or 2.
+
+Where name spaces are not allowed the rest holds alone, `Walls.notes` says so, and every report repeats it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pacelab
+from pacelab import HostError
+from pacelab.grading.cgroup import Cgroup
+
+NOBODY = 65_534
+FIRST_USER = 231_000
+"""As root each process runs as a user of its own from here on, so that even its kin is out of its reach."""
+USERS = 4096
+TMP_BYTES = 1 << 20
+LAB = "/lab"
+OWN_MODULES = (
+    "units.py",
+    "pacer/__init__.py",
+    "pacer/core/__init__.py",
+    "pacer/core/contract.py",
+    "pacer/core/segment.py",
+    "grading/inside/__init__.py",
+    "grading/inside/wire.py",
+    "grading/inside/worker.py",
+    "grading/inside/guards.py",
+)
+"""All of PaceLab that a student's code finds: what the contract needs, and the loop."""
+CONTRACT = (
+    *("Drop", "EventMask", "Forward", "Hook", "Inject", "Point", "Release", "Resend", "Rewrite", "SegmentSeen"),
+    *("SetExtraBackoff", "TransmitResult"),
+)
+SEGMENTS = ("FlowKey", "Rtp", "Segment", "VoiceQuality", "seq_diff")
+AVAILABLE = (*CONTRACT, *SEGMENTS)
+"""What `from pacelab import ...` gives inside, the same names as outside."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one process may use. The model solutions need a hundredth of each, or less."""
+
+    memory_bytes: int = 512 << 20
+    file_bytes: int = 1 << 20
+    files: int = 64
+    output_bytes: int = 4 << 20
+    """Printed to stdout and stderr together."""
+    cpu_s: int = 300
+    """In all; the session has its own, smaller limits and tells more about them."""
+    lines_per_call: int = 25_000_000
+    """When lines are counted (see `session`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walls:
+    """What stands around a student's code on this machine."""
+
+    bubblewrap: str | None
+    """Path of bwrap, if it works here."""
+    own_user: bool
+    """Each process becomes a user of its own: the grader is root."""
+    cgroup: str | None
+    """"v1", "v2" or None."""
+    notes: tuple[str, ...] = ()
+    """What is missing and how to get it, for every report."""
+
+    def describe(self) -> str:
+        """One line for reports."""
+        parts = ["bubblewrap" if self.bubblewrap else "no name spaces"]
+        parts += ["own user"] * self.own_user + [f"cgroup {self.cgroup}"] * (self.cgroup is not None)
+        return ", ".join([*parts, "limits"])
+
+
+@functools.cache
+def walls(*, allow_bubblewrap: bool = True) -> Walls:
+    """What this machine offers, tried once. Raises HostError where student code should not run at all."""
+    if not sys.platform.startswith("linux"):
+        raise HostError(f"grading on {sys.platform}: the sandbox needs Linux; run it in WSL2, a VM or a container")
+    root = os.geteuid() == 0
+    bwrap, notes = _try_bubblewrap() if allow_bubblewrap else (None, ["bubblewrap was not asked for"])
+    return Walls(
+        bubblewrap=bwrap,
+        own_user=root and _may_become(FIRST_USER),
+        cgroup=Cgroup.version() if root else None,
+        notes=tuple(notes),
+    )
+
+
+@dataclass(slots=True)
+class Box:
+    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's file.
+
+    Shared by all processes of one submission; a context manager that removes it.
+    """
+
+    walls: Walls
+    limits: Limits = field(default_factory=Limits)
+    folder: Path = field(init=False)
+
+    def __enter__(self) -> Box:
+        self.folder = Path(tempfile.mkdtemp(prefix="pacelab-box-"))
+        self.folder.chmod(0o755)
+        source = Path(pacelab.__file__).parent
+        package = self.folder / "pacelab"
+        for name in OWN_MODULES:
+            target = package / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((source / name).read_bytes())
+        (package / "grading" / "__init__.py").touch()
+        (package / "__init__.py").write_text(
+            f"from pacelab.pacer.core.contract import {', '.join(CONTRACT)}\n"
+            f"from pacelab.pacer.core.segment import {', '.join(SEGMENTS)}\n"
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def put(self, name: str, source: str) -> None:
+        """Place the student's file."""
+        (self.folder / name).write_text(source, encoding="utf-8")
+
+    def start(self, name: str, *, number: int, count_lines: bool = False) -> Started:
+        """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""
+        to_child, requests = os.pipe()
+        answers, from_child = os.pipe()
+        output, printed = os.pipe()
+        group = None
+        try:
+            group = Cgroup.make(self.walls.cgroup, self.limits.memory_bytes) if self.walls.cgroup else None
+            user = FIRST_USER + number % USERS if self.walls.own_user else None
+            command = self._command(name, to_child, from_child, user, count_lines)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=printed,
+                pass_fds=(to_child, from_child),
+                env={"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"},
+                cwd="/",
+                start_new_session=True,
+            )
+            if group is not None:
+                group.add(process.pid)
+        except OSError as error:
+            for descriptor in (requests, answers, output):
+                os.close(descriptor)
+            raise HostError(f"starting the sandbox: {error.strerror or error}") from None
+        finally:
+            for descriptor in (to_child, from_child, printed):
+                os.close(descriptor)
+        return Started(process=process, requests=requests, answers=answers, output=output, cgroup=group)
+
+    def _command(self, name: str, requests: int, answers: int, user: int | None, count_lines: bool) -> list[str]:
+        lab = LAB if self.walls.bubblewrap else str(self.folder)
+        readable = [[lab, *_readable(), "/dev/urandom", "/dev/null"], _interpreter()]
+        code = f"import sys; sys.path.insert(0, {lab!r}); from pacelab.grading.inside.worker import main; main()"
+        python = [os.path.realpath(sys._base_executable), "-s", "-S", "-P", "-B", "-c", code]  # type: ignore[attr-defined]
+        limits = json.dumps(asdict(self.limits))
+        arguments = [f"{lab}/{name}", str(requests), str(answers), limits, "-" if user is None else str(user)]
+        command = [*python, *arguments, json.dumps(readable), "count" if count_lines else "run"]
+        return command if self.walls.bubblewrap is None else [*self._bubblewrap(), *command]
+
+    def _bubblewrap(self) -> list[str]:
+        assert self.walls.bubblewrap is not None
+        binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
+        return [*_namespaces(self.walls.bubblewrap), *binds, *_masks(), "--ro-bind", str(self.folder), LAB, *_SEAL]
+
+
+@dataclass(slots=True, kw_only=True)
+class Started:
+    """A running process with its pipes: write requests, read answers and output."""
+
+    process: subprocess.Popen[bytes]
+    requests: int
+    answers: int
+    output: int
+    cgroup: Cgroup | None
+
+    def stop(self) -> None:
+        """Kill it with all that it started, and free everything."""
+        with contextlib.suppress(OSError):
+            os.killpg(self.process.pid, 9)
+        self.process.wait()
+        for descriptor in (self.requests, self.answers, self.output):
+            os.close(descriptor)
+        if self.cgroup is not None:
+            self.cgroup.remove()
+
+
+_SEAL = ["--remount-ro", "/", "--chdir", "/tmp", "--"]
+
+
+def _namespaces(bwrap: str) -> list[str]:
+    """Options but for the files. As root no user name space is needed: the loop becomes another user."""
+    if os.geteuid() == 0:
+        user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        user = ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    spaces = [f"--unshare-{name}" for name in ("ipc", "net", "pid", "uts")]
+    places = ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", "/tmp"]
+    return [bwrap, *user, *spaces, "--unshare-cgroup-try", "--die-with-parent", "--hostname", "lab", *places]
+
+
+@functools.cache
+def _interpreter() -> tuple[str, ...]:
+    """What Python needs to run: itself, its library, and the system's shared libraries."""
+    base = Path(sys.base_prefix)
+    executable = os.path.realpath(sys._base_executable)  # type: ignore[attr-defined]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    found = [executable, sysconfig.get_path("stdlib", vars={"base": str(base), "installed_base": str(base)})]
+    found += [str(path) for path in (base / "lib").glob("libpython*.so*")]
+    found += [str(base / "lib" / version)]
+    found += ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"]
+    return tuple(dict.fromkeys(path for path in found if os.path.exists(path)))
+
+
+PACKAGES = ("site-packages", "dist-packages")
+
+
+@functools.cache
+def _readable() -> tuple[str, ...]:
+    """For Landlock: as `_interpreter`, without installed packages (PaceLab with its model solutions is one of them)."""
+    found = []
+    for top in map(Path, _interpreter()):
+        if not top.is_dir():
+            found.append(str(top))
+        elif (top / "os.py").exists():
+            found += [str(path) for path in top.iterdir() if path.name not in PACKAGES]
+        else:
+            found += [str(path) for path in top.iterdir() if not path.name.startswith("python")]
+    return tuple(sorted(found))
+
+
+@functools.cache
+def _masks() -> tuple[str, ...]:
+    """For bubblewrap: empty folders over installed packages, and over PaceLab's own where it would be seen."""
+    tops = [Path(top) for top in _interpreter() if os.path.isdir(top)]
+    hidden = [top / name for top in tops for name in (*PACKAGES, "python3/dist-packages") if (top / name).is_dir()]
+    home = Path(pacelab.__file__).resolve().parents[1]
+    if any(top.resolve() in home.parents for top in tops):
+        hidden.append(home)
+    real = dict.fromkeys(path.resolve() for path in hidden)
+    return tuple(part for path in real for part in ("--tmpfs", str(path)))
+
+
+def _try_bubblewrap() -> tuple[str | None, list[str]]:
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return None, ["bubblewrap is not installed: `apt-get install bubblewrap`; graded with limits only"]
+    binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
+    command = [*_namespaces(bwrap), *binds, *_SEAL, os.path.realpath(sys._base_executable), "-S", "-c", ""]  # type: ignore[attr-defined]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    if ran.returncode == 0:
+        return bwrap, []
+    why = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
+    return None, [f"bubblewrap cannot make name spaces here ({why}): {_namespace_remedy()}; graded with limits only"]
+
+
+def _namespace_remedy() -> str:
+    switches: Mapping[str, tuple[str, str]] = {
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": (
+            "1",
+            "`sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`, or an AppArmor profile for bwrap",
+        ),
+        "/proc/sys/kernel/unprivileged_userns_clone": ("0", "`sudo sysctl kernel.unprivileged_userns_clone=1`"),
+        "/proc/sys/user/max_user_namespaces": ("0", "`sudo sysctl user.max_user_namespaces=10000`"),
+    }
+    for path, (bad, remedy) in switches.items():
+        with contextlib.suppress(OSError):
+            if Path(path).read_text().strip() == bad:
+                return remedy
+    return "in a container, start it with `--security-opt seccomp=unconfined`, or grade on the host"
+
+
+def _may_become(user: int) -> bool:
+    """Whether root is root here: in some containers other users are not mapped."""
+    try:
+        ran = subprocess.run(["/bin/true"], user=user, group=user, extra_groups=[], check=False)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return False
+    return ran.returncode == 0

@@ -1,0 +1,130 @@
+"""What a student handed in, as text of one module, with what was odd about it.
+
+A file that cannot be read, a name that is off, a notebook with junk in it: each is a line that says what to do, and
+whatever can be graded still is.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pacelab.grading.assignment import Assignment
+from pacelab.grading.notebook import module_of
+
+MAX_FILE_BYTES = 1 << 20
+"""Of one file; templates have a few thousand."""
+STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """One student's, ready for the judge."""
+
+    student: str
+    source: str | None
+    """The module's text; None when there is none to grade."""
+    version: int | None = None
+    """Of the assignment, as the file is stamped."""
+    problems: tuple[str, ...] = ()
+    """One line each: what was found and what to do."""
+    late: bool = False
+    """The platform's own word for it."""
+    identity: str = ""
+    """The platform's number of the student."""
+
+
+def read_submission(
+    student: str, files: Mapping[str, bytes], assignment: Assignment, *, problems: Sequence[str] = ()
+) -> Submission:
+    """Choose the file to grade among those handed in (name -> content) and read it; `problems` are known already."""
+    problems = list(problems)
+    name = _choose(files, assignment, problems)
+    source = None if name is None else _text_of(name, files[name], assignment, problems)
+    version = None
+    if source is not None and name is not None:
+        source, version = _stamped(name, source, assignment, problems)
+    return Submission(student=student, source=source, version=version, problems=tuple(problems))
+
+
+def _choose(files: Mapping[str, bytes], assignment: Assignment, problems: list[str]) -> str | None:
+    """The file to grade: the right name, else the notebook, else what defines or resembles it most."""
+    wanted = assignment.file
+    stem = wanted.removesuffix(".py")
+    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.endswith((".py", ".ipynb"))}
+    for exact in (wanted, f"{stem}.ipynb"):
+        found = [name for name, base in code.items() if base == exact]
+        if found:
+            if len(found) > 1:
+                problems.append(f"{exact} is there {len(found)} times: graded is {found[0]}; hand in one")
+            return found[0]
+    if not code:
+        seen = ", ".join(sorted(files)[:5]) or "nothing"
+        problems.append(f"no Python file or notebook was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
+        return None
+    scored = sorted(code, key=lambda name: (-_resemblance(files[name], code[name], assignment), name))
+    best = scored[0]
+    if _resemblance(files[best], code[best], assignment) <= 0.0:
+        problems.append(
+            f"{code[best]} has nothing of assignment {assignment.number} in it (looked for "
+            f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
+        )
+        return None
+    problems.append(f"the file is called {code[best]}: graded all the same, but call it {wanted}")
+    return best
+
+
+def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
+    """How much a file looks like the one wanted: the names that it defines, then its own name."""
+    text = content[:MAX_FILE_BYTES].decode("utf-8", "replace")
+    names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
+    close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
+    stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text
+    return names + stamped + (close if close > 0.6 else 0.0)
+
+
+def _text_of(name: str, content: bytes, assignment: Assignment, problems: list[str]) -> str | None:
+    if len(content) > MAX_FILE_BYTES:
+        problems.append(f"{name} has {len(content):,} bytes: allowed are {MAX_FILE_BYTES:,}; clear the outputs")
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content.decode("latin-1")
+        line = content[: error.start].count(b"\n") + 1
+        problems.append(f"{name} is not UTF-8 (line {line}): read as Latin-1; save it as UTF-8")
+    if "\0" in text:
+        problems.append(f"{name} holds zero bytes, it is no text file: save it as UTF-8")
+        return None
+    if name.endswith(".ipynb"):
+        module = module_of(text, name, assignment.names)
+        problems += module.problems
+        return module.source
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        problems.append(f"{name}{place}: {error.__class__.__name__}: {getattr(error, 'msg', error)}: mend this first")
+        return None
+    return text
+
+
+def _stamped(name: str, source: str, assignment: Assignment, problems: list[str]) -> tuple[str | None, int | None]:
+    """The source and the version that it is stamped with; of another assignment: nothing."""
+    stamp = STAMP.search(source)
+    if stamp is None:
+        problems.append(
+            f'{name} has no stamp: put PACELAB_ASSIGNMENT = "{assignment.stamp}" back (the newest version is assumed)'
+        )
+        return source, None
+    number, version = int(stamp[1]), int(stamp[2])
+    if number != assignment.number:
+        problems.append(f"{name} is of assignment {number}, this is assignment {assignment.number}: hand in the other")
+        return None, None
+    if not 1 <= version <= assignment.version:
+        problems.append(f"{name} is of version {version}, known are 1 to {assignment.version}: the newest is assumed")
+        return source, None
+    return source, version

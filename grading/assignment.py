@@ -54,6 +54,8 @@ class Check:
     """What to think about, when points are lost."""
     public: bool = False
     """Run by `pacelab check` too, and shown to students before the due date."""
+    simulates: bool = False
+    """Takes seconds rather than a tenth of one."""
     since: int = 1
     until: int | None = None
     """First and last version of the assignment that it belongs to."""

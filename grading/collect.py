@@ -87,12 +87,18 @@ def _of(path: Path, assignment: Assignment) -> Iterator[Found]:
 
 
 def _folder(path: Path, assignment: Assignment) -> Iterator[Found]:
-    """A student's own folder, or one with a folder, archive or Canvas file for each."""
+    """A student's own folder, or one with a folder, archive or file for each student.
+
+    Several files, none of which bears the name that was asked for, are of as many students.
+    """
     children = sorted(child for child in path.iterdir() if not JUNK.search(child.name))
     code = [child for child in children if child.is_file() and child.suffix in CODE]
     bulk = [child for child in children if child.is_dir() or child.suffix.lower() == ".zip"]
     if any(CANVAS.match(child.name) for child in children):
         yield from _canvas((child.name, _read(child)) for child in children if child.is_file())
+    elif len(code) > 1 and not {Path(assignment.file).stem} & {child.stem for child in code}:
+        for child in [*code, *bulk]:
+            yield from _of(child, assignment)
     elif code or not bulk or MOODLE.match(path.name):
         item = Found(_student_of(path.name))
         for child in sorted(path.rglob("*")):

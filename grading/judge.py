@@ -16,7 +16,7 @@ from pacelab.grading.submission import Submission
 
 PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "missing", "not graded"
 MAX_COUNTED = 2
-"""Checks repeated with lines counted, per submission: five seconds each. Further suspects stay "not graded" unless an
+"""Checks repeated with steps counted, per submission: five seconds each. Further suspects stay "not graded" unless an
 endless call was proven in the same place."""
 WALL_S = 600.0
 """For one submission; what is left then is not graded."""
@@ -160,7 +160,7 @@ class _Grading:
             )
 
     def grade(self, box: Box, check: Check) -> Result:
-        """Run one check, again with lines counted if need be."""
+        """Run one check, again with steps counted if need be."""
         if self._broken is not None:
             return _result(check, status=self._broken_status, got=self._broken)
         missing = [name for name in check.needs if name not in self._names]
@@ -178,7 +178,7 @@ class _Grading:
                 check,
                 status=FAILED,
                 expected="an answer",
-                got=f"{self._last_doing} does not return, as was proven above: an endless loop?",
+                got=f"{self._last_doing}() computes on and on, as was proven above: an endless loop?",
             )
         if self._counted >= MAX_COUNTED:
             return _result(check, status=NOT_GRADED, got="too slow, again: not graded, rerun with --patience")
@@ -197,7 +197,7 @@ class _Grading:
                 finding = check.run(lab) or Finding(share=1.0, expected="", got="")
                 status = PASSED if finding.share >= 1 else PARTIAL if finding.share > 0 else FAILED
             except NeedsCount as suspect:
-                self._last_doing = str(suspect).partition(" computed ")[0]
+                self._last_doing = str(suspect).partition("(")[0]
                 return None
             except Wrong as wrong:
                 finding = wrong.finding
@@ -205,7 +205,7 @@ class _Grading:
                 status, finding = NOT_GRADED, Finding(share=0.0, expected="an answer", got=str(failure))
             except StudentFailure as failure:
                 if isinstance(failure, Endless):
-                    self._endless.add(str(failure).partition(" ran ")[0])
+                    self._endless.add(str(failure).partition("(")[0])
                 finding = Finding(share=0.0, expected="an answer", got=str(failure))
             steps = lab.steps
         return _result(

@@ -25,7 +25,7 @@ from pacelab import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab.grading.session import Malformed, Session, StudentFailure, TooMuch
+from pacelab.grading.session import AnySession, Malformed, StudentFailure, TooMuch
 
 Action = Drop | Forward | Inject | Release | Resend | Rewrite | SetExtraBackoff
 Event = SegmentSeen | TransmitResult
@@ -43,7 +43,7 @@ moves by a nanosecond, would keep a simulation from ever ending."""
 class RemoteObject:
     """An object of a student's class."""
 
-    def __init__(self, session: Session, name: str, keywords: dict[str, Any]) -> None:
+    def __init__(self, session: AnySession, name: str, keywords: dict[str, Any]) -> None:
         self.session = session
         self.name = name
         self.number: int = session.request("new", name, keywords, doing=f"{name}(...)")
@@ -66,7 +66,7 @@ class RemoteHook:
     The first failure ends it: it is kept in `failure`, raised, and raised again at every further call.
     """
 
-    def __init__(self, session: Session, name: str, keywords: dict[str, Any], *, allowed: Collection[str]) -> None:
+    def __init__(self, session: AnySession, name: str, keywords: dict[str, Any], *, allowed: Collection[str]) -> None:
         self._session = session
         self._name = name
         self._allowed = frozenset(allowed)

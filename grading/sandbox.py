@@ -65,8 +65,8 @@ class Limits:
     """Printed to stdout and stderr together."""
     cpu_s: int = 300
     """In all; the session has its own, smaller limits and tells more about them."""
-    lines_per_call: int = 25_000_000
-    """When lines are counted (see `session`)."""
+    steps_per_call: int = 50_000_000
+    """Rounds of loops and calls, when they are counted (see `session`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +79,15 @@ class Walls:
     """Each process becomes a user of its own: the grader is root."""
     cgroup: str | None
     """"v1", "v2" or None."""
+    none: bool = False
+    """Run the code in this very process: for `pacelab check` where there is no sandbox."""
     notes: tuple[str, ...] = ()
     """What is missing and how to get it, for every report."""
 
     def describe(self) -> str:
         """One line for reports."""
+        if self.none:
+            return "none"
         parts = ["bubblewrap" if self.bubblewrap else "no name spaces"]
         parts += ["own user"] * self.own_user + [f"cgroup {self.cgroup}"] * (self.cgroup is not None)
         return ", ".join([*parts, "limits"])
@@ -138,7 +142,7 @@ class Box:
         """Place the student's file."""
         (self.folder / name).write_text(source, encoding="utf-8")
 
-    def start(self, name: str, *, number: int, count_lines: bool = False) -> Started:
+    def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
         """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""
         to_child, requests = os.pipe()
         answers, from_child = os.pipe()
@@ -147,7 +151,7 @@ class Box:
         try:
             group = Cgroup.make(self.walls.cgroup, self.limits.memory_bytes) if self.walls.cgroup else None
             user = FIRST_USER + number % USERS if self.walls.own_user else None
-            command = self._command(name, to_child, from_child, user, count_lines)
+            command = self._command(name, to_child, from_child, user, count_steps)
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -169,14 +173,14 @@ class Box:
                 os.close(descriptor)
         return Started(process=process, requests=requests, answers=answers, output=output, cgroup=group)
 
-    def _command(self, name: str, requests: int, answers: int, user: int | None, count_lines: bool) -> list[str]:
+    def _command(self, name: str, requests: int, answers: int, user: int | None, count_steps: bool) -> list[str]:
         lab = LAB if self.walls.bubblewrap else str(self.folder)
         readable = [[lab, *_readable(), "/dev/urandom", "/dev/null"], _interpreter()]
         code = f"import sys; sys.path.insert(0, {lab!r}); from pacelab.grading.inside.worker import main; main()"
         python = [os.path.realpath(sys._base_executable), "-s", "-S", "-P", "-B", "-c", code]  # type: ignore[attr-defined]
         limits = json.dumps(asdict(self.limits))
         arguments = [f"{lab}/{name}", str(requests), str(answers), limits, "-" if user is None else str(user)]
-        command = [*python, *arguments, json.dumps(readable), "count" if count_lines else "run"]
+        command = [*python, *arguments, json.dumps(readable), "count" if count_steps else "run"]
         return command if self.walls.bubblewrap is None else [*self._bubblewrap(), *command]
 
     def _bubblewrap(self) -> list[str]:

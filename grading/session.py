@@ -5,13 +5,13 @@ What ends a session, and what it means for the score
     Ended       the process exited, was killed, or closed the pipe: the check fails
     Malformed   an answer that nobody asked for, or that is no answer: the check fails
     TooMuch     more output, memory or actions than allowed: the check fails
-    Endless     a call executed more lines than `Limits.lines_per_call`: the check fails
+    Endless     a call made more steps (rounds of loops, calls) than `Limits.steps_per_call`: it fails
     Asleep      the process waited, without computing, instead of answering: the check fails
     NotGraded   a limit of time was reached and nothing of the above was proven: not graded, rerun
 
 Time itself is no verdict, since machines differ. A call that used more than `CALL_CPU_S` of its process's own processor
 time (waiting for the processor does not count) is only a suspect: `NeedsCount` asks for the check to be repeated with
-lines counted. 25 million lines take no known Python less than a quarter of a second, so that what is endless here is
+steps counted. 50 million steps take no known Python less than a fifth of a second, so that what is endless here is
 a suspect everywhere, and what is not endless gets its result here too, only later. A process counts as asleep by what
 the kernel says of it, sampled, so that a busy machine is not taken for it.
 """
@@ -30,7 +30,7 @@ from pacelab.grading.inside import wire
 from pacelab.grading.sandbox import Box, Started
 
 SAMPLE_S = 0.1
-CALL_CPU_S = 0.25
+CALL_CPU_S = 0.2
 """A call of a model solution takes 20 us."""
 LOAD_CPU_S = 2.0
 TOTAL_CPU_S = 20.0
@@ -74,7 +74,7 @@ class TooMuch(StudentFailure):
 
 
 class Endless(StudentFailure):
-    """More lines than allowed in one call."""
+    """More steps than allowed in one call."""
 
 
 class Asleep(StudentFailure):
@@ -86,7 +86,7 @@ class NotGraded(StudentFailure):
 
 
 class NeedsCount(StudentFailure):
-    """Suspect of being endless: repeat with lines counted."""
+    """Suspect of being endless: repeat with steps counted."""
 
 
 class GraderError(PaceLabError):
@@ -100,7 +100,7 @@ class Session:
         self._limits = box.limits
         self._counted = counted
         self._patience = patience
-        self._started: Started | None = box.start(file, number=number, count_lines=counted)
+        self._started: Started | None = box.start(file, number=number, count_steps=counted)
         self._buffer = bytearray()
         self._printed = bytearray()
         self._printed_bytes = 0
@@ -179,9 +179,9 @@ class Session:
         _, outcome, value = answer
         if outcome == "ok":
             return value
-        if outcome == "lines":
+        if outcome == "steps":
             raise Endless(
-                f"{doing} ran {self._limits.lines_per_call:,} lines without returning (in {str(value)[:100]}): "
+                f"{doing} made {self._limits.steps_per_call:,} steps without returning (in {str(value)[:100]}): "
                 "an endless loop?"
             )
         if outcome == "raised" and isinstance(value, dict) and value.keys() == {"type", "text", "where"}:
@@ -235,7 +235,7 @@ class Session:
         patience = self._patience
         if self._counted:
             if watch.cpu_s() > COUNTED_CPU_S * patience:
-                raise NotGraded(f"{doing} computed {COUNTED_CPU_S * patience:g} s in a few lines: not graded, rerun")
+                raise NotGraded(f"{doing} computed {COUNTED_CPU_S * patience:g} s in a few steps: not graded, rerun")
         elif watch.cpu_s() > cpu_s * patience:
             raise NeedsCount(f"{doing} computed {watch.cpu_s():.2f} s")
         self._check_total(watch, doing)
@@ -290,6 +290,28 @@ class Session:
         return self._clock
 
 
+class LocalSession:
+    """The same without a process, a limit or a wall: for a student's own code on a student's own machine."""
+
+    def __init__(self, box: Box, file: str) -> None:
+        from pacelab.grading.inside.worker import Worker
+
+        self._worker = Worker(str(box.folder / file), answers=-1)
+        self.guards: tuple[str, ...] = ()
+        self.printed = ""
+
+    def request(self, operation: str, *arguments: Any, doing: str = "") -> Any:
+        """Ask and get the answer. Raises Raised."""
+        message = wire.decode(wire.encode(["", operation, *arguments], wire.MAX_REQUEST_BYTES)[wire.HEADER_BYTES :])
+        _, outcome, value = wire.decode(wire.encode(self._worker.reply(message), wire.MAX_ANSWER_BYTES)[4:])
+        if outcome != "ok":
+            raise Raised(value, doing or operation)
+        return value
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
 class _Watch:
     """Processor time and sleep of one process since now."""
 
@@ -339,3 +361,6 @@ def _children(pid: int) -> list[int]:
             return [int(part) for part in file.read().split()]
     except OSError:
         return []
+
+
+AnySession = Session | LocalSession

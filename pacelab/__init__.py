@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab import lab
     from pacelab.comparison import Comparison, compare
     from pacelab.congestion import CongestionControl
+    from pacelab.console import log, print_json, progress_bar
     from pacelab.errors import (
         ConfigError,
         HostError,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
         ProtocolError,
     )
     from pacelab.experiment import Experiment
+    from pacelab.folder import write_file
     from pacelab.metrics import jain
     from pacelab.own_link import LinkLayer, run_link_layer
     from pacelab.own_pacer import Pacer, Sample, run_pacer
@@ -47,7 +49,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.pcap import PcapFile
     from pacelab.plots import plot_goodput, plot_series
     from pacelab.results import RunResult, load_result
-    from pacelab.runner import run, run_many
+    from pacelab.runner import run, run_many, usable_cores
     from pacelab.schemes import HookSettings, Scheme
     from pacelab.sweep import Sweep, run_sweep
     from pacelab.sweep_plots import load_points, plot_points
@@ -110,11 +112,14 @@ _PUBLIC: dict[str, str] = {
     "load_points": "pacelab.sweep_plots",
     "load_result": "pacelab.results",
     "load_topology": "pacelab.topologies.registry",
+    "log": "pacelab.console",
     "plot_goodput": "pacelab.plots",
     "plot_points": "pacelab.sweep_plots",
     "plot_series": "pacelab.plots",
     "plot_timeline": "pacelab.timeline",
     "plot_topology": "pacelab.topologies.plot",
+    "print_json": "pacelab.console",
+    "progress_bar": "pacelab.console",
     "record_air": "pacelab.timeline",
     "run": "pacelab.runner",
     "run_link_layer": "pacelab.own_link",
@@ -122,6 +127,8 @@ _PUBLIC: dict[str, str] = {
     "run_pacer": "pacelab.own_pacer",
     "run_sweep": "pacelab.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
+    "usable_cores": "pacelab.runner",
+    "write_file": "pacelab.folder",
 }
 """Public name -> module that defines it."""
 

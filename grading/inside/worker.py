@@ -4,26 +4,28 @@ Nothing here guards anything: the student's code can change all of it. What it c
 other answers, and answers are all that the grader believes anyway.
 
 Arguments: file to load, descriptors for requests and answers, limits as JSON (see `sandbox.Limits`), real user to
-become or -, paths to read and to list as JSON, and "count" to count lines (see `session`).
+become or -, paths to read and to list as JSON, and "count" to count steps (see `session`).
 """
 
 from __future__ import annotations
 
+import ast
+import builtins
 import contextlib
 import gc
 import json
 import os
 import random
-import resource
 import sys
 import traceback
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from pacelab import FlowKey, Point, Rtp, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
 
 MODULE_NAME = "submission"
+TICK = "__pacelab_tick__"
 MAX_ACTIONS = 1000
 """Actions drained after one event: more is taken for a hook that never ends."""
 
@@ -34,7 +36,7 @@ def main() -> None:
     guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
     worker = Worker(path, int(answers))
     if mode == "count":
-        worker.lines = LineCount(int(answers), json.loads(limits)["lines_per_call"])
+        worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
     random.seed(0)  # whoever draws from the global stream draws the same everywhere
     gc.freeze()
     wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
@@ -46,33 +48,40 @@ def main() -> None:
     os._exit(0)
 
 
-class LineCount:
-    """Counts executed lines; beyond the budget it says so and ends the process, whatever the code would catch."""
+class StepCount:
+    """Counts rounds of loops and calls; beyond the budget it says so and ends the process, whatever is caught."""
 
     def __init__(self, answers: int, budget: int) -> None:
         self._answers = answers
         self._budget = budget
-        self._left = 0
+        self._left = budget
         self._nonce = ""
 
     def start(self, nonce: str) -> None:
         """Begin a call."""
         self._nonce = nonce
         self._left = self._budget
-        sys.settrace(self._trace)
 
-    def stop(self) -> None:
-        """The call has returned."""
-        sys.settrace(None)
-
-    def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
+    def tick(self) -> None:
+        """One step."""
         self._left -= 1
         if self._left < 0:
-            sys.settrace(None)
-            where = f"{frame.f_code.co_name}, line {frame.f_lineno}"
-            wire.write_all(self._answers, wire.encode([self._nonce, "lines", where], wire.MAX_ANSWER_BYTES))
+            code = sys._getframe(1)
+            where = f"{code.f_code.co_name}, line {code.f_lineno}"
+            wire.write_all(self._answers, wire.encode([self._nonce, "steps", where], wire.MAX_ANSWER_BYTES))
             os._exit(1)
-        return self._trace
+
+    def instrument(self, source: str, name: str) -> ast.Module:
+        """The module with a tick at the start of every loop's body and every function's."""
+        setattr(builtins, TICK, self.tick)
+        tree = ast.parse(source, name)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.For | ast.While | ast.AsyncFor | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = node.body[0]
+                call = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
+                ast.copy_location(call, first)
+                node.body.insert(0, ast.fix_missing_locations(call))
+        return tree
 
 
 class Worker:
@@ -83,25 +92,26 @@ class Worker:
         self._answers = answers
         self._module: ModuleType | None = None
         self._objects: list[Any] = []
-        self.lines: LineCount | None = None
+        self.steps: StepCount | None = None
 
     def answer(self, request: Any) -> None:
         """Carry out one request and write its answer."""
-        nonce, operation, *arguments = request
-        if self.lines is not None:
-            self.lines.start(nonce)
-        try:
-            value = getattr(self, f"_op_{operation}")(*arguments)
-            answer = [nonce, "ok", value]
-        except BaseException as error:
-            answer = [nonce, "raised", describe(error)]
-        if self.lines is not None:
-            self.lines.stop()
+        answer = self.reply(request)
         try:
             frame = wire.encode(answer, wire.MAX_ANSWER_BYTES)
         except Exception as error:
-            frame = wire.encode([nonce, "raised", describe(error, "returning the result")], wire.MAX_ANSWER_BYTES)
+            frame = wire.encode([request[0], "raised", describe(error, "returning the result")], wire.MAX_ANSWER_BYTES)
         wire.write_all(self._answers, frame)
+
+    def reply(self, request: Any) -> list[Any]:
+        """Carry out one request; its answer."""
+        nonce, operation, *arguments = request
+        if self.steps is not None:
+            self.steps.start(nonce)
+        try:
+            return [nonce, "ok", getattr(self, f"_op_{operation}")(*arguments)]
+        except BaseException as error:
+            return [nonce, "raised", describe(error)]
 
     def _op_load(self) -> list[str]:
         with open(self._path, encoding="utf-8") as file:
@@ -110,7 +120,8 @@ class Worker:
         module.__file__ = os.path.basename(self._path)
         sys.modules[MODULE_NAME] = module
         _remember(module.__file__, source)
-        exec(compile(source, module.__file__, "exec"), module.__dict__)
+        code = source if self.steps is None else self.steps.instrument(source, module.__file__)
+        exec(compile(code, module.__file__, "exec"), module.__dict__)
         self._module = module
         return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
 
@@ -226,6 +237,8 @@ def _remember(name: str, source: str) -> None:
 
 def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]) -> list[str]:
     """Lower every limit for good, become nobody, and give up what else can be given up; the names of what holds."""
+    import resource  # not on Windows, where `LocalSession` uses the rest of this module
+
     for name, value in (
         ("RLIMIT_AS", limits["memory_bytes"]),
         ("RLIMIT_FSIZE", limits["file_bytes"]),
@@ -239,7 +252,7 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
     if guards is not None and guards.restrict_files(*readable):
         held.append("landlock")
     if user is not None:
-        sys.path[:] = [_within_reach(path) for path in sys.path]
+        _stay_within_reach()
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -257,8 +270,18 @@ def _guards() -> ModuleType | None:
     return guards
 
 
-def _within_reach(path: str) -> str:
-    """The folder by a descriptor: an interpreter in somebody's home is no more found by its path as another user."""
+def _stay_within_reach() -> None:
+    """Name folders of modules by descriptors: as another user an interpreter in somebody's home has no path."""
+    known = {path: _by_descriptor(path) for path in sys.path}
+    sys.path[:] = known.values()
+    for module in list(sys.modules.values()):
+        for number, path in enumerate(getattr(module, "__path__", ())):
+            top, _, rest = path.rpartition("/")
+            if top in known:
+                module.__path__[number] = f"{known[top]}/{rest}"
+
+
+def _by_descriptor(path: str) -> str:
     try:
         return f"/proc/self/fd/{os.open(path, os.O_PATH | os.O_DIRECTORY)}"
     except OSError:

@@ -6,6 +6,29 @@ from pacelab.grading.assignments.planted import Planted
 
 WRONG = (
     Planted(
+        name="one-way-waiting",
+        misconception="a packet waits at h nodes in a round trip, not at 2 h",
+        changes=(("/ (2 * len(per_byte))", "/ len(per_byte)"),),
+        loses=(
+            *("equal-rates", "unequal-rates", "short-path", "smoothing", "interval"),
+            *("spacing", "from-release", "karn", "per-flow", "timeouts"),
+        ),
+    ),
+    Planted(
+        name="one-rate-for-all",
+        misconception="all links have the rate of the first",
+        changes=(
+            ("per_byte = [8e9 / rate for rate in rates_bps]", "per_byte = [8e9 / rates_bps[0] for _ in rates_bps]"),
+        ),
+        loses=("unequal-rates",),
+    ),
+    Planted(
+        name="negative-waiting",
+        misconception="what the formula gives is right, a negative time too",
+        changes=(("waiting_ns = max(0.0, (rtt_ns", "waiting_ns = max(-1e18, (rtt_ns"),),
+        loses=("idle-path",),
+    ),
+    Planted(
         name="four-hops-always",
         misconception="a path of two hops has a four-hop delay too",
         changes=(

@@ -1,0 +1,39 @@
+"""What a student runs: the public checks on one file.
+
+Where there is a sandbox it is used, so that what works here works there. Elsewhere (macOS, Windows) the code runs in
+this very process: it is the student's own, on the student's own machine.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from pacelab.grading.assignment import Assignment
+from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.sandbox import Walls, walls
+from pacelab.grading.submission import MAX_FILE_BYTES, read_submission
+
+ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
+"""The stamp in a file or in a notebook's JSON."""
+NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
+
+
+def guess(file: Path) -> int | None:
+    """The assignment that a file is stamped with."""
+    stamp = ANYWHERE.search(_read(file).decode("utf-8", "replace"))
+    return None if stamp is None else int(stamp[1])
+
+
+def check_file(file: Path, assignment: Assignment) -> Verdict:
+    """Run the public checks."""
+    submission = read_submission("your file", {file.name: _read(file)}, assignment)
+    return judge(
+        submission, assignment, walls=walls() if sys.platform.startswith("linux") else NO_WALLS, public_only=True
+    )
+
+
+def _read(file: Path) -> bytes:
+    with file.open("rb") as stream:
+        return stream.read(MAX_FILE_BYTES + 1)

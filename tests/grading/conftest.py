@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pacelab.grading.assignments import find_assignment
+from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.sandbox import Walls, walls
+from pacelab.grading.submission import Submission
+
+Judge = Callable[..., Verdict]
+
+
+@pytest.fixture(autouse=True)
+def linux() -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("the sandbox needs Linux: run this in WSL2, a VM or a container")
+
+
+@pytest.fixture(params=["bubblewrap", "fallback"])
+def around(request: pytest.FixtureRequest) -> Walls:
+    """Both kinds of walls."""
+    found = walls(allow_bubblewrap=request.param == "bubblewrap")
+    if request.param == "bubblewrap" and found.bubblewrap is None:
+        pytest.skip(f"no bubblewrap: {found.notes[0]}")
+    return found
+
+
+@pytest.fixture
+def best() -> Walls:
+    """The best walls that there are here."""
+    return walls()
+
+
+@pytest.fixture
+def model() -> str:
+    return (find_assignment(3).path / "model.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def grade(engine: None) -> Judge:
+    """Grade a source text as a submission of an assignment."""
+
+    def run(source: str, around: Walls, *, number: int = 3, **more: object) -> Verdict:
+        return judge(Submission(student="s", source=source), find_assignment(number), walls=around, **more)  # type: ignore[arg-type]
+
+    return run
+
+
+@pytest.fixture
+def in_home(tmp_path: Path) -> Path:
+    return tmp_path

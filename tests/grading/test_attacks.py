@@ -1,0 +1,105 @@
+"""Hostile code gains no point, harms nobody, and reads a clear line in its report."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from pacelab.grading import session as session_module
+from pacelab.grading.judge import Verdict
+from pacelab.grading.report import html_report, text_report
+from pacelab.grading.sandbox import Limits, Walls
+
+Judge = Callable[..., Verdict]
+
+
+def _attacks() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("attacks", Path(__file__).with_name("attacks.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+CASES = _attacks()
+WITHOUT_NAMESPACES = {
+    *("fork-bomb", "memory-bomb", "huge-output", "delete-files", "fill-the-disk", "read-the-grader-through-proc"),
+    *("read-memory-of-the-grader", "import-installed-packages", "forge-results-json", "kill-the-grader", "network"),
+    *("kill-everybody", "unix-socket", "run-a-program", "become-a-program", "become-root", "trace-the-grader", "sleep"),
+    *("list-processes", "shared-memory"),
+}
+"""Attacks that bubblewrap would stop: the fallback must, too. The others never meet a wall."""
+
+
+def processes() -> set[int]:
+    """Of this user's and of those that sandboxes use."""
+    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
+
+
+@pytest.mark.parametrize("attack", CASES.ATTACKS, ids=lambda attack: attack.name)
+def test_attack_gains_nothing(attack: object, around: Walls, grade: Judge, tmp_path: Path) -> None:
+    assert isinstance(attack, tuple)
+    if around.bubblewrap is None and attack.name not in WITHOUT_NAMESPACES:
+        pytest.skip("no different without bubblewrap")
+    canary = tmp_path / "canary"
+    canary.write_text("alive")
+    verdict = grade(attack.source, around, public_only=True, limits=Limits(steps_per_call=3_000_000))
+    assert verdict.points == 0, text_report(verdict)
+    assert re.search(attack.report, text_report(verdict)), text_report(verdict)
+    assert canary.read_text() == "alive"
+    assert html_report(verdict).count("<html") == 1
+
+
+@pytest.mark.parametrize("name", CASES.HOOK_ATTACKS)
+def test_hostile_hook_gains_nothing(name: str, best: Walls, grade: Judge) -> None:
+    body, report = CASES.HOOK_ATTACKS[name]
+    source = CASES.CALLED.format(body="    raise NotImplementedError")
+    source = source.replace("import os, sys", "import os, sys\nfrom pacelab import Forward")
+    source = source.replace(
+        "def handle(self, now_ns, event): raise NotImplementedError",
+        "seen = None\n    def handle(self, now_ns, event): self.seen = event.segment",
+    )
+    source = source.replace("def poll_action(self): return None", f"def poll_action(self):\n        {body}")
+    verdict = grade(source, best, public_only=True)
+    assert verdict.points == 0, text_report(verdict)
+    assert re.search(report, text_report(verdict)), text_report(verdict)
+
+
+def test_what_computes_in_one_line_is_not_graded_and_says_so(
+    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_module, "COUNTED_CPU_S", 1.0)
+    verdict = grade(CASES.CALLED.format(body="    return sum(range(10**12))"), best, public_only=True)
+    assert verdict.status == "rerun"
+    assert verdict.points == 0
+    assert "not graded, rerun" in text_report(verdict)
+
+
+def test_slow_code_that_ends_gets_its_points(best: Walls, grade: Judge, model: str) -> None:
+    """Half a second of honest work in one call is a suspect, counted, and right."""
+    slow = "def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n    for _ in range(8_000_000): pass\n"
+    wasteful = model.replace("def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):\n", slow)
+    verdict = grade(wasteful, best, public_only=True)
+    equal = next(result for result in verdict.results if result.id == "equal-rates")
+    assert equal.status == "passed", text_report(verdict)
+
+
+def test_nothing_is_left_running(around: Walls, grade: Judge) -> None:
+    before = processes()
+    grade(CASES.CALLED.format(body="    os._exit(0)"), around, public_only=True)
+    left = [pid for pid in processes() - before if b"pacelab.grading.inside" in _command(pid)]
+    assert left == []
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

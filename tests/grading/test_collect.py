@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import io
+import json
+import stat
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from pacelab import ConfigError
+from pacelab.grading.assignments import find_assignment
+from pacelab.grading.collect import collect
+from pacelab.grading.submission import Submission
+
+ASSIGNMENT = find_assignment(3)
+TEMPLATE = ASSIGNMENT.template
+
+
+def one(path: Path) -> Submission:
+    (found,) = collect([path], ASSIGNMENT)
+    return found
+
+
+def zipped(path: Path, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def notebook(*cells: str, **metadata: object) -> bytes:
+    made = [
+        {"cell_type": "code", "source": cell, "outputs": [{"score": 100}], "metadata": {"score": 100}} for cell in cells
+    ]
+    return json.dumps({"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
+    (tmp_path / "ann.py").write_text(TEMPLATE)
+    found = one(tmp_path / "ann.py")
+    assert (found.student, found.source, found.version, found.problems) == ("ann", TEMPLATE, 1, ())
+
+
+def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
+    for name in ("bob.py", "ann.py", "cem.ipynb"):
+        (tmp_path / name).write_bytes(notebook(TEMPLATE) if name.endswith("b") else TEMPLATE.encode())
+    assert [item.student for item in collect([tmp_path], ASSIGNMENT)] == ["ann", "bob", "cem"]
+
+
+def test_canvas_names_are_understood(tmp_path: Path) -> None:
+    files = {
+        "smithjane_LATE_123_9001_gateway_pacer-2.py": TEMPLATE.encode(),
+        "doejohn_124_9002_gateway_pacer.ipynb": notebook(TEMPLATE),
+        "doejohn_124_9003_notes.txt": b"hello",
+    }
+    john, jane = collect([zipped(tmp_path / "submissions.zip", files)], ASSIGNMENT)
+    assert (john.student, john.identity, john.late, john.problems) == ("doejohn", "124", False, ())
+    assert (jane.student, jane.identity, jane.late, jane.problems) == ("smithjane", "123", True, ())
+
+
+def test_moodle_folders_are_understood(tmp_path: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("work/gateway_pacer.py", TEMPLATE)
+    files = {
+        "Jane Smith_123_assignsubmission_file_/gateway_pacer.py": TEMPLATE.encode(),
+        "Zoë Öz_124_assignsubmission_file_/all.zip": inner.getvalue(),
+    }
+    jane, zoe = collect([zipped(tmp_path / "course.zip", files)], ASSIGNMENT)
+    assert (jane.student, jane.identity, jane.source) == ("Jane Smith", "123", TEMPLATE)
+    assert (zoe.student, zoe.source) == ("Zoë Öz", TEMPLATE)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("pacer.py", TEMPLATE.encode(), "call it gateway_pacer.py"),
+        ("gateway_pacer.py", b"def broken(:\n", "line 1: SyntaxError"),
+        ("gateway_pacer.py", "# ünïcode\n".encode("latin-1") + TEMPLATE.encode(), "not UTF-8 (line 1)"),
+        ("gateway_pacer.py", b"\0\0\0", "zero bytes"),
+        ("gateway_pacer.py", b"# " + b"x" * (2 << 20), "allowed are 1,048,576"),
+        ("gateway_pacer.py", TEMPLATE.replace("3/1", "2/1").encode(), "is of assignment 2, this is assignment 3"),
+        ("gateway_pacer.py", TEMPLATE.replace("3/1", "3/9").encode(), "version 9, known are 1 to 1"),
+        ("gateway_pacer.py", TEMPLATE.replace("PACELAB_ASSIGNMENT", "X").encode(), "has no stamp"),
+        ("gateway_pacer.py", ("(" * 100_000).encode(), "mend this first"),
+        ("biology.ipynb", notebook("import cells", "mitosis = 4"), "is it of another course?"),
+        ("gateway_pacer.ipynb", b"{", "no notebook that can be read"),
+        ("gateway_pacer.ipynb", notebook("class GatewayPacer(:\n"), "code cell 1, line 1: SyntaxError"),
+        ("readme.txt", b"see attachment", "no Python file or notebook was handed in"),
+    ],
+)
+def test_bad_input_is_told_what_to_do(tmp_path: Path, name: str, content: bytes, says: str) -> None:
+    place = tmp_path / "ann"
+    place.mkdir()
+    (place / name).write_bytes(content)
+    assert any(says in problem for problem in one(place).problems), one(place).problems
+
+
+def test_zip_slip_and_links_are_left_out_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "eve.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../../gateway_pacer.py", TEMPLATE)
+        archive.writestr("/gateway_pacer.py", TEMPLATE)
+        archive.writestr("C:\\gateway_pacer.py", TEMPLATE)
+        link = zipfile.ZipInfo("gateway_pacer.py")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+    found = one(path)
+    assert found.source is None
+    assert sum("points out of the archive" in problem for problem in found.problems) == 3
+    assert any("is a link" in problem for problem in found.problems)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["eve.zip"]
+
+
+def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
+    place = tmp_path / "eve"
+    place.mkdir()
+    (tmp_path / "secret.py").write_text(TEMPLATE)
+    (place / "gateway_pacer.py").symlink_to(tmp_path / "secret.py")
+    found = one(place)
+    assert found.source is None
+    assert any("is a link" in problem for problem in found.problems)
+
+
+def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
+    path = tmp_path / "eve.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("gateway_pacer.py", "w") as member:
+        for _ in range(200):  # 200 MiB, 200 kB on disk
+            member.write(bytes(1 << 20))
+    found = one(path)
+    assert found.source is None
+    assert any("too large" in problem for problem in found.problems)
+
+
+def test_a_zip_of_two_gigabytes_is_opened_at_its_end_only(tmp_path: Path) -> None:
+    path = tmp_path / "eve.zip"
+    with path.open("wb") as file:
+        file.truncate(2 << 30)
+    assert any("cannot be opened" in problem for problem in one(path).problems)
+
+
+@pytest.mark.parametrize("content", [b"no zip", b"PK\3\4 broken"])
+def test_a_broken_zip_is_said_to_be_broken(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "eve.zip").write_bytes(content)
+    assert any("cannot be opened" in problem for problem in one(tmp_path / "eve.zip").problems)
+
+
+def test_many_members_are_refused(tmp_path: Path) -> None:
+    path = zipped(tmp_path / "eve.zip", {f"x{n}.py": b"" for n in range(2001)})
+    assert any("2,001 members" in problem for problem in one(path).problems)
+
+
+def test_a_place_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not there"):
+        collect([tmp_path / "nowhere"], ASSIGNMENT)
+
+
+def test_a_notebook_is_its_definitions_alone() -> None:
+    from pacelab.grading.notebook import module_of
+
+    cells = notebook(
+        "%matplotlib inline\nimport numpy as np\nfrom math import sqrt\nfrom pacelab import Forward, run",
+        'PACELAB_ASSIGNMENT = "3/1"',
+        "!rm -rf /\nclass GatewayPacer:\n    pass\nprint(GatewayPacer())",
+        "%%bash\nrm -rf /",
+        "result = run(1)",
+        "this is no python",
+    )
+    module = module_of(cells.decode(), "n.ipynb", ["GatewayPacer"])
+    assert module.problems == ()
+    assert module.source == (
+        "from math import sqrt\nfrom pacelab import Forward\n\n"
+        "PACELAB_ASSIGNMENT = '3/1'\n\nclass GatewayPacer:\n    pass\n"
+    )

@@ -1,0 +1,83 @@
+"""`pacelab grade grading/examples/*`, as the README and docs/grading.md have it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from pacelab.cli import app, main
+from pacelab.grading.assignments.make_examples import examples
+
+HERE = Path(__file__).parents[2] / "grading" / "examples"
+EXPECTED = {
+    "hostile-endless": 0,
+    "hostile-forger": 0,
+    "hostile-vandal": 0,
+    "model": 100,
+    "wrong-acks-paced": 95,
+    "wrong-four-hops-always": 94,
+    "wrong-from-arrival": 79,
+    "wrong-no-karn": 94,
+    "wrong-rate-for-interval": 94,
+    "wrong-silent": 45,
+}
+"""By the rubric: what each planted mistake's checks are worth, off 100."""
+
+
+@pytest.fixture(autouse=True)
+def commands() -> None:
+    if "grade" not in {command.name for command in app.registered_commands}:
+        pytest.skip("`pacelab grade` is not known to this environment: `make build` (or pip install -e .) installs it")
+
+
+def test_examples_are_what_the_script_writes() -> None:
+    assert {path.name: path.read_text(encoding="utf-8") for path in HERE.glob("*.py")} == examples()
+
+
+@pytest.mark.usefixtures("engine")
+def test_examples_get_the_expected_scores(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [str(path) for path in sorted(HERE.glob("*.py"))]
+    assert main(["grade", *files, "--assignment", "3", "--jobs", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {row["student"]: row["score"] for row in document["grade"]} == EXPECTED
+    assert {row["status"] for row in document["grade"]} == {"graded"}
+    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        assert {row["student"]: float(row["score"]) for row in csv.DictReader(file)} == EXPECTED
+    reports = {path.name for path in (in_tmp / "grades" / "reports").iterdir()}
+    assert reports == {f"{name}.{form}" for name in EXPECTED for form in ("html", "txt")}
+    # Graded again: nothing runs, the same bytes.
+    before = (in_tmp / "grades" / "summary.html").read_bytes()
+    assert main(["grade", *files, "--assignment", "3", "--quiet"]) == 0
+    assert (in_tmp / "grades" / "summary.html").read_bytes() == before
+
+
+@pytest.mark.usefixtures("engine")
+def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["update", ".", "--assignment", "3"]) == 0
+    assert main(["check", "gateway_pacer.ipynb"]) == 1
+    assert "0 of 25 points" in capsys.readouterr().out
+    (in_tmp / "gateway_pacer.py").write_text((HERE / "model.py").read_text(encoding="utf-8"), encoding="utf-8")
+    assert main(["check", "gateway_pacer.py"]) == 0
+    assert "25 of 25 points" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["grade", "--assignment", "3"], "no submissions were named"),
+        (["grade", "nowhere.py", "--assignment", "3"], "'nowhere.py': not there"),
+        (["grade", "x", "--assignment", "9"], "--assignment 9: allowed is one of"),
+        (["grade", "x", "--assignment", "3", "--patience", "0"], "--patience 0: allowed is a number above 0"),
+        (["grade", "x", "--assignment", "3", "--hidden", "never"], "--hidden 'never': allowed is after_due_date"),
+        (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
+        (["check", "nowhere.py"], "not a file"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err

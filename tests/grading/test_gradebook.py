@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pacelab import ConfigError
+from pacelab.grading.gradebook import gradebook, summary, to_csv
+from pacelab.grading.judge import Result, Verdict
+from pacelab.grading.report import from_json, html_report, text_report, to_json
+from pacelab.grading.roster import LateRule, Student, match, parse_time, read_roster
+from pacelab.grading.submission import Submission
+
+
+def verdict(student: str, points: float, status: str = "graded") -> Verdict:
+    result = Result(
+        id="a", title="t", points=100, earned=points, status="partial", expected="<b>", got="&", steps=("x",)
+    )
+    return Verdict(
+        student=student,
+        assignment=3,
+        version=1,
+        title="T",
+        points=points,
+        total=100,
+        status=status,
+        results=(result,),
+        problems=("mend <this>",),
+    )
+
+
+def rows(verdicts: list[Verdict], students: list[Student], rule: LateRule | None = None) -> list[tuple[object, ...]]:
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    made = gradebook(verdicts, submissions, students, rule or LateRule())
+    return [(row.student, row.score, row.status, row.late_days) for row in made]
+
+
+def test_a_pair_shares_its_better_submission() -> None:
+    students = [Student(student=name, group="g1") for name in ("Ann A", "Bob B")] + [Student(student="Cem C")]
+    found = rows([verdict("Bob B", 70), verdict("Ann A", 50)], students)
+    assert found == [("Ann A", 70, "graded", None), ("Bob B", 70, "graded", None), ("Cem C", 0.0, "missing", None)]
+
+
+@pytest.mark.parametrize(
+    ("submitted", "extension", "days", "score"),
+    [
+        ("2026-11-01T23:59", 0, 0, 80),
+        ("2026-11-02T00:03", 0, 0, 80),  # clocks differ
+        ("2026-11-02T00:10", 0, 1, 70),
+        ("2026-11-03T12:00", 0, 2, 60),
+        ("2026-11-03T12:00", 2, 0, 80),
+        ("2026-11-05T12:00", 0, 4, 0),  # beyond the most days
+    ],
+)
+def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int, score: float) -> None:
+    rule = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
+    students = [Student(student="Ann", submitted=submitted, extension_days=extension)]
+    assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
+
+
+def test_strangers_and_reruns_are_marked() -> None:
+    submissions = [Submission(student="who", source="", late=True)]
+    (known, stranger) = gradebook([verdict("who", 5, "rerun")], submissions, [Student(student="Ann")], LateRule())
+    assert known.status == "missing"
+    assert stranger.status == "rerun"
+    assert "not in the roster" in stranger.remarks
+    assert "late, by an unknown time" in stranger.remarks
+
+
+@pytest.mark.parametrize(
+    ("name", "identity"), [("Jane Smith", ""), ("smithjane", ""), ("janesmith", ""), ("x", "77"), ("jsmith", "")]
+)
+def test_names_are_matched_as_platforms_write_them(name: str, identity: str) -> None:
+    students = [Student(student="John Doe", id="76"), Student(student="Jane Smith", id="77")]
+    found = match(name, identity, students)
+    assert (found is not None and found.id == "77") == (name != "jsmith")
+
+
+def test_roster_headers_and_errors(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("Name,SIS User ID,Team,extension\nAnn,1,g,2\n,,,\n", "utf-8")
+    assert read_roster(place) == [Student(student="Ann", id="1", group="g", extension_days=2)]
+    place.write_text("a,b\n1,2\n")
+    with pytest.raises(ConfigError, match="no column `student`"):
+        read_roster(place)
+    place.write_text("student,extension\nAnn,x\n")
+    with pytest.raises(ConfigError, match="line 2: extension_days"):
+        read_roster(place)
+    with pytest.raises(ConfigError, match="ISO 8601"):
+        parse_time("yesterday")
+
+
+def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
+    submissions = [Submission(student="=HYPERLINK(1)", source="")]
+    text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))
+    assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
+
+
+def test_reports_escape_what_students_wrote() -> None:
+    made = verdict("<script>", 5)
+    page = html_report(made) + summary(
+        gradebook([made], [Submission(student="<script>", source="")], [], LateRule()), [made]
+    )
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "mend &lt;this&gt;" in page
+
+
+def test_a_verdict_survives_its_json() -> None:
+    import json
+
+    made = verdict("Ann", 5)
+    assert from_json(json.dumps(to_json(made))) == made
+
+
+def test_hidden_checks_keep_their_reasons_to_themselves() -> None:
+    assert "<b>" in text_report(verdict("Ann", 5))
+    assert "<b>" not in text_report(verdict("Ann", 5), hidden=False)

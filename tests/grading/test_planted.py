@@ -1,0 +1,96 @@
+"""The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
+
+Checks that simulate are left out unless PACELAB_FULL_RUBRIC is set (`.ci/run` sets it): they take most of the time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pacelab.grading.assignment import TOTAL_POINTS, Assignment
+from pacelab.grading.assignments import ASSIGNMENTS
+from pacelab.grading.assignments.planted import Planted
+from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.report import text_report
+from pacelab.grading.sandbox import walls
+from pacelab.grading.submission import Submission
+
+
+def planted(assignment: Assignment) -> tuple[Planted, ...]:
+    module = importlib.import_module(f"pacelab.grading.assignments.{assignment.folder}.wrong")
+    found: tuple[Planted, ...] = module.WRONG
+    return found
+
+
+def cases() -> Iterator[Any]:
+    for number, assignment in ASSIGNMENTS.items():
+        for mistake in planted(assignment):
+            yield pytest.param(number, mistake, id=f"{number}-{mistake.name}")
+
+
+@pytest.fixture
+def full() -> bool:
+    return "PACELAB_FULL_RUBRIC" in os.environ
+
+
+def grade(source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] = ()) -> Verdict:
+    """With `full` off: without simulations, but for those of `only`."""
+    if not full:
+        kept = tuple(check for check in assignment.checks if not check.simulates or check.id in only)
+        assignment = _partial(assignment, kept)
+    return judge(Submission(student="s", source=source), assignment, walls=walls())
+
+
+def _partial(assignment: Assignment, checks: tuple[Any, ...]) -> Assignment:
+    made = replace(assignment)
+    object.__setattr__(made, "checks", checks)
+    return made
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_model_earns_all_points(number: int) -> None:
+    assignment = ASSIGNMENTS[number]
+    verdict = grade((assignment.path / "model.py").read_text(encoding="utf-8"), assignment, full=True)
+    assert verdict.points == verdict.total == TOTAL_POINTS, text_report(verdict)
+    assert verdict.problems == ()
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
+    verdict = grade(ASSIGNMENTS[number].template, ASSIGNMENTS[number], full=full)
+    assert verdict.points == 0, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("number", "mistake"), list(cases()))
+def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
+    assignment = ASSIGNMENTS[number]
+    model = (assignment.path / "model.py").read_text(encoding="utf-8")
+    verdict = grade(mistake.apply(model), assignment, full=full)
+    lost = {result.id for result in verdict.results if result.earned < result.points}
+    graded = {result.id for result in verdict.results}
+    assert lost == set(mistake.loses) & graded, text_report(verdict)
+    assert full or lost or all(check.simulates for check in assignment.checks if check.id in mistake.loses)
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_every_check_catches_a_planted_mistake(number: int) -> None:
+    assignment = ASSIGNMENTS[number]
+    mistakes = planted(assignment)
+    assert len(mistakes) >= 6
+    caught = {name for mistake in mistakes for name in mistake.loses}
+    assert caught == {check.id for check in assignment.checks}
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_some_checks_are_public_and_most_points_are_not(number: int) -> None:
+    public = sum(check.points for check in ASSIGNMENTS[number].checks if check.public)
+    assert 10 <= public <= 50

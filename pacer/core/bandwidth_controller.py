@@ -10,7 +10,7 @@ Every period, by the MOS of the calls:
     below choke (3.3)     R (1 - 50 %)          R (1 - 50 %)
 
 As printed Q_choke (3.3) is a parameter that nothing uses, and 50 % is cut of a MOS that the paper calls acceptable: in
-the other reading each threshold has its rate.
+the other reading each threshold has its rate. The default is what protects the calls better (docs/vagp.md).
 
     period    100 ms; 20 ms while the calls' delay is D_alert or more
     R_max     the highest R while MOS > good. When the MOS has been good for five periods after it was below poor, R is
@@ -50,7 +50,7 @@ class Reading(Enum):
 class BandwidthConfig:
     """Settings of the controller. Raises ValueError on a value out of range."""
 
-    reading: Reading = Reading.CHOKE
+    reading: Reading = Reading.PRINTED
     good_mos: float = 3.9
     fair_mos: float = 3.7
     poor_mos: float = 3.6

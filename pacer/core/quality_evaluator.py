@@ -4,10 +4,8 @@
     downstream   they end at a station, which measures and reports (`voice_reporter`); the gateway reads the report as
                  it passes. A report is believed for `report_validity_ns`
 
-Every direction of every call counts alike, by its last window. Two ways to make one MOS of them:
-
-    MEAN     MOS of the mean loss and the mean delay: one lost packet among few in a short window weighs little
-    WORST    MOS of the worst direction
+Every direction of every call counts alike, by its last window: the MOS is that of their mean loss and mean delay. A
+window of 100 ms holds five packets of a direction, so that the worst one nearly always looks bad (docs/vagp.md).
 
 Invariants
 1. No call, no verdict: `evaluate` gives None, never a number made of nothing.
@@ -17,7 +15,6 @@ Invariants
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import NamedTuple
 
 from pacelab.pacer.core.checks import require
@@ -28,19 +25,12 @@ from pacelab.pacer.core.voice_meter import VoiceCounts, VoiceMeter
 from pacelab.units import NS_PER_MS
 
 
-class Pooling(Enum):
-    """How one MOS is made of many directions."""
-
-    MEAN = "mean"
-    WORST = "worst"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityConfig:
     """Settings of measurement and report. Raises ValueError on a value out of range."""
 
-    window_ns: int = 500 * NS_PER_MS
-    """Sliding window, at the gateway and at a reporting station."""
+    window_ns: int = 100 * NS_PER_MS
+    """Sliding window, at the gateway and at a reporting station: the Bandwidth Controller's period."""
     report_period_ns: int = 500 * NS_PER_MS
     """A station reports a call this often."""
     report_validity_ns: int = 1500 * NS_PER_MS
@@ -49,7 +39,6 @@ class QualityConfig:
     """A call of which nothing was heard for so long, both ways, is over."""
     playout_ns: int = PLAYOUT_NS
     """Playout buffer of the receivers."""
-    pooling: Pooling = Pooling.MEAN
     max_calls: int = 1024
     """Directions measured; further calls go unmeasured."""
 
@@ -65,8 +54,7 @@ class VoiceState(NamedTuple):
 
     mos: float
     delay_ns: int | None
-    """D_voip: mean network delay over the directions (of the worst one, if that is what counts); None when nothing
-    arrived."""
+    """D_voip: mean network delay over the directions; None when nothing arrived."""
 
 
 class QualityEvaluator:
@@ -99,20 +87,15 @@ class QualityEvaluator:
         directions = [*self._measured(now_ns), *self._reported(now_ns)]
         if not directions:
             return None
-        if self._config.pooling is Pooling.WORST:
-            return min((self._state([one]) for one in directions), key=lambda state: state.mos)
-        return self._state(directions)
-
-    def __len__(self) -> int:
-        """Directions and reports held."""
-        return len(self._meters) + len(self._reports)
-
-    def _state(self, directions: list[VoiceCounts]) -> VoiceState:
         loss = sum(one.loss for one in directions) / len(directions)
         delays_ns = [one.delay_ns for one in directions if one.arrived]
         delay_ns = sum(delays_ns) // len(delays_ns) if delays_ns else None
         quality = mos(network_delay_ns=delay_ns or 0, loss=min(1.0, loss), playout_ns=self._config.playout_ns)
         return VoiceState(quality, delay_ns)
+
+    def __len__(self) -> int:
+        """Directions and reports held."""
+        return len(self._meters) + len(self._reports)
 
     def _upstream(self, now_ns: int, call: FlowKey, rtp: Rtp) -> None:
         meter = self._meters.get(call)

@@ -114,7 +114,7 @@ def test_good_periods_must_follow_one_another() -> None:
 
 
 def test_rate_above_half_of_the_best_is_not_touched_by_recovery() -> None:
-    made = controller(rate_bps=800_000)
+    made = controller(rate_bps=800_000, reading=Reading.CHOKE)
     made.adjust(state(4.0), used=True)
     made.adjust(state(3.5), used=True)
     for _ in range(5):

@@ -6,13 +6,14 @@ import pytest
 from hook_shell import DOWN, FOUR_HOPS, MS, S, Shell, data, voice, voice_report
 
 from pacelab.pacer.core.contract import Point, SegmentSeen, TransmitResult
-from pacelab.pacer.core.quality_evaluator import Pooling, QualityConfig, QualityEvaluator
+from pacelab.pacer.core.quality_evaluator import QualityConfig, QualityEvaluator
 from pacelab.pacer.core.segment import FlowKey, VoiceQuality
 from pacelab.pacer.core.voice_reporter import VoiceReporter
 
 UP_CALL = FlowKey(src=1, dst=100, sport=16_384, dport=16_384)
 """From the station to the wired phone."""
 DOWN_CALL = UP_CALL.reversed()
+HALF_SECOND = QualityConfig(window_ns=500 * MS)
 
 
 def seen(evaluator: QualityEvaluator, now_ns: int, point: Point, segment) -> None:  # type: ignore[no-untyped-def]
@@ -30,14 +31,14 @@ def report(evaluator: QualityEvaluator, now_ns: int, *values: int, call: FlowKey
 
 
 def test_no_call_no_verdict() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     seen(evaluator, 0, Point.WIRED_TO_AIR, voice(DOWN_CALL, 0, 0))
     seen(evaluator, 0, Point.AIR_TO_WIRED, data(DOWN, 0))
     assert evaluator.evaluate(0) is None
 
 
 def test_clean_upstream_call() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     upstream(evaluator, list(range(25)), delay_ms=75)
     state = evaluator.evaluate(555 * MS)
     assert state is not None
@@ -47,7 +48,7 @@ def test_clean_upstream_call() -> None:
 
 def test_report_counts_beside_what_is_measured_here() -> None:
     # 1 of 25 lost here, 10 ms; 2 of 25 not played there, 30 ms: 6 % at 20 ms: R = 94.2 - 2.52 - 11 - 40 ln 1.6 = 61.88
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     upstream(evaluator, [n for n in range(25) if n != 10])
     report(evaluator, 490 * MS, 25, 1, 1, 30 * MS)
     state = evaluator.evaluate(490 * MS)
@@ -56,24 +57,14 @@ def test_report_counts_beside_what_is_measured_here() -> None:
     assert state.mos == pytest.approx(3.197, abs=0.001)
 
 
-def test_worst_direction_rules_if_asked() -> None:
-    evaluator = QualityEvaluator(QualityConfig(pooling=Pooling.WORST))
-    upstream(evaluator, list(range(25)))
-    report(evaluator, 490 * MS, 25, 1, 1, 30 * MS)
-    state = evaluator.evaluate(490 * MS)
-    assert state is not None
-    # 8 % at 30 ms: R = 94.2 - 2.76 - 11 - 40 ln 1.8 = 56.93
-    assert state == (pytest.approx(2.940, abs=0.001), 30 * MS)
-
-
 def test_call_of_which_nothing_arrives_is_as_bad_as_can_be() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     report(evaluator, 0, 25, 25, 0, 0)
     assert evaluator.evaluate(0) == (1.0, None)
 
 
 def test_upstream_silence_is_loss_while_the_peer_speaks() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     upstream(evaluator, [0, 1])
     for number in range(50):
         seen(evaluator, number * 20 * MS, Point.WIRED_TO_AIR, voice(DOWN_CALL, number, number * 20 * MS))
@@ -84,7 +75,7 @@ def test_upstream_silence_is_loss_while_the_peer_speaks() -> None:
 
 
 def test_old_report_says_nothing_and_a_new_one_replaces_it() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     report(evaluator, 0, 25, 25, 0, 0)
     report(evaluator, S, 25, 0, 0, 15 * MS)
     state = evaluator.evaluate(2499 * MS)
@@ -95,13 +86,13 @@ def test_old_report_says_nothing_and_a_new_one_replaces_it() -> None:
 
 @pytest.mark.parametrize("values", [(0, 0, 0, 0), (10, -1, 0, 0), (10, 0, -1, 0), (10, 6, 5, 0), (10, 0, 0, -1)])
 def test_report_that_cannot_be_true_is_not_believed(values: tuple[int, ...]) -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     report(evaluator, 0, *values)
     assert evaluator.evaluate(0) is None
 
 
 def test_report_that_does_not_come_out_of_the_air_is_not_for_us() -> None:
-    evaluator = QualityEvaluator(QualityConfig())
+    evaluator = QualityEvaluator(HALF_SECOND)
     quality = VoiceQuality(UP_CALL, 500 * MS, 25, 25, 0, 0)
     seen(evaluator, 0, Point.WIRED_TO_AIR, voice_report(quality))
     assert evaluator.evaluate(0) is None
@@ -138,7 +129,7 @@ def test_config_names_what_is_wrong(name: str, value: int) -> None:
 
 
 def station(**settings: int) -> Shell:
-    return Shell(VoiceReporter(QualityConfig(**settings)), may_inject=True)  # type: ignore[arg-type]
+    return Shell(VoiceReporter(QualityConfig(**({"window_ns": 500 * MS} | settings))), may_inject=True)  # type: ignore[arg-type]
 
 
 def hear(shell: Shell, numbers: list[int], delay_ms: int = 10, call: FlowKey = DOWN_CALL) -> None:

@@ -80,7 +80,7 @@ test-python: build  ## pytest
 	$(PY) -m pytest -m "not kernel"
 
 test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
-	$(PY) -m pytest tests/linux
+	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py
 
 lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
 	mkdir -p build

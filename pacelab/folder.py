@@ -47,6 +47,7 @@ def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> 
             for file_name, content in files.items():
                 _write(staging / file_name, content)
             staging.chmod(0o755)
+            _give_to_caller([*made, staging, *staging.iterdir()])
             return _move(staging, out, name)
         except OSError as error:
             raise _explain(error, out or RUNS) from None
@@ -62,6 +63,13 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())  # a disk may report that it is full only now
+
+
+def _give_to_caller(paths: list[Path]) -> None:
+    """What `sudo pacelab` makes belongs to who called sudo: else their next run could not write beside it."""
+    if "SUDO_UID" in os.environ and hasattr(os, "geteuid") and os.geteuid() == 0:
+        for path in paths:
+            os.chown(path, int(os.environ["SUDO_UID"]), int(os.environ["SUDO_GID"]), follow_symlinks=False)
 
 
 def _move(staging: Path, out: Path | None, name: str) -> Path:

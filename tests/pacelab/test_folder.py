@@ -111,3 +111,14 @@ def test_write_file_replaces_whole(tmp_path: Path) -> None:
     assert everything_below(tmp_path) == ["figures", "figures/a.svg"]
     with pytest.raises(ConfigError, match="it is a folder: allowed is a file name"):
         write_file(tmp_path / "figures", b"three")
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away: run as root"
+)
+def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "1")
+    monkeypatch.setenv("SUDO_GID", "2")
+    folder = write_folder(tmp_path / "new" / "run", {"run.json": b"{}"}, name="run")
+    for path in (folder.parent, folder, folder / "run.json"):
+        assert (path.stat().st_uid, path.stat().st_gid) == (1, 2)

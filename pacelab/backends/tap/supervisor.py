@@ -25,6 +25,8 @@ from pacelab.backends.tap.plan import MOST_BYTES, Plan, read_plan
 from pacelab.errors import ConfigError, PaceLabError
 
 PROGRESS_S = 0.25
+NICENESS = -15
+"""Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
 PLAN_S = 10.0
 """A client that has not sent its plan by then is not going to."""
 
@@ -40,6 +42,7 @@ def main() -> int:
         link.settimeout(None)
         threading.Thread(target=end_with, args=(link,), daemon=True).start()
         isolate()
+        os.nice(NICENESS)
         tell(link, {"result": perform(plan, link)})
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"

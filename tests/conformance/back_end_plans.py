@@ -1,0 +1,210 @@
+"""Plans that run on two back ends, and what must agree.
+
+A plan is an experiment without its back end, with checks: a quantity, how far the two may differ, and why so far.
+Limits were set before the first run on real hosts.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pacelab.experiment import Experiment
+from pacelab.results import RunResult
+
+FULL = os.environ.get("PACELAB_CONFORMANCE") == "full"
+"""All plans (36 minutes); else those that stand for their group (7 minutes)."""
+
+Quantity = Callable[[RunResult], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """`of` a run, the median over the runs: on real hosts within `relative` of the simulator's."""
+
+    name: str
+    of: Quantity
+    relative: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One experiment for both back ends."""
+
+    name: str
+    options: Mapping[str, Any]
+    checks: tuple[Check, ...]
+    seconds: float = 20.0
+    """On real hosts, after `warmup_s`."""
+    warmup_s: float = 3.0
+    runs: int = 3
+    quick: bool = True
+    """Part of the plans that stand for the others."""
+    sim_seconds: float = field(default=100.0)
+
+    def experiments(self, backend: str) -> list[Experiment]:
+        """One for each run."""
+        seconds = self.seconds if backend == "tap" else self.sim_seconds
+        times = {"duration_s": self.warmup_s + seconds, "warmup_s": self.warmup_s}
+        return [Experiment(backend=backend, seed=seed, **times, **self.options) for seed in range(1, self.runs + 1)]
+
+
+def goodput(result: RunResult) -> float:
+    """Of all flows, bit/s."""
+    return result.goodput_bps
+
+
+def rtt(result: RunResult) -> float:
+    """Of the first flow, s."""
+    return float(result.run["flows"][0]["rtt_mean_s"])
+
+
+def window(result: RunResult) -> float:
+    """Mean congestion window of the first flow, packets."""
+    return float(result.run["flows"][0]["cwnd_mean_pkts"])
+
+
+def resent(result: RunResult) -> float:
+    """Share of segments sent again."""
+    flow = result.run["flows"][0]
+    return float(flow["retransmitted_pkts"] / max(1, flow["delivered_pkts"]))
+
+
+def median(of: Quantity, results: list[RunResult]) -> float:
+    """Over the runs."""
+    return statistics.median(map(of, results))
+
+
+UDP = Check(
+    name="goodput",
+    of=goodput,
+    relative=0.05,
+    reason="the same engine decides; left are the host's reaction times, some 50 us of a packet's 6 ms",
+)
+TCP = Check(
+    name="goodput",
+    of=goodput,
+    relative=0.15,
+    reason="Linux's Reno is not NewReno of the paper: docs/real-hosts.md lists what has no switch",
+)
+
+
+def saturated() -> list[Plan]:
+    """Every case at 2 Mbit/s of ns2-cells.csv, with real headers."""
+    plans = []
+    for name in ("hidden", "exposed", "far"):
+        topology = "reuse" if name == "far" else name
+        for rts in (True, False):
+            # Without RTS hidden senders deliver a packet every 40 ms, in fits: 20 s spread by 5 %, so it runs longer.
+            rare = name == "hidden" and not rts
+            plans.append(
+                Plan(
+                    name=f"{name} 2 Mbit/s RTS {'on' if rts else 'off'}",
+                    options={
+                        "topology": topology,
+                        "traffic": "udp-saturated",
+                        "rate_bps": 2_000_000,
+                        "rts": rts,
+                    },
+                    checks=(UDP,),
+                    seconds=60.0 if rare else 8.0,
+                    quick=not rare,
+                    runs=3 if FULL else 1,
+                    sim_seconds=300.0 if rare else 60.0,
+                )
+            )
+    return plans
+
+
+def chains() -> list[Plan]:
+    """TCP over 1 to 7 hops at 2 Mbit/s, with the papers' best window and with one that never binds."""
+    return [
+        Plan(
+            name=f"chain of {hops} W={size}",
+            options={
+                "topology": "chain",
+                "topology_options": {"hops": hops, "wired": False},
+                "rate_bps": 2_000_000,
+                "window_pkts": size,
+            },
+            checks=(TCP,),
+            seconds=12.0 if size == 3 else 30.0,
+            quick=(size, hops) in ((3, 1), (3, 4), (3, 7), (64, 4)),
+        )
+        for size in (3, 64)
+        for hops in range(1, 8)
+    ]
+
+
+def paced() -> list[Plan]:
+    """TCP-GAP's pace: what it lets through, and that nothing queues behind it."""
+    pace = Check(
+        name="round trip",
+        of=rtt,
+        relative=0.15,
+        reason="a paced flow has no queue: its round trip is the path's, here as there",
+    )
+    return [
+        Plan(
+            name=f"tcp-gap over {hops} hops",
+            options={"topology": "chain", "topology_options": {"hops": hops}, "scheme": "tcp-gap"},
+            checks=(TCP, pace),
+            seconds=20.0,
+            warmup_s=5.0,
+            quick=hops == 4,
+        )
+        for hops in (4, 7)
+    ]
+
+
+def all_plans() -> list[Plan]:
+    """What this session runs."""
+    return [plan for plan in (*saturated(), *chains(), *paced()) if FULL or plan.quick]
+
+
+def link_red(scheme: str) -> Plan:
+    """Seven hops, where Link RED narrows the window. Source: [fu] Sec. 6.1."""
+    return Plan(
+        name=f"{scheme} over 7 hops",
+        options={
+            "topology": "chain",
+            "topology_options": {"hops": 7, "wired": False},
+            "rate_bps": 2_000_000,
+            "scheme": scheme,
+        },
+        checks=(
+            Check(
+                name="window",
+                of=window,
+                relative=0.3,
+                reason="a mean of some 100 windows between random drops, and Linux leaves recovery by PRR",
+            ),
+        ),
+        seconds=40.0,
+    )
+
+
+def rivals() -> list[Plan]:
+    """Schemes that differ on one chain: whose order must be the same."""
+    base = {"topology": "chain", "topology_options": {"hops": 4}}
+    schemes: tuple[dict[str, Any], ...] = (
+        {"scheme": "newreno"},
+        {"scheme": "tcp-gap"},
+        {"scheme": "tcp-ap"},
+        {"scheme": "fixed-rate", "pace_rate_bps": 300_000},
+    )
+    return [
+        Plan(
+            name=str(scheme["scheme"]),
+            options=base | scheme,
+            checks=(),
+            seconds=20.0,
+            warmup_s=5.0,
+            runs=3 if FULL else 1,
+        )
+        for scheme in schemes
+    ]

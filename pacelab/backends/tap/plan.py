@@ -24,6 +24,8 @@ LONGEST_RUN_S = 3600.0
 
 SMALLEST_DATAGRAM_BYTES = 20
 """What our header takes (see `datagrams`)."""
+SMALLEST_VOICE_BYTES = 12
+"""What a voice packet says of itself (`pacelab.pacer.linux.voice_format`)."""
 MOST_OFFERED_BPS = 400_000_000
 """More would keep the sender's process busy with packets that the air cannot carry."""
 
@@ -123,6 +125,12 @@ class Flow(_Strict):
     """Of udp: offered payload."""
     burst_pkts: Annotated[int, Field(ge=1, le=10_000)] = 1
     category: Literal["background", "best-effort", "video", "voice"] | None = None
+    call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None = None
+    """Of voice: the call that this is one direction of."""
+    interval_s: Annotated[float, Field(ge=0.001, le=1)] | None = None
+    """Of voice: between two packets."""
+    playout_s: Annotated[float, Field(ge=0.001, le=10)] | None = None
+    """Of voice: the receiver's buffer."""
 
     @model_validator(mode="after")
     def _whole(self) -> Flow:
@@ -130,8 +138,13 @@ class Flow(_Strict):
             raise ValueError("a flow stops after it starts")
         if (self.rate_bps is not None) != (self.kind == "udp"):
             raise ValueError("rate_bps belongs to a flow of kind udp")
-        if self.kind != "tcp" and self.payload_bytes < SMALLEST_DATAGRAM_BYTES:
+        for value in (self.call, self.interval_s, self.playout_s):
+            if (value is not None) != (self.kind == "voice"):
+                raise ValueError("call, interval_s and playout_s belong to a flow of kind voice")
+        if self.kind == "udp" and self.payload_bytes < SMALLEST_DATAGRAM_BYTES:
             raise ValueError(f"datagrams have at least {SMALLEST_DATAGRAM_BYTES} bytes")
+        if self.kind == "voice" and self.payload_bytes < SMALLEST_VOICE_BYTES:
+            raise ValueError(f"voice packets have at least {SMALLEST_VOICE_BYTES} bytes")
         return self
 
 
@@ -221,6 +234,9 @@ class Plan(_Strict):
                 raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
+        directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]
+        if len(set(directions)) < len(directions):
+            raise ValueError("a call has one flow in each direction")
         if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:
             raise ValueError(f"datagrams of all flows are at most {MOST_OFFERED_BPS} bit/s")
         return self

@@ -68,7 +68,7 @@ def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
     way = path(plan, flow.src, flow.dst)
     head: dict[str, Any] = {
         "id": number,
-        "kind": "tcp" if flow.kind == "tcp" else "cbr",
+        "kind": {"udp": "cbr"}.get(flow.kind, flow.kind),
         "src": plan.nodes[flow.src].name,
         "dst": plan.nodes[flow.dst].name,
         "hops": sum(plan.nodes[a].wireless and plan.nodes[b].wireless for a, b in pairwise(way)),
@@ -101,6 +101,7 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
         "finished_s": _finished_s(flow, run, measured),
         "rtt_quantiles_s": None,
         "cwnd_share": None,
+        "voice": None,
     }
 
 
@@ -134,6 +135,7 @@ def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:
         "sent_pkts": report["sent_pkts"],
         "retransmitted_pkts": 0,
         "timeouts": 0,
+        "voice": report.get("voice"),
         **dict.fromkeys(("rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "finished_s", "rtt_quantiles_s", "cwnd_share")),
     }
 
@@ -141,7 +143,9 @@ def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:
 def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
     if number in measured.datagrams:
         rates = measured.datagrams[number]["series_bps"]
-        return {"goodput_bps": rates, "cwnd_pkts": [None] * len(rates), "rtt_s": [None] * len(rates)}
+        found = {"goodput_bps": rates, "cwnd_pkts": [None] * len(rates), "rtt_s": [None] * len(rates)}
+        voice = measured.datagrams[number].get("series_voice")
+        return found if voice is None else found | {"voice": voice}
     run = next(run for run in measured.tcp if run.number == number)
     sender = iperf.resample(run.sent, measured.window)
     return {

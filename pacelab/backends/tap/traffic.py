@@ -23,6 +23,8 @@ from pacelab.units import NS_PER_S, ns_from_s
 LEAD_S = 0.3
 """From the moment when all is ready to the start of the run."""
 DATAGRAM_PORT = 6000
+VOICE_PORT = 16_384
+"""As in the simulator (network/src/voice.rs)."""
 _DATAGRAMS = "pacelab.backends.tap.datagrams"
 _LISTEN_S = 5.0
 _LISTENING = "0A"
@@ -204,10 +206,15 @@ class Traffic:
         names = [node.name for node in self._plan.nodes]
         return {
             "number": number,
+            "kind": flow.kind,
             "src": names[flow.src],
             "dst": names[flow.dst],
+            "src_address": address(flow.src),
             "dst_address": address(flow.dst),
-            "port": DATAGRAM_PORT + 2 * number,
+            "port": DATAGRAM_PORT + 2 * number if flow.call is None else VOICE_PORT + 2 * flow.call,
+            "call": flow.call,
+            "interval_s": flow.interval_s,
+            "playout_s": flow.playout_s,
             "payload_bytes": flow.payload_bytes,
             "rate_bps": flow.rate_bps,
             "burst_pkts": flow.burst_pkts,

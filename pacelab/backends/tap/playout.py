@@ -1,0 +1,137 @@
+"""The receiver of one direction of a voice call: which packets are played, late or lost. Pure.
+
+The simulator's rule (medium/network/src/voice.rs): a packet is played at `sent + aligned delay + playout buffer`, one
+that arrives later is late. The receiver aligns itself to the delay of its first packet, and from then on, with the
+first arrival a talk spurt after the last alignment, to the mean delay of the packets that arrived since.
+
+Invariants
+1. A packet that was sent is played, late, lost, or not yet due. It is due once its playout moment has come by the last
+   alignment, or once it has arrived.
+2. A packet counts in the interval in which it was sent; what arrives twice counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from pacelab.units import BITS_PER_BYTE, NS_PER_S
+
+SPURT_NS = NS_PER_S
+"""Mean talk spurt. Source: ITU-T P.59 Table 1 (1.004 s)."""
+SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(slots=True)
+class Sent:
+    """One packet: when it was sent, and once it has arrived its network delay and whether that was in time."""
+
+    sent_ns: int
+    delay_ns: int | None = None
+    in_time: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What became of the packets that were sent in a stretch of time."""
+
+    due: int
+    lost: int
+    late: int
+    delays_ns: list[int] = field(default_factory=list)
+    """Of those that arrived, in the order of sending."""
+
+    @property
+    def delay_mean_s(self) -> float | None:
+        """None when none arrived."""
+        return sum(self.delays_ns) / len(self.delays_ns) / NS_PER_S if self.delays_ns else None
+
+    def delay_quantiles_s(self, shares: Sequence[float] = SHARES) -> list[float] | None:
+        """By the nearest rank; None when none arrived."""
+        if not self.delays_ns:
+            return None
+        ranked = sorted(self.delays_ns)
+        return [ranked[int(share * (len(ranked) - 1) + 0.5)] / NS_PER_S for share in shares]
+
+
+class Playout:
+    """One receiver, and the log of its packets."""
+
+    def __init__(self, playout_ns: int) -> None:
+        self._playout_ns = playout_ns
+        self._packets: list[Sent] = []
+        self._by_moment: dict[int, Sent] = {}
+        self._aligned: tuple[int, int] | None = None
+        self._since = (0, 0)
+
+    def expect(self, sent_ns: int) -> None:
+        """A packet leaves the codec; no two do at the same moment."""
+        packet = Sent(sent_ns)
+        self._packets.append(packet)
+        self._by_moment[sent_ns] = packet
+
+    def arrive(self, now_ns: int, sent_ns: int) -> bool:
+        """The packet that was sent then arrives; True when it is in time and has not arrived before."""
+        packet = self._by_moment.pop(sent_ns, None)
+        if packet is None:
+            return False
+        delay_ns = now_ns - sent_ns
+        count, total_ns = self._since
+        aligned = self._aligned
+        if aligned is None:
+            aligned = (now_ns, delay_ns)
+        elif now_ns >= aligned[0] + SPURT_NS and count > 0:
+            aligned = (now_ns, total_ns // count)
+        if aligned != self._aligned:
+            self._aligned, self._since = aligned, (0, 0)
+        self._since = (self._since[0] + 1, self._since[1] + delay_ns)
+        packet.delay_ns = delay_ns
+        packet.in_time = delay_ns <= aligned[1] + self._playout_ns
+        return packet.in_time
+
+    def counts(self, start_ns: int, end_ns: int, now_ns: int) -> Counts:
+        """Of the packets sent in [start_ns, end_ns), as known at `now_ns`."""
+        wait_ns = self._playout_ns + (self._aligned[1] if self._aligned else 0)
+        lost = late = 0
+        delays_ns = []
+        for packet in self._packets:
+            if not start_ns <= packet.sent_ns < end_ns:
+                continue
+            if packet.delay_ns is not None:
+                delays_ns.append(packet.delay_ns)
+                late += not packet.in_time
+            elif packet.sent_ns + wait_ns <= now_ns:
+                lost += 1
+        return Counts(due=lost + len(delays_ns), lost=lost, late=late, delays_ns=delays_ns)
+
+
+def report(
+    playout: Playout, *, edges_ns: Sequence[int], measured_ns: int, payload_bytes: int, playout_s: float
+) -> dict[str, Any]:
+    """What a flow's `voice` is in the engine's result, and its series between `edges_ns`; the last one is the end."""
+    end_ns = edges_ns[-1]
+    whole = playout.counts(measured_ns, end_ns, end_ns)
+    parts = [playout.counts(*edges, end_ns) for edges in pairwise(edges_ns)]
+    played = [payload_bytes * BITS_PER_BYTE * (part.due - part.lost - part.late) for part in parts]
+    widths_s = [(later - sooner) / NS_PER_S for sooner, later in pairwise(edges_ns)]
+    return {
+        "voice": {
+            "playout_s": playout_s,
+            "due_pkts": whole.due,
+            "lost_pkts": whole.lost,
+            "late_pkts": whole.late,
+            "delay_mean_s": whole.delay_mean_s,
+            "delay_quantiles_s": whole.delay_quantiles_s(),
+        },
+        "delivered_pkts": len(whole.delays_ns),
+        "played_pkts": whole.due - whole.lost - whole.late,
+        "series_bps": [bits / width_s for bits, width_s in zip(played, widths_s, strict=True)],
+        "series_voice": {
+            "due_pkts": [part.due for part in parts],
+            "lost_pkts": [part.lost for part in parts],
+            "late_pkts": [part.late for part in parts],
+            "delay_s": [part.delay_mean_s for part in parts],
+        },
+    }

@@ -98,9 +98,15 @@ def _call(number: int, flows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "delay_mean_s": _mean(delays),
         "loss": sum(flow["voice"]["lost_pkts"] for flow in flows) / due if due else None,
         "late": sum(flow["voice"]["late_pkts"] for flow in flows) / due if due else None,
-        "reports_sent": sum(flow["voice"]["reports_sent"] for flow in flows),
+        "reports_sent": _sum_known([flow["voice"]["reports_sent"] for flow in flows]),
         "reports_received": sum(flow["voice"]["reports_received"] for flow in flows),
     }
+
+
+def _sum_known(counts: Sequence[int | None]) -> int | None:
+    """None when one of them is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def totals_of(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tap_runs import why_not
 from test_tap_plan import plan_of
 
-from pacelab.backends.tap.plan import Flow, Plan
+from pacelab.backends.tap.plan import Plan
 from pacelab.backends.tap.playout import Playout, report
 
 MS = 1_000_000
@@ -83,25 +85,15 @@ def test_report_counts_packets_where_they_were_sent() -> None:
     assert found["series_bps"] == pytest.approx([160 / 0.04, 160 / 0.16])
 
 
-def call(plan: Plan) -> Plan:
-    """The plan with one G.729a call between its first and its last host in place of its flows."""
-    last = len(plan.nodes) - 1
-    ways = [
-        Flow(
-            src=src,
-            dst=dst,
-            kind="voice",
-            start_s=0.0,
-            stop_s=plan.duration_s,
-            payload_bytes=20,
-            call=0,
-            interval_s=0.02,
-            playout_s=0.06,
-            category="voice",
-        )
-        for src, dst in ((0, last), (last, 0))
-    ]
-    return plan.model_copy(update={"flows": tuple(ways)})
+def call_of(**options: Any) -> Plan:
+    return plan_of(topology="chain", topology_options={"hops": 2}, traffic="voice", direction="up", **options)
+
+
+def test_compile_call_has_two_flows() -> None:
+    there, back = call_of().flows
+    assert (there.kind, there.call, there.payload_bytes, there.interval_s, there.playout_s) == ("voice", 0, 20, 0.02, 0.06)
+    assert (back.src, back.dst, back.call) == (there.dst, there.src, 0)
+    assert there.category == "voice"
 
 
 @pytest.mark.kernel
@@ -109,7 +101,7 @@ def call(plan: Plan) -> Plan:
 def test_call_over_two_hops_and_a_wire() -> None:
     from pacelab.backends.tap.session import run_plan
 
-    plan = call(plan_of(topology="chain", topology_options={"hops": 2}, duration_s=4.0, warmup_s=1.0))
+    plan = call_of(duration_s=4.0, warmup_s=1.0)
     result = run_plan(plan, lambda _fraction: None)
     for flow in result["air"]["flows"]:
         voice = flow["voice"]

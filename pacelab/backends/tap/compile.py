@@ -14,6 +14,7 @@ from pacelab.airconfig import compile_air
 from pacelab.backends.tap import plan as plans
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES
+from pacelab.voice import CODECS
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
@@ -27,7 +28,9 @@ CONTROLS: Mapping[str, str] = MappingProxyType(
 SATURATING_FACTOR = 1.25
 """A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
 
-KINDS: Mapping[str, str] = MappingProxyType({"tcp": "tcp", "file": "tcp", "udp-saturated": "udp", "cbr": "udp"})
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"tcp": "tcp", "mixed": "tcp", "file": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
+)
 """Kind of traffic -> the plan's."""
 
 
@@ -98,6 +101,9 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
         made["rate_bps"] = math.ceil(SATURATING_FACTOR * experiment.rate_bps)
     elif what.kind == "cbr":
         made |= {"rate_bps": what.rate_bps, "burst_pkts": what.burst_pkts}
+    elif what.kind == "voice":
+        interval_s = CODECS[experiment.codec].interval_s
+        made |= {"call": flow.call, "interval_s": interval_s, "playout_s": experiment.playout_s}
     return made
 
 
@@ -110,8 +116,6 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):
         found.append(f"--ack {experiment.ack!r}: Linux has none such: allowed is one of every, delayed")
-    if experiment.priority:
-        found.append("--priority on: mediumd's queues are first in, first out: allowed is off")
     if experiment.routing != "static":
         found.append(f"--routing {experiment.routing}: real hosts have static routes: allowed is static")
     flows = experiment.plan()

@@ -70,6 +70,7 @@ class Radio(_Strict):
     preset: Literal["ns2", "standard", "sinr"]
     phy: Literal["802.11b", "802.11a", "802.11g"] = "802.11b"
     edca: bool = False
+    voice_first: bool = False
     basic_rate_bps: RateBps
     data_rate_bps: RateBps
     rts_threshold_bytes: Annotated[int, Field(ge=0, le=2**32 - 1)]

@@ -54,7 +54,7 @@ class VoiceFlow:
             payload_bytes=payload_bytes,
             playout_s=self._flow["playout_s"],
         )
-        found["voice"] |= {"call": self._flow["call"], "reports_received": self._reports}
+        found["voice"] |= {"call": self._flow["call"], "reports_sent": None, "reports_received": self._reports}
         played = found.pop("played_pkts")
         return found | {
             "sent_pkts": self._sent,

@@ -91,7 +91,13 @@ def call_of(**options: Any) -> Plan:
 
 def test_compile_call_has_two_flows() -> None:
     there, back = call_of().flows
-    assert (there.kind, there.call, there.payload_bytes, there.interval_s, there.playout_s) == ("voice", 0, 20, 0.02, 0.06)
+    assert (there.kind, there.call, there.payload_bytes, there.interval_s, there.playout_s) == (
+        "voice",
+        0,
+        20,
+        0.02,
+        0.06,
+    )
     assert (back.src, back.dst, back.call) == (there.dst, there.src, 0)
     assert there.category == "voice"
 

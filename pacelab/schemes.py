@@ -21,10 +21,12 @@ from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
 from pacelab.own_code import is_own, load_scheme
 from pacelab.topologies.model import Topology
+from pacelab.units import NS_PER_S
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
     from pacelab.pacer.core.link_pacing_timing import LinkTiming
+    from pacelab.pacer.core.quality_evaluator import QualityConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,16 +241,23 @@ def _window_control(settings: HookSettings) -> Hook:
     return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts))
 
 
-def _vagp_gateway(_settings: HookSettings) -> Hook:
-    from pacelab.pacer.core.vagp import Vagp
+def _vagp_gateway(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.vagp import Vagp, VagpConfig
 
-    return Vagp()
+    return Vagp(VagpConfig(quality=_quality(settings)))
 
 
-def _voice_reporter(_settings: HookSettings) -> Hook:
+def _voice_reporter(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.voice_reporter import VoiceReporter
 
-    return VoiceReporter()
+    return VoiceReporter(_quality(settings))
+
+
+def _quality(settings: HookSettings) -> QualityConfig:
+    """Calls are judged with the buffer that their receivers have."""
+    from pacelab.pacer.core.quality_evaluator import QualityConfig
+
+    return QualityConfig(playout_ns=round(settings.playout_s * NS_PER_S))
 
 
 def _link_pacing(settings: HookSettings) -> Hook:

@@ -221,3 +221,17 @@ def test_priority_moves_voice_ahead_of_tcp() -> None:
     }
     assert delays_s["newreno"] > 0.02
     assert delays_s["priority"] < 0.01
+
+
+def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+
+    def note(hook: Any, config: Any) -> None:
+        told.append(getattr(config, "quality", config).playout_ns)
+
+    monkeypatch.setattr("pacelab.pacer.core.vagp.Vagp.__init__", note)
+    monkeypatch.setattr("pacelab.pacer.core.voice_reporter.VoiceReporter.__init__", note)
+    experiment = string(scheme="vagp", playout_s=0.1)
+    hooks = experiment.find_scheme().attach(experiment.build_topology(), experiment.hook_settings)
+    assert [hook.point for hook in hooks] == ["gateway", "station"]
+    assert told == [100_000_000] * 2

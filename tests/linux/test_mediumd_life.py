@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import grp
 import json
 import os
 import random
@@ -40,6 +41,13 @@ def test_a_clean_end_leaves_neither_tap_nor_socket(make_air: MakeAir, end: str) 
     assert air.process.wait(5) == 0
     assert [air.tap_exists(0), air.tap_exists(1)] == [False, False]
     assert not air.socket_path.exists()
+
+
+def test_a_group_may_be_let_in_and_real_time_left_out(make_air: MakeAir) -> None:
+    air = make_air([0], options=["--socket-group", "daemon", "--no-realtime"])
+    found = air.socket_path.stat()
+    assert (stat.S_IMODE(found.st_mode), found.st_gid) == (0o660, grp.getgrnam("daemon").gr_gid)
+    assert (air.ready["sched_fifo"], air.ready["memory_locked"]) == (False, False)
 
 
 def test_kill_9_costs_the_hosts_the_air_and_nothing_else_and_a_new_one_takes_over(make_air: MakeAir) -> None:

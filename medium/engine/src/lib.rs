@@ -20,6 +20,7 @@ mod counters;
 mod error_model;
 mod exchange;
 mod frame;
+mod outlook;
 mod phy;
 mod propagation;
 mod random;

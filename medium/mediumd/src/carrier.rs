@@ -22,6 +22,9 @@ use crate::pool::{HEADER_BYTES, Pool};
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
+/// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
+/// step of the air more than doubles the cost of a frame.
+const PATIENCE_NS: Ns = 1_000_000;
 /// A VLAN tag may come on top of the MTU.
 const TAG_BYTES: usize = 4;
 
@@ -80,9 +83,10 @@ impl Carrier {
         }
     }
 
-    /// When `advance` is wanted next, or `NEVER`.
-    pub fn next_at(&self) -> Ns {
-        self.air.next_at()
+    /// When `advance` is wanted next, or `NEVER`: when a frame may have to be delivered. All else waits for that, but
+    /// at most `PATIENCE_NS`.
+    pub fn wanted_at(&self) -> Ns {
+        self.air.no_reception_before().min(self.air.next_at().saturating_add(PATIENCE_NS))
     }
 
     /// Does all that is due at `now` or before.

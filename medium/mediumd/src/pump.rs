@@ -169,7 +169,7 @@ impl Pump {
     /// Sets the timer to what is due next.
     fn arm(&mut self) -> io::Result<()> {
         let pauses = self.readings.iter().map(|reading| reading.paused_until).filter(|&until| until > 0);
-        let due = pauses.fold(self.carrier.next_at(), Ns::min);
+        let due = pauses.fold(self.carrier.wanted_at(), Ns::min);
         if due == self.armed {
             return Ok(());
         }

@@ -47,6 +47,36 @@ fn scenes() -> impl Strategy<Value = Scene> {
     })
 }
 
+/// Plays the scene and asks for the outlook at each step: (the latest "not before" since anything came from outside, the
+/// reception that followed).
+fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
+    let mut air = pacelab_engine::Air::new(scene.config.clone());
+    let mut plan = scene.plan.iter().peekable();
+    let (mut not_before, mut found) = (0, Vec::new());
+    loop {
+        let planned = plan.peek().map_or(Ns::MAX, |&&(at, _, _)| at);
+        if planned.min(air.next_at()) > end {
+            return found;
+        }
+        if planned <= air.next_at() {
+            let &(at, station, packet) = plan.next().unwrap();
+            let _ = air.enqueue(at, station, packet, false);
+            not_before = 0;
+        } else {
+            air.step();
+        }
+        while let Some(notice) = air.poll() {
+            if matches!(notice, Notice::Received { .. }) {
+                found.push((not_before, air.now()));
+            }
+        }
+        if found.last().is_some_and(|&(_, received)| received == air.now()) {
+            not_before = 0;
+        }
+        not_before = not_before.max(air.no_reception_before());
+    }
+}
+
 struct Outcome {
     records: Vec<Record>,
     notices: Vec<Notice>,
@@ -92,6 +122,13 @@ fn fates(notices: &[Notice]) -> (BTreeMap<u32, u32>, BTreeMap<(u32, u32), u32>) 
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_received_before_the_outlook_says_and_in_the_end_it_is_exact(scene in scenes()) {
+        for (not_before, received) in outlooks(&scene, 3_000 * MS) {
+            prop_assert_eq!(not_before, received);
+        }
+    }
 
     #[test]
     fn same_seed_same_records(scene in scenes()) {

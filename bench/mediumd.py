@@ -1,0 +1,156 @@
+"""mediumd against its targets: `sudo .venv/bin/python bench/mediumd.py [--frames N] [--only load|memory|udp]`.
+
+Needs root, /dev/net/tun and the tools of `make test-linux`, whose rig it uses. Judge it on a calm machine: it says how
+punctual it was. Exit code 1 if a measured figure misses its target, 3 if it cannot run here.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+SENDER = Path(__file__).parent / "mediumd_child.py"
+for folder in ("tests/linux", "tests/conformance"):
+    sys.path.append(str(ROOT / folder))
+
+PAIRS = 8
+PAIR_DISTANCE_M = 1400.0
+LATENESS_TARGET_US, CPU_TARGET_US, UDP_TARGET = 60, 40, 0.05
+RSS_GROWTH_TARGET_KIB = 256
+LOAD_PKTS_PER_S, LOAD_S = 5_000, 30
+MEMORY_PKTS_PER_S = 20_000
+PAYLOAD_BYTES = 72
+"""100 bytes of IP."""
+OFDM = {"phy": "802.11a", "basic_rate_bps": 6_000_000, "data_rate_bps": 54_000_000, "mac_ack_rate": "mandatory"}
+
+
+def main() -> int:
+    """Measure; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--frames", type=int, default=2_000_000, help="frames of the memory run (default 2000000)")
+    parser.add_argument("--only", choices=("load", "memory", "udp"))
+    options = parser.parse_args()
+    from air_hosts import missing_for_mediumd
+    from network import missing_for_namespaces
+
+    if reason := missing_for_namespaces() or missing_for_mediumd():
+        print(f"bench/mediumd: {reason}", file=sys.stderr)
+        return 3
+    print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    parts = {"load": load, "memory": lambda: memory(options.frames), "udp": udp}
+    met = [part() for name, part in parts.items() if options.only in (None, name)]
+    print("every measured target met" if all(met) else "a target was MISSED")
+    return 0 if all(met) else 1
+
+
+def load() -> bool:
+    """16 stations in pairs that do not sense each other, 11 Mbit/s, 5,000 frames/s in all."""
+    air = make_pairs(data_rate_bps=11_000_000)
+    before, sent, after = offer(air, LOAD_PKTS_PER_S, LOAD_S)
+    air.close()
+    frames = after["frames"]["to_hosts"] - before["frames"]["to_hosts"]
+    late, wake = after["lateness"]["delivery"], after["lateness"]["wakeup"]
+    cpu_us = (after["process"]["cpu_s"] - before["process"]["cpu_s"]) / frames * 1e6
+    print(f"16 stations, {sent / LOAD_S:.0f} frames/s offered for {LOAD_S} s, {frames} delivered, {after['fidelity']}")
+    print(f"  asleep too long: median {wake['p50_ns'] / 1e3:.0f} us, 99 % {wake['p99_ns'] / 1e3:.0f} us")
+    late_us, lost = late["p50_ns"] / 1e3, lost_outside(before, sent, after)
+    return all(
+        [
+            told(f"median lateness {late_us:.0f} us (99 % {late['p99_ns'] / 1e3:.0f} us)", late_us, LATENESS_TARGET_US),
+            told(f"CPU per frame {cpu_us:.1f} us, all of mediumd", cpu_us, CPU_TARGET_US),
+            told(f"{lost} frames lost outside the model", lost, 1),
+        ]
+    )
+
+
+def memory(frames: int) -> bool:
+    """The same stations at 54 Mbit/s and 20,000 frames/s: does the memory grow?
+
+    Memory follows the fullest moment of the queues, so they are filled once before.
+    """
+    air = make_pairs(**OFDM)
+    offer(air, 5 * MEMORY_PKTS_PER_S, 3)
+    fullest = min(row["queue_max_pkts"] for row in air.stats()["stations"])
+    print(f"warmed up: each queue has held {fullest} packets or more")
+    before, sent, after = offer(air, MEMORY_PKTS_PER_S, frames / MEMORY_PKTS_PER_S)
+    air.close()
+    grown_kib = (after["process"]["rss_bytes"] - before["process"]["rss_bytes"]) / 1024
+    rss_mib = after["process"]["rss_bytes"] / 2**20
+    cpu_us = (after["process"]["cpu_s"] - before["process"]["cpu_s"]) / sent * 1e6
+    print(f"{sent} frames at {MEMORY_PKTS_PER_S}/s: {rss_mib:.1f} MiB resident, {cpu_us:.1f} us of CPU a frame")
+    print(f"  lost outside the model: {lost_outside(before, sent, after)}")
+    return told(f"memory grew by {grown_kib:.0f} KiB", grown_kib, RSS_GROWTH_TARGET_KIB)
+
+
+def udp() -> bool:
+    """Saturated UDP of each 2 Mbit/s row of tests/data/ns2-cells.csv, on the air and in `sim`."""
+    from air_hosts import NEVER_RTS, Air, saturated
+    from references import cells
+
+    met = []
+    for case in (case for case in cells() if " 2 Mbit/s" in case.name):
+        simulated_kbps = simulate(case)
+        seconds = 60 if case.name == "hidden 2 Mbit/s RTS off" else 15  # few packets: their number itself spreads
+        radio = case.config["radio"]
+        air = Air(
+            [node["position_m"][0] for node in case.config["nodes"]],
+            preset="ns2",
+            propagation=radio["propagation"],
+            rts_threshold_bytes=0 if "RTS on" in case.name else NEVER_RTS,
+        )
+        flows = [(flow["src"], flow["dst"]) for flow in case.config["flows"]]
+        counts = saturated(air, flows, warmup_s=2, seconds=seconds)
+        fidelity = air.stats()["fidelity"]
+        air.close()
+        kbps = sum(counts) * 1460 * 8 / seconds / 1e3
+        off = abs(kbps / simulated_kbps - 1)
+        text = (
+            f"{case.name}: {kbps:.0f} kbit/s, sim {simulated_kbps:.0f} ({kbps / simulated_kbps - 1:+.1%}, {fidelity})"
+        )
+        met.append(told(text, off, UDP_TARGET))
+    return all(met)
+
+
+def simulate(case) -> float:
+    """Mean total over the case's seeds, kbit/s."""
+    from air_case import measure
+
+    return measure([case])[case.name].mean_kbps
+
+
+def make_pairs(**radio):
+    """Eight pairs of stations on a line, the pairs out of each other's reach."""
+    from air_hosts import Air
+
+    return Air([pair * PAIR_DISTANCE_M + end * 100 for pair in range(PAIRS) for end in (0, 1)], **radio)
+
+
+def offer(air, pkts_per_s: int, seconds: float):
+    """Statistics before, datagrams sent, statistics after: all stations send to their partner."""
+    pids = [str(host.pid) for host in air.hosts]
+    before = air.stats()
+    command = [sys.executable, SENDER, str(pkts_per_s), str(seconds), str(PAYLOAD_BYTES), *pids]
+    sent = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    time.sleep(0.5)
+    return before, sent, air.stats()
+
+
+def lost_outside(before, sent: int, after) -> int:
+    """Frames sent that neither arrived nor were dropped by the model."""
+    arrived = after["frames"]["to_hosts"] - before["frames"]["to_hosts"]
+    model = sum(after["drops"][cause] - before["drops"][cause] for cause in ("mac-rts", "mac-data", "queue"))
+    return sent - arrived - model
+
+
+def told(text: str, value: float, limit: float) -> bool:
+    """Print a figure with its target; whether it is met."""
+    met = value < limit
+    print(f"  {text}: target below {limit:g}{'' if met else '  MISSED'}", flush=True)
+    return met
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,53 @@
+//! When the caller must look again, for callers that pay for each look: in real time every step is an awakening.
+//!
+//! Steps may be taken late (see `Air::step`), so only what leaves the air has a date: a packet at its receiver. A
+//! countdown that ends, a SIFS that is over can wait until the frame that follows is through.
+
+use crate::agenda::{NEVER, Ns};
+use crate::air::Air;
+use crate::frame::{BROADCAST, Kind, Packet};
+use crate::station::Station;
+
+impl Air {
+    /// No packet is received before this, if nothing is enqueued or changed until then; it may be in the past.
+    /// `NEVER`: none at all.
+    pub fn no_reception_before(&self) -> Ns {
+        let under_way =
+            self.stations.iter().enumerate().filter_map(|(number, station)| reception(number, station)).min();
+        let next_at = self.next_at();
+        if next_at == NEVER {
+            return under_way.unwrap_or(NEVER);
+        }
+        let airtime_ns = (0..self.stations.len() as u32).filter_map(|station| self.shortest_airtime_ns(station)).min();
+        let later = airtime_ns.map_or(NEVER, |airtime_ns| next_at + airtime_ns);
+        under_way.map_or(later, |end| end.min(later))
+    }
+
+    /// Airtime of the shortest data frame that the station may send next: one in service or the first that waits.
+    fn shortest_airtime_ns(&self, station: u32) -> Option<Ns> {
+        let phy = &self.rules.phy;
+        let accesses = self.stations[station as usize].accesses.iter();
+        let airtimes = accesses.flat_map(|access| {
+            let current = access.current.map(|current| phy.airtime_ns(current.frame_bytes, current.rate_bps));
+            let waiting = access.queue.front().map(|packet| self.airtime_ns(station, packet));
+            current.into_iter().chain(waiting)
+        });
+        airtimes.min()
+    }
+
+    fn airtime_ns(&self, station: u32, packet: &Packet) -> Ns {
+        let bytes = packet.bytes + self.rules.overhead_bytes;
+        self.rules.phy.airtime_ns(bytes, self.data_rate_bps(station, packet.to))
+    }
+}
+
+/// End of the first data frame on its way to the station that it may decode.
+fn reception(number: usize, station: &Station) -> Option<Ns> {
+    let arrivals = station.lock.iter().map(|lock| &lock.arrival).chain(&station.pending);
+    let data = arrivals.filter(|arrival| {
+        let header = &arrival.header;
+        let for_us = header.to == number as u32 || header.to == BROADCAST;
+        header.kind == Kind::Data && arrival.decodable && for_us
+    });
+    data.map(|arrival| arrival.end).min()
+}

@@ -37,6 +37,9 @@ PLANS = {
         )
         for scheme in ("newreno", "lred")
     ],
+    "lab6.acks": [
+        Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack) for ack in ("every", "delayed")
+    ],
     "lab4.gap": [
         Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)
         for scheme in ("newreno", "tcp-gap")

@@ -11,6 +11,7 @@ from pacelab.lab.lab1 import LAB1
 from pacelab.lab.lab2 import LAB2
 from pacelab.lab.lab3 import LAB3
 from pacelab.lab.lab4 import LAB4
+from pacelab.lab.lab6 import LAB6
 
-EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4)
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB6)
 """Name, "labN.what" -> exercise."""

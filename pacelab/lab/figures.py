@@ -167,7 +167,7 @@ def curves(
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
     listed = "; ".join(
-        f"{name}: " + ", ".join(f"{value:.3g} at {at:g}" for at, value in zip(x, values, strict=True))
+        f"{name}: " + ", ".join(f"{show(value)} at {at:g}" for at, value in zip(x, values, strict=True))
         for name, values in lines.items()
     )
     return Picture(figure, f"{ylabel} against {xlabel}. {listed}")

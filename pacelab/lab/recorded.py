@@ -1,7 +1,8 @@
 """The cells on real hosts: the same experiment on a real back end, or what such a run gave where it was recorded.
 
-A recording is run.json and host.json of a run on a real back end, one JSON file in `recorded/`, written by
-`python labs/record.py` on a host that has the back end. A simulated run never becomes a recording.
+A recording is run.json and host.json of runs on a real back end, one JSON file in `recorded/`, written by
+`python labs/record.py` on a host that has the back end. A simulated run never becomes a recording, nor does one that
+says of itself that it is not valid.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pacelab.errors import ConfigError, PaceLabError
+from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment import Experiment
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
@@ -21,44 +22,55 @@ from pacelab.tables import show_name, show_value
 REAL = ("tap", "hwsim")
 """Back ends with real hosts, the one that needs less first."""
 FOLDER = Path(__file__).parent / "recorded"
+LIVE_S = 6.0
+"""Real time passes as it does: a notebook does not wait longer for each experiment, unless asked to."""
+HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "fidelity")
+
+KEPT = ("config", "flows", "totals", "drops", "fidelity")
+"""Of run.json, in a recording."""
+
+Row = tuple[Any, ...]
 
 
-def on_real_hosts(name: str, *experiments: Experiment) -> Table:
+def on_real_hosts(name: str, *experiments: Experiment, seconds: float = LIVE_S) -> Table:
     """Run the experiments on a real back end beside `sim`, where this host has one; else show recording `name`.
 
-    The table has goodput per flow in kbit/s and says where each line comes from.
+    A live run lasts `seconds` at most. The table has goodput per flow in kbit/s and says where each line comes from.
     """
     found = found_back_ends()
-    for back_end in REAL:
-        feature = found.get(back_end)
-        if feature is not None and feature.present and _accepts(back_end):
-            return _live(back_end, experiments)
-    recording = read_recording(name)
-    how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found and not found[end].present)
-    names = _names(experiments)
-    rows = [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
-    if recording is None:
-        note = f"No real back end on this host ({how}), and no real run of {name!r} was recorded yet."
-        return Table(_HEADER, rows, note)
-    where = f"{recording['backend']}, recorded {recording['host']['started_utc'][:10]}"
-    for what, given in zip(names, recording["runs"], strict=True):
-        rows.append(_row(what, where, given))
-    host = recording["host"]
-    note = f"Recorded on {host['system']} {host['release']}, {host['machine']}. To run it here: {how}"
-    return Table(_HEADER, rows, note)
+    back_end = next((end for end in REAL if end in found and found[end].present and _accepts(end)), None)
+    if back_end is None:
+        how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
+        return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
+    try:
+        return _live(back_end, [vary_length(experiment, seconds) for experiment in experiments])
+    except PaceLabError as error:
+        return _recorded(name, experiments, f"Running on {back_end} failed: {error}")
+
+
+def vary_length(experiment: Experiment, seconds: float) -> Experiment:
+    """The experiment, of at most so many seconds."""
+    return experiment.vary(duration_s=min(experiment.duration_s, seconds))
 
 
 def record(name: str, back_end: str, experiments: tuple[Experiment, ...], folder: Path = FOLDER) -> Path:
-    """Run on a real back end and keep what it gave. ConfigError for a back end without real hosts."""
+    """Run on a real back end and keep what it gave; returns the file.
+
+    Raises ConfigError for a back end without real hosts, HostError when a run is not valid: the host was too busy.
+    """
     if back_end not in REAL:
         raise ConfigError(f"recording on {back_end!r}: allowed is one of {', '.join(REAL)}; simulations are rerun")
     results = [run(experiment.vary(backend=back_end)) for experiment in experiments]
+    for result in results:
+        if result.run["fidelity"] != "valid":
+            raise HostError(f"recording {name!r}: a run was {result.run['fidelity']}: let this host do nothing else")
+    kept = ("pacelab", "system", "release", "machine", "cores", "started_utc")
     document = {
         "version": 1,
         "name": name,
         "backend": back_end,
-        "host": results[0].host,
-        "runs": [result.run for result in results],
+        "host": {key: results[0].host[key] for key in kept},
+        "runs": [{key: result.run[key] for key in KEPT} for result in results],
     }
     folder.mkdir(exist_ok=True)
     file = folder / f"{name}.json"
@@ -66,36 +78,44 @@ def record(name: str, back_end: str, experiments: tuple[Experiment, ...], folder
     return file
 
 
-def read_recording(name: str, folder: Path = FOLDER) -> dict[str, Any] | None:
+def read_recording(name: str, folder: Path | None = None) -> dict[str, Any] | None:
     """The recording called `name`, None when there is none."""
-    file = folder / f"{name}.json"
+    file = (folder or FOLDER) / f"{name}.json"
     if not file.is_file():
         return None
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return document
 
 
-_HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "fidelity")
-
-
-def _live(back_end: str, experiments: tuple[Experiment, ...]) -> Table:
-    rows: list[tuple[Any, ...]] = []
-    note = ""
+def _live(back_end: str, experiments: list[Experiment]) -> Table:
+    rows: list[Row] = []
     for experiment, what in zip(experiments, _names(experiments), strict=True):
         rows.append(_row(what, "sim", run(experiment).run))
-        try:
-            rows.append(_row(what, back_end, run(experiment.vary(backend=back_end)).run))
-        except PaceLabError as error:
-            note = f"{back_end}: {error}"
-    return Table(_HEADER, rows, note)
+        rows.append(_row(what, f"{back_end}, now", run(experiment.vary(backend=back_end)).run))
+    lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
+    return Table(HEADER, rows, f"Real hosts on this computer, in real time, {', '.join(lengths)} each.")
 
 
-def _row(what: str, where: str, given: dict[str, Any]) -> tuple[Any, ...]:
+def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table:
+    names = _names(list(experiments))
+    rows = [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
+    recording = read_recording(name)
+    if recording is None:
+        return Table(HEADER, rows, f"{why}. No real run of {name!r} was recorded yet.")
+    where = f"{recording['backend']}, recorded {recording['host']['started_utc'][:10]}"
+    for what, given in zip(names, recording["runs"], strict=True):
+        rows.append(_row(what, where, given))
+    host = recording["host"]
+    note = f"{why}. Recorded on {host['system']} {host['release']}, {host['machine']}, {host['cores']} cores."
+    return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), note)
+
+
+def _row(what: str, where: str, given: dict[str, Any]) -> Row:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
     return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), given["fidelity"]
 
 
-def _names(experiments: tuple[Experiment, ...]) -> list[str]:
+def _names(experiments: list[Experiment]) -> list[str]:
     """The topology of each experiment, and in what they differ."""
     configs = [experiment.config() for experiment in experiments]
     differ = [key for key in configs[0] if any(config.get(key) != configs[0][key] for config in configs)]

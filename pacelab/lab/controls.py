@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from pacelab.lab.screen import widgets
+from pacelab.lab.screen import slider, widgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +20,19 @@ class Control:
     kind: str
     """"slide", "choice" or "switch"."""
 
-    def widget(self) -> Any:
-        """The ipywidgets control; its `value` is one of `values`."""
-        # No ellipsis: a label must be readable whole, at any width of the page.
-        look = {"description": self.label, "style": {"description_width": "16em"}, "layout": {"width": "38em"}}
-        ipywidgets = widgets()
-        if self.kind == "switch":
-            return ipywidgets.ToggleButtons(options=[("on", True), ("off", False)], value=self.start, **look)
-        options = [(_show(value), value) for value in self.values]
+    def widget(self, changed: Callable[[Any], None], value: Any) -> Any:
+        """The control on the screen, showing `value`; `changed` hears of each new one."""
         if self.kind == "slide":
-            return ipywidgets.SelectionSlider(options=options, value=self.start, continuous_update=True, **look)
-        return ipywidgets.Dropdown(options=options, value=self.start, **look)
+            texts = [_show(each) for each in self.values]
+            return slider(self.label, texts, self.values.index(value), lambda at: changed(self.values[at]))
+        ipywidgets = widgets()
+        # No ellipsis: a label must be readable whole, at any width of the page.
+        look = {"description": self.label, "style": {"description_width": "17em"}, "layout": {"width": "40em"}}
+        names = {True: "on", False: "off"} if self.kind == "switch" else {}
+        options = [(names.get(each) or _show(each), each) for each in self.values]
+        box = ipywidgets.Dropdown(options=options, value=value, **look)
+        box.observe(lambda change: changed(change["new"]), names="value")
+        return box
 
 
 def slide(label: str, low: float, high: float, *, step: float = 1, start: float) -> Control:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -61,6 +62,9 @@ class Exploration:
             self._html.value = self._markup
         self.seconds.append(time.perf_counter() - started)
 
+    def _changed(self, name: str, value: Any) -> None:
+        self.set(**{name: value})
+
     def _failed(self, why: str) -> None:
         self.text = f"Not drawn: {why}"
         self._markup = f'<p role="alert"><b>{escape(self.text)}</b></p>'
@@ -75,12 +79,9 @@ class Exploration:
             show(self._markup + "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>")
             return
         self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
-        boxes = []
-        for name, control in self._controls.items():
-            box = control.widget()
-            box.value = self.values[name]
-            box.observe(lambda change, name=name: self.set(**{name: change["new"]}), names="value")
-            boxes.append(box)
+        boxes = [
+            control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
+        ]
         show(ipywidgets.VBox([*boxes, self._html]))
 
 

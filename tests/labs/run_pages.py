@@ -1,0 +1,209 @@
+"""Drives lab 1 in JupyterLab with the system's Chromium: runs it, drags a slider, uses keys, predicts.
+
+Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright (requirements-pages.txt). The screenshots'
+folder is $LABS_SCREENSHOTS, else a temporary one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUN_S = 90
+SLIDER_S = 1.0
+NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker")
+"""What JupyterLab itself writes to the console, with or without our notebooks."""
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="pip install -r requirements-pages.txt brings Playwright"
+)
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(generate: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """JupyterLab on loopback with the notebooks; gives an address with `{}` for the path."""
+    home = tmp_path_factory.mktemp("jupyter")
+    generate.main(["--out", str(home / "notebooks"), "--for", "instructor"])
+    settings = home / "settings" / "@jupyterlab" / "apputils-extension"
+    settings.mkdir(parents=True)
+    (settings / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = secrets.token_hex(16)
+    places = {"JUPYTER_CONFIG_DIR": "config", "JUPYTER_RUNTIME_DIR": "runtime", "JUPYTERLAB_SETTINGS_DIR": "settings"}
+    places |= {"JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython"}
+    environment = {**os.environ, **{name: str(home / folder) for name, folder in places.items()}}
+    environment |= {"PYTHONPATH": str(ROOT), "JUPYTER_TOKEN": token, "JUPYTER_PLATFORM_DIRS": "1"}
+    options = ["--no-browser", "--allow-root", f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    folder = home / "notebooks" / "instructor"
+    with (home / "log").open("w") as log:
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "labs" / "open.py"), str(folder), *options],
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api", process, home / "log")
+            yield f"http://127.0.0.1:{port}{{}}?token={token}"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(300):
+        if process.poll() is not None:
+            pytest.fail(f"JupyterLab ended:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(address, timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not answer:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = Path(os.environ.get("LABS_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
+    place.mkdir(parents=True, exist_ok=True)
+    return place
+
+
+@pytest.fixture(scope="module")
+def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
+    """Lab 1, run from top to bottom. `page.console_errors` collects what goes wrong."""
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        made = browser.new_page(viewport={"width": 1400, "height": 1000})
+        errors: list[str] = []
+        made.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        made.on("pageerror", lambda error: errors.append(str(error)))
+        made.console_errors = errors
+        made.goto(server.format("/lab/tree/lab1_hidden_exposed.ipynb"))
+        made.wait_for_selector(".jp-Notebook", timeout=60_000)
+        made.get_by_text("| Idle").wait_for(timeout=60_000)  # earlier, JupyterLab would ask for a kernel
+        made.get_by_role("menuitem", name="Run", exact=True).first.click()
+        made.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        made.get_by_text("| Busy").wait_for(timeout=20_000)
+        try:
+            until_idle(made)
+        finally:
+            made.screenshot(path=shots / "run.png")
+        yield made
+        browser.close()
+
+
+def until_idle(page: Any) -> None:
+    """Wait until the kernel has nothing to do for two seconds: between two cells it is idle for a moment."""
+    quiet, ends = 0, time.monotonic() + RUN_S
+    while quiet < 10:
+        assert time.monotonic() < ends, f"the notebook is not done after {RUN_S} s"
+        quiet = quiet + 1 if page.get_by_text("| Idle").count() else 0
+        page.wait_for_timeout(200)
+
+
+def show(page: Any, text: str) -> Any:
+    """The output area with this text, scrolled into view."""
+    area = page.locator(".jp-OutputArea-output", has_text=text).first
+    area.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    return area
+
+
+def wait_for_change(told: Any, old: str, limit_s: float = 10.0) -> float:
+    """Seconds until the text under a figure is another one."""
+    started = time.perf_counter()
+    while told.inner_text() == old:
+        assert time.perf_counter() - started < limit_s, f"still: {old}"
+        time.sleep(0.005)
+    return time.perf_counter() - started
+
+
+def test_slider_moves_by_mouse_and_by_keys(page: Any, shots: Path) -> None:
+    area = show(page, "distance of the senders (m)")
+    told = area.locator("p[aria-live]")
+    before = told.inner_text()
+    assert before.startswith("Senders 300 m apart sense each other. Goodput in kbit/s:")
+    slider = area.get_by_role("slider", name="distance of the senders (m)")
+    slider.scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 5 / 29 * box["width"], middle)  # 300 m is the sixth of 30 places
+    page.mouse.down()
+    for share in (0.25, 0.3, 0.35, 0.4):
+        page.mouse.move(box["x"] + share * box["width"], middle)
+        page.wait_for_timeout(60)
+    page.mouse.up()
+    assert wait_for_change(told, before) < 10
+    page.wait_for_timeout(600)
+    assert "do not sense each other" in told.inner_text()
+    page.screenshot(path=shots / "slider.png")
+    waits = []
+    slider.focus()
+    for _ in range(8):
+        old = told.inner_text()
+        page.keyboard.press("ArrowLeft")
+        waits.append(wait_for_change(told, old))
+    print(f"\nkey to picture in the browser: {[f'{wait * 1000:.0f} ms' for wait in waits]}")
+    assert sorted(waits)[-2] < SLIDER_S
+    image = area.locator("img")
+    assert " ".join(image.get_attribute("alt").split()) == " ".join(told.inner_text().split())
+
+
+def test_prediction_is_taken(page: Any) -> None:
+    area = show(page, "about all of it, in turns")
+    area.get_by_label("less than a fifth").check()
+    page.wait_for_timeout(300)
+    assert area.get_by_label("less than a fifth").is_checked()
+
+
+def test_outputs_are_accessible(page: Any) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
+    show(page, "distance of the senders (m)")
+    found = axe.Axe().run(page, context=".jp-OutputArea-output", options={"resultTypes": ["violations"]})
+    serious = [item for item in found.response["violations"] if item["impact"] in ("serious", "critical")]
+    told = {item["id"]: [node["html"][:200] for node in item["nodes"]][:3] for item in serious}
+    assert not told, json.dumps(told, indent=1)
+
+
+def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
+    for number, text in enumerate(("E is sensed", "RTS off: n0", "stock: both together")):
+        area = page.locator(f"img[alt*='{text}'], table:has-text('{text}')").first
+        if area.count():
+            area.scroll_into_view_if_needed()
+            page.wait_for_timeout(300)
+            page.screenshot(path=shots / f"part{number}.png")
+
+
+def test_nothing_went_wrong_on_the_console(page: Any) -> None:
+    ours = [error for error in page.console_errors if not any(known in error for known in NOT_OURS)]
+    assert not ours, "\n".join(ours)

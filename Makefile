@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs build wheel bench format lint test-rust test-python lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
@@ -78,6 +78,10 @@ test-rust:  ## the engine's and the network's own tests
 
 test-python: build  ## pytest
 	$(PY) -m pytest -m "not kernel"
+
+coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
+	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
+	$(PY) -m coverage report
 
 test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py

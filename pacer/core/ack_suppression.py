@@ -134,7 +134,7 @@ class AckSuppressionHook(Generic[C]):
                 self._handle_tcp(now_ns, event)
             else:
                 self._forward(event.segment)
-        elif isinstance(event, TransmitResult):
+        else:
             self._handle_report(now_ns, event)
 
     def poll_action(self) -> Action | None:
@@ -318,13 +318,8 @@ class AckSuppressionHook(Generic[C]):
 
     def _overtaken(self, reported: Entry) -> list[Entry]:
         """Segments of the same flow that the link layer had before this one and has not reported."""
-        lost = []
-        for entry in self._passed.values():
-            if entry is reported:
-                break
-            if entry.half is reported.half:
-                lost.append(entry)
-        return lost
+        earlier = takewhile(lambda entry: entry is not reported, self._passed.values())
+        return [entry for entry in earlier if entry.half is reported.half]
 
     def _delivered(self, connection: C, entry: Entry) -> None:
         self._leave(entry)

@@ -222,7 +222,8 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
             return  # of an older signal
         if result.delivered:
             connection.stop_signal_ns = None
-        elif connection.sender is not None:
+        else:
+            assert connection.sender is not None  # it is the sender's backlog that made the signal
             self._signal(now_ns, connection, connection.sender)
         self._set_wake(connection)
 

@@ -207,8 +207,7 @@ class WiredSender:
         if self._in_recovery and seq_diff(ack, self._recover) < 0:
             # Partial ACK: deflate by what was acknowledged, less the segment that goes now.
             self._cwnd_bytes = max(self._mss_bytes, self._cwnd_bytes - advance + self._mss_bytes)
-            if self._sent:
-                self._send_again(now_ns, 0)
+            self._send_again(now_ns, 0)  # what lies before `_recover` has been sent
         elif self._in_recovery:
             self._in_recovery, self._duplicates = False, 0
             assert self._ssthresh_bytes is not None

@@ -173,8 +173,8 @@ class GoodputControl:
     def _age(self, changed: dict[GoodputMeter, None]) -> None:
         for meter in list(self._throttled):
             limit, free = meter.throttle_bps, meter.unthrottled_bps
-            if limit is None or free is None:
-                continue
+            assert limit is not None  # it is throttled,
+            assert free is not None  # below a pace of its own
             aged = limit + self._config.ageing * (free - limit)
             # The flow's own pace may meanwhile be slower than its throttle: then it binds no more either.
             meter.throttle_bps = None if aged >= _LIFT_AT * free else aged

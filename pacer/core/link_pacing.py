@@ -76,10 +76,8 @@ class LinkPacing:
         if isinstance(event, SegmentSeen):
             self._actions.append(Forward(event.segment.handle))
             self._backoff.queued(event)
-        elif isinstance(event, TransmitResult):
-            self._backoff.done(event)
         else:
-            return
+            self._backoff.done(event)
         if (change := self._backoff.change(on=True)) is not None:
             self._actions.append(change)
 

@@ -42,7 +42,6 @@ from pacelab.pacer.core.contract import (
     Forward,
     Rewrite,
     SegmentSeen,
-    TransmitResult,
 )
 from pacelab.pacer.core.link_pacing import ExtraBackoff
 from pacelab.pacer.core.segment import Segment
@@ -116,7 +115,7 @@ class LinkRed:
         if isinstance(event, SegmentSeen):
             if self._passes(event.segment) and self._backoff is not None:
                 self._backoff.queued(event)
-        elif isinstance(event, TransmitResult):
+        else:
             if event.next_hop is not None:  # a broadcast is never repeated
                 self.average_retries += NEW_WEIGHT * (max(event.attempts - 1, 0) - self.average_retries)
             if self._backoff is not None:

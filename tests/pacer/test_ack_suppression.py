@@ -7,6 +7,7 @@ from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.ack_suppression import LinkConfig
 from pacelab.pacer.core.ack_suppression_gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
+from pacelab.pacer.core.ack_suppression_link import LinkHalf
 from pacelab.pacer.core.ack_suppression_station import (
     AckSuppressionStation,
     AckSuppressionStationConfig,
@@ -526,3 +527,42 @@ def test_gateways_word_stops_and_starts_the_station_and_does_not_reach_its_tcp()
     assert [(ack.ack, ack.window_bytes) for ack in shell.injected] == [(3420, 0), (3420, 20_000)]
     assert shell.sent == []
     assert shell.hook.counters()["signals_taken"] == 2
+
+
+def test_a_segment_of_the_wired_host_before_its_syn_passes() -> None:
+    shell = LinkShell(AckSuppressionGateway())
+    shell.see(Point.AIR_TO_WIRED, control(DOWN.reversed(), SYN, seq=499))
+    shell.see(Point.WIRED_TO_AIR, control(DOWN, RST | ACK, seq=0, ack=500))
+    assert [sent.segment.flags for sent in shell.sent] == [SYN, RST | ACK]
+
+
+def test_a_bare_reset_of_the_station_says_no_window_and_ends_the_connection() -> None:
+    shell = opened_gateway()
+    waiting = down(0)
+    shell.see(Point.WIRED_TO_AIR, waiting)
+    shell.see(Point.AIR_TO_WIRED, control(DOWN.reversed(), RST, seq=500, window=0))
+    assert shell.kept == {}
+    shell.report(waiting)
+    assert shell.acks() == []
+
+
+def test_a_report_of_one_flow_says_nothing_of_anothers_packets() -> None:
+    shell = opened_gateway()
+    other = DOWN._replace(sport=81)
+    shell.see(Point.WIRED_TO_AIR, control(other, SYN, seq=999))
+    shell.see(Point.AIR_TO_WIRED, control(other.reversed(), SYN | ACK, seq=499, ack=1000))
+    first, second = data(other, 1000, ack=500), down(0)
+    shell.see(Point.WIRED_TO_AIR, first)
+    shell.see(Point.WIRED_TO_AIR, second)
+    shell.report(second)
+    assert shell.hook.counters()["unreported"] == 0
+    assert shell.acks() == [2460]
+
+
+def test_what_was_delivered_ahead_counts_once_and_may_lie_within_what_closes_the_hole() -> None:
+    half = LinkHalf(1000)
+    ahead = data(DOWN, 1500, 100)
+    assert [half.deliver(ahead), half.deliver(ahead)] == [0, 0]
+    assert half.duplicates_due() == 1
+    assert half.deliver(data(DOWN, 1000, 1000)) == 1000
+    assert (half.acknowledged, half.ahead) == (2000, [])

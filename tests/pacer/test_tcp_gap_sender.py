@@ -320,3 +320,12 @@ def test_tcp_ap_can_stop_at_the_end_of_the_path() -> None:
     shell.see(OUT, data(UP, 1460), FOUR_HOPS[:1])
     shell.see(OUT, data(UP, 2920), FOUR_HOPS[:1])
     assert shell.hook.deadline() == (20 * MS + 12_920_000, "pace")
+
+
+def test_a_reset_from_the_peer_ends_the_flow_with_its_queue() -> None:
+    shell = sender()
+    for i in range(3):
+        shell.see(OUT, data(UP, i * 1460))
+    shell.see(IN, pure_ack(UP, 0, flags=RST))
+    assert [reason for _, reason in shell.dropped] == ["connection reset"] * 2
+    assert shell.hook.counters()["flows_ended"] == 1

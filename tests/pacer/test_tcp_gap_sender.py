@@ -329,3 +329,15 @@ def test_a_reset_from_the_peer_ends_the_flow_with_its_queue() -> None:
     shell.see(IN, pure_ack(UP, 0, flags=RST))
     assert [reason for _, reason in shell.dropped] == ["connection reset"] * 2
     assert shell.hook.counters()["flows_ended"] == 1
+
+
+def test_the_peers_last_ack_closes_the_flow_when_it_had_hung_up_first() -> None:
+    shell = sender()
+    shell.see(OUT, data(UP, 0))
+    shell.run_until(80 * MS)
+    shell.see(IN, pure_ack(UP, 1460, flags=FIN | ACK))  # the peer's FIN, number 0
+    shell.see(OUT, data(UP, 1460, 0, flags=FIN | ACK, ack=1))
+    assert shell.hook.counters()["flows_ended"] == 0
+    shell.see(IN, pure_ack(UP, 1461)._replace(seq=1))
+    assert shell.hook.counters()["flows_ended"] == 1
+    shell.check_conservation()

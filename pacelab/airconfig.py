@@ -137,7 +137,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             "kind": kind,
             "segment_bytes": what.payload_bytes,
             "window_pkts": experiment.window_pkts,
-            "cc": experiment.cc,
+            "cc": what.cc or experiment.cc,
             "initial_window": experiment.initial_window_pkts,
             "min_rto_s": float(experiment.min_rto_s),
             "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
@@ -146,7 +146,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.find_scheme().uses_ecn(experiment.throttle):
             tcp["ecn"] = True
-        if experiment.cc == "few":
+        if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}
         return tcp if flow.size_bytes is None else tcp | {"size_bytes": flow.size_bytes}
     if kind == "voice":

@@ -51,7 +51,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "call_spacing_s": 0.0,
         "tcp_start_s": 0.0,
         "pace_rate_bps": None,  # needed by the schemes that pace at a given rate
-        "gateway_window_pkts": None,  # needed by the scheme `window-control`
+        "gateway_window_pkts": None,  # of the scheme `window-control`, which has a default of its own
         "throttle": "zero-window",  # [le] Sec. 3.4, the one of four that it uses
         "queue_pkts": 50,
         "routing": "static",

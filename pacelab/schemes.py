@@ -221,30 +221,41 @@ def _fixed_rate(settings: HookSettings) -> Hook:
 
 
 def _data_pacing(settings: HookSettings) -> Hook:
-    from pacelab.pacer.core.data_pacing import DataPacing, DataPacingConfig
+    from pacelab.pacer.core.data_pacing import RATE_BPS, DataPacing, DataPacingConfig
 
-    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
-    return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps))
+    return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
 
 
 def _ack_pacing(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.ack_pacing import AckPacing, AckPacingConfig
+    from pacelab.pacer.core.data_pacing import RATE_BPS
 
-    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
-    return AckPacing(AckPacingConfig(rate_bps=settings.pace_rate_bps))
+    return AckPacing(AckPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
 
 
 def _window_control(settings: HookSettings) -> Hook:
-    from pacelab.pacer.core.window_control import WindowControl, WindowControlConfig
+    from pacelab.pacer.core.window_control import WINDOW_PKTS, WindowControl, WindowControlConfig
 
-    assert settings.gateway_window_pkts is not None  # Scheme.check saw to it
-    return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts))
+    return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts or WINDOW_PKTS))
 
 
 def _vagp_gateway(settings: HookSettings) -> Hook:
     from pacelab.pacer.core.vagp import Vagp, VagpConfig
 
     return Vagp(VagpConfig(quality=_quality(settings)))
+
+
+def _vagp_gateway_choke(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.bandwidth_controller import BandwidthConfig, Reading
+    from pacelab.pacer.core.vagp import Vagp, VagpConfig
+
+    return Vagp(VagpConfig(quality=_quality(settings), bandwidth=BandwidthConfig(reading=Reading.CHOKE)))
+
+
+def _vagp_gateway_without_queue_manager(settings: HookSettings) -> Hook:
+    from pacelab.pacer.core.vagp import Vagp, VagpConfig
+
+    return Vagp(VagpConfig(quality=_quality(settings), queue=None))
 
 
 def _voice_reporter(settings: HookSettings) -> Hook:
@@ -410,33 +421,50 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 acting=_VAGP,
             ),
             Scheme(
+                name="vagp-choke",
+                summary="vagp with Algorithm 1 in its other reading: 10 % cut below 3.6, half below 3.3",
+                source="[vagp] Sec. V-E",
+                gateway=_vagp_gateway_choke,
+                station=_voice_reporter,
+                needs=("gateway",),
+                traffic=("tcp", "voice"),
+                acting=_VAGP,
+            ),
+            Scheme(
+                name="vagp-noqm",
+                summary="vagp without the Queue Manager: windows are left alone",
+                source="[vagp] Sec. V-D",
+                gateway=_vagp_gateway_without_queue_manager,
+                station=_voice_reporter,
+                needs=("gateway",),
+                traffic=("tcp", "voice"),
+                acting=_VAGP,
+            ),
+            Scheme(
                 name="window-control",
-                summary="advertised windows of at most --gateway-window packets, written at the gateway",
+                summary="advertised windows of at most --gateway-window packets (2), written at the gateway",
                 source="[vagp] Sec. IV-B.2",
                 gateway=_window_control,
                 needs=("gateway",),
                 traffic=("tcp",),
-                settings=("gateway_window_pkts",),
                 acting=frozenset({"windows_narrowed"}),
             ),
             Scheme(
                 name="data-pacing",
-                summary="all TCP data that a gateway sends into the air at --pace-rate together",
+                summary="all TCP data that a gateway sends into the air at --pace-rate (0.3) together",
                 source="[vagp] Sec. IV-B.3",
                 gateway=_data_pacing,
                 needs=("gateway",),
                 traffic=("tcp",),
-                settings=("pace_rate_bps",),
                 acting=_PACING,
             ),
             Scheme(
                 name="ack-pacing",
-                summary="ACKs at the gateway as far apart as their data takes at --pace-rate",
+                summary="ACKs at the gateway as far apart as their data takes at --pace-rate (0.3)",
                 source="[vagp] Sec. IV-B.3",
                 gateway=_ack_pacing,
                 needs=("gateway",),
                 traffic=("tcp",),
-                settings=("pace_rate_bps",),
                 acting=frozenset({"delayed"}),
             ),
             Scheme(

@@ -60,6 +60,8 @@ class Carried:
     """Of cbr."""
     size_bytes: int
     """Of file."""
+    cc: str | None = None
+    """Of tcp, file and http: a congestion control of its own; None: the experiment's."""
     category: str | None = None
     """EDCA's; None: best effort."""
 

@@ -7,6 +7,7 @@
       - {flow: 1, start: 160 s}
       - {from: n0, to: host, kind: cbr, rate: 500 kbit/s, burst: 5, payload: 1000 B}
       - {from: n2, to: host, kind: file, size: 1 MB, start: 10 s}
+      - {from: n0, to: host, cc: vegas}                   # a congestion control of its own, one of the engine's
       - {from: n0, to: host, kind: voice}                 # a call, both directions
 
 It takes the place of the topology's own flows. What a line leaves out is as the experiment's options say.
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD
+from pacelab.options import BY_FIELD, CONTROLS
 from pacelab.topologies.document import Document, Part, Rate, Size, Time
 from pacelab.topologies.model import Flow, Topology
 from pacelab.traffic import Carried, both_ways, named, start_delay_s
@@ -43,6 +44,7 @@ class Line(Part):
     burst: int | None = None
     size: Size | None = None
     payload: Size | None = None
+    cc: str | None = None
     category: Literal["background", "best-effort", "video", "voice"] | None = None
 
 
@@ -114,6 +116,7 @@ def _flow(document: Document, experiment: Experiment, topology: Topology, i: int
     return dataclasses.replace(flow, start_s=start_s, stop_s=line.stop)
 
 
+TCP = ("tcp", "file", "http")
 DATA = ("tcp", "udp-saturated", "cbr", "file", "http")
 USES = {"rate": ("cbr",), "burst": ("cbr",), "size": ("file",), "payload": DATA}
 """Key -> the kinds of traffic that it belongs to."""
@@ -125,6 +128,9 @@ def _carried(document: Document, experiment: Experiment, i: int, line: Line) -> 
     if line.kind not in KINDS:
         raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(KINDS)}")
     what = named(experiment, line.kind)
+    if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
+        allowed = f"allowed with {', '.join(TCP)} is one of {', '.join(CONTROLS)}"
+        raise document.error(("flows", i, "cc"), f"{line.cc!r} of a {line.kind} flow; {allowed}")
     changes: dict[str, int] = {}
     for key, field in FIELDS.items():
         value = getattr(line, key)
@@ -137,4 +143,4 @@ def _carried(document: Document, experiment: Experiment, i: int, line: Line) -> 
         except ValueError as error:
             raise document.error(("flows", i, key), str(error)) from None
         changes["rate_bps" if key == "rate" else field] = round(value)
-    return dataclasses.replace(what, category=line.category or what.category, **changes)  # type: ignore[arg-type]
+    return dataclasses.replace(what, cc=line.cc, category=line.category or what.category, **changes)  # type: ignore[arg-type]

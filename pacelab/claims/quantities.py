@@ -16,6 +16,7 @@ from typing import Any
 
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.claims.transfers import TRANSFER_QUANTITIES
+from pacelab.claims.voice_quantities import VOICE_QUANTITIES
 from pacelab.metrics import jain
 from pacelab.results import RunResult
 
@@ -203,6 +204,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
             *(contention_drops, contention_part, transmissions, drop_probability),
             *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
             *TRANSFER_QUANTITIES,
+            *VOICE_QUANTITIES,
         )
     }
 )

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pacelab.pacer.core.ack_progress import AckProgress
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, SegmentSeen
+from pacelab.pacer.core.data_pacing import RATE_BPS
 from pacelab.pacer.core.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.rate_shaper import RateShaper, ShapedFlow
 from pacelab.pacer.core.release_schedule import ReleaseSchedule
@@ -28,7 +29,7 @@ from pacelab.pacer.core.teardown import Teardown
 class AckPacingConfig:
     """Settings of the ACK pacer. Raises ValueError on a value out of range."""
 
-    rate_bps: float
+    rate_bps: float = RATE_BPS
     """R: of the data of all flows together, counted over whole IP packets."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     queue_limit_pkts: int = 1024

@@ -12,12 +12,15 @@ from pacelab.pacer.core.paced_flow import PacedFlow
 from pacelab.pacer.core.segment import ACK, RST, SYN, TCP, FlowKey, Segment
 from pacelab.pacer.core.window_edge import WindowEdge
 
+WINDOW_PKTS = 2
+"""The least window in which a lost ACK costs no timeout."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowControlConfig:
     """Settings of window control. Raises ValueError on a value out of range."""
 
-    window_pkts: int
+    window_pkts: int = WINDOW_PKTS
     """Window of each flow, in segments of the largest size seen."""
     table: FlowTableConfig = field(default_factory=FlowTableConfig)
     assumed_segment_bytes: int = 1460

@@ -1,0 +1,164 @@
+"""Numbers of voice calls and of the data beside them, for the claims of [vagp].
+
+MOS of a run is the mean over its calls of the mean of both directions: what the paper's tables average. Over an
+interval of the time series it is the mean of the seconds' MOS. Data flows are all that are no calls; "sent" counts
+every segment that a sender handed to the network (the paper's throughput, its footnote 3), repeats included.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pacelab.claims.aspect import Aspect, Quantity, flows_of
+from pacelab.metrics import jain
+from pacelab.results import RunResult
+from pacelab.voice import ACCEPTABLE_MOS
+
+KBPS = 1e-3
+MS = 1e3
+BITS = 8
+
+
+def mos_mean(result: RunResult, aspect: Aspect) -> float | None:
+    """Mean MOS of the calls."""
+    if aspect.between_s is None:
+        found: float | None = result.run["totals"]["mos_mean"]
+        return found
+    return _mean([score for flow in _voice_series(result) for score in _inside(result, aspect, flow["mos"])])
+
+
+def mos_least_second(result: RunResult, aspect: Aspect) -> float | None:
+    """The worst second, by the mean MOS over all directions of all calls, within the interval if there is one."""
+    columns = [_inside(result, aspect, flow["mos"], gaps=True) for flow in _voice_series(result)]
+    seconds = [_mean([score for score in scores if score is not None]) for scores in zip(*columns, strict=True)]
+    return min((score for score in seconds if score is not None), default=None)
+
+
+def calls_below(result: RunResult, _aspect: Aspect) -> float:
+    """Calls whose worse direction has a MOS below 3.6."""
+    totals = result.run["totals"]
+    return float(totals["calls"] - totals["calls_acceptable"])
+
+
+def voice_delay_ms(result: RunResult, aspect: Aspect) -> float | None:
+    """Mean network delay of voice packets."""
+    if aspect.between_s is None:
+        delays = [call["delay_mean_s"] for call in result.run["calls"]]
+    else:
+        delays = [delay for flow in _voice_series(result) for delay in _inside(result, aspect, flow["delay_s"])]
+    mean_s = _mean([delay for delay in delays if delay is not None])
+    return None if mean_s is None else MS * mean_s
+
+
+def voice_loss(result: RunResult, _aspect: Aspect) -> float | None:
+    """Share of voice packets that were not played, lost or late."""
+    return _mean([call["loss"] + call["late"] for call in result.run["calls"] if call["loss"] is not None])
+
+
+def data_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Goodput of the data flows, or of one; over an interval of the time series where one is given."""
+    flows = _data(result, aspect)
+    if aspect.between_s is None:
+        return KBPS * math.fsum(flow["goodput_bps"] for flow in flows)
+    numbers = {flow["id"] for flow in flows}
+    series = [_inside(result, aspect, s["goodput_bps"]) for s in result.series["flows"] if s["id"] in numbers]
+    return KBPS * math.fsum(_mean(rates) or 0.0 for rates in series)
+
+
+def data_sent_kbps(result: RunResult, aspect: Aspect) -> float:
+    """What the senders of the data flows sent, repeats included."""
+    config = result.run["config"]
+    measured_s = float(result.run["totals"]["end_s"] - config["warmup_s"])
+    sent_pkts = sum(int(flow["sent_pkts"]) for flow in _data(result, aspect))
+    return KBPS * BITS * int(config["payload_bytes"]) * sent_pkts / measured_s
+
+
+def data_utilization(result: RunResult, aspect: Aspect) -> float | None:
+    """Goodput over what was sent: the paper's utilization, 1 without repeats."""
+    sent = data_sent_kbps(result, aspect)
+    return data_kbps(result, aspect) / sent if sent else None
+
+
+def data_share(result: RunResult, aspect: Aspect) -> float | None:
+    """Share of one flow in the goodput of all data flows."""
+    total = data_kbps(result, Aspect())
+    return data_kbps(result, aspect) / total if total else None
+
+
+def data_fairness(result: RunResult, aspect: Aspect) -> float | None:
+    """Jain's index of the data flows' goodputs."""
+    return jain([flow["goodput_bps"] for flow in _data(result, aspect)])
+
+
+def data_rtt_ms(result: RunResult, aspect: Aspect) -> float | None:
+    """Mean round trip that the senders measured, the mean over the data flows."""
+    mean_s = _mean([flow["rtt_mean_s"] for flow in _data(result, aspect) if flow["rtt_mean_s"] is not None])
+    return None if mean_s is None else MS * mean_s
+
+
+def data_rtt_sd_ms(result: RunResult, aspect: Aspect) -> float | None:
+    """Standard deviation of the round trips of a flow, the mean over the data flows."""
+    mean_s = _mean([flow["rtt_sd_s"] for flow in _data(result, aspect) if flow["rtt_sd_s"] is not None])
+    return None if mean_s is None else MS * mean_s
+
+
+def protected_data_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Goodput of the data flows where the calls' mean MOS is 3.6 or better, else 0."""
+    quality = result.run["totals"]["mos_mean"]
+    return data_kbps(result, aspect) if quality is None or quality >= ACCEPTABLE_MOS else 0.0
+
+
+def e_model_delay_ms(_result: RunResult, _aspect: Aspect) -> float:
+    """Largest whole network delay in ms at which the E-model gives 3.6 without loss."""
+    return _longest_delay_ms(0.0)
+
+
+def e_model_delay_at_2_percent_ms(_result: RunResult, _aspect: Aspect) -> float:
+    """The same with 2 % of the packets not played."""
+    return _longest_delay_ms(0.02)
+
+
+def e_model_best(_result: RunResult, _aspect: Aspect) -> float:
+    """The E-model's MOS without network delay and loss."""
+    from pacelab.pacer.core.e_model import mos
+
+    return mos(network_delay_ns=0, loss=0.0)
+
+
+VOICE_QUANTITIES: tuple[Quantity, ...] = (
+    *(mos_mean, mos_least_second, calls_below, voice_delay_ms, voice_loss),
+    *(data_kbps, data_sent_kbps, data_utilization, data_share, data_fairness, data_rtt_ms, data_rtt_sd_ms),
+    *(protected_data_kbps, e_model_delay_ms, e_model_delay_at_2_percent_ms, e_model_best),
+)
+
+_ROUNDED = 0.01
+"""The paper reads MOS off a figure: 3.59 is its 3.6."""
+
+
+def _longest_delay_ms(loss: float) -> float:
+    from pacelab.pacer.core.e_model import mos
+    from pacelab.units import NS_PER_MS
+
+    delays = range(1000)
+    return float(
+        max(ms for ms in delays if mos(network_delay_ns=ms * NS_PER_MS, loss=loss) >= ACCEPTABLE_MOS - _ROUNDED)
+    )
+
+
+def _data(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+    return [flow for flow in flows_of(result, aspect) if flow["voice"] is None]
+
+
+def _voice_series(result: RunResult) -> list[dict[str, Any]]:
+    return [flow for flow in result.series["flows"] if "mos" in flow]
+
+
+def _inside(result: RunResult, aspect: Aspect, values: list[Any], *, gaps: bool = False) -> list[Any]:
+    low_s, high_s = aspect.between_s or (-math.inf, math.inf)
+    kept = [value for end_s, value in zip(result.series["t_s"], values, strict=True) if low_s < end_s <= high_s]
+    return kept if gaps else [value for value in kept if value is not None]
+
+
+def _mean(values: list[Any]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

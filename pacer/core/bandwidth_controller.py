@@ -13,8 +13,8 @@ As printed Q_choke (3.3) is a parameter that nothing uses, and 50 % is cut of a 
 the other reading each threshold has its rate. The default is what protects the calls better (docs/vagp.md).
 
     period    100 ms; 20 ms while the calls' delay is D_alert or more
-    R_max     the highest R while MOS > good. When the MOS has been good for five periods after it was below poor, R is
-              at least R_max / 2
+    R_max     the highest R while MOS > good, but no more than R was when the MOS last fell below poor. When the MOS has
+              been good for five periods after that, R is at least R_max / 2
     start     eq. (1): each flow one packet per SRTT
 
 Invariants
@@ -26,7 +26,9 @@ Source: [vagp] Sec. V-A Algorithm 1, V-B, V-E (the values).
 Deviates: R is the sum over the flows; the paper applies the same factors to each R_i, and shares R fairly. Eq. (1)
 adds packets/s to a rate: read as a starting value of one packet of each flow per SRTT; its R_adjustment is what
 Algorithm 1 does. D_alert is not given: 104 ms, the network delay at which a MOS of 3.6 leaves room for 2 % loss (the
-paper's 170 ms is a slip). Without any call nothing needs protection: R grows as if the MOS were above good.
+paper's 170 ms is a slip). Without any call nothing needs protection: R grows as if the MOS were above good. As
+printed R_max only grows: what was good for a moment when the air was free is claimed back for ever, and where the MAC
+repeats long enough the calls never recover (docs/vagp.md).
 """
 
 from __future__ import annotations
@@ -115,13 +117,13 @@ class BandwidthController:
     def adjust(self, voice: VoiceState | None, *, used: bool) -> None:
         """One round of Algorithm 1; `used`: TCP had more to send than R allowed since the last one."""
         config = self._config
+        if voice is not None and voice.mos < config.poor_mos and not self._was_poor:
+            self._was_poor = True
+            self.best_rate_bps = min(self.best_rate_bps, self.rate_bps)
         factor = 1 + config.good_gain if voice is None else self._factor(voice.mos)
         if factor < 1 or used:
             self.start(self.rate_bps * factor)
-        good = voice is None or voice.mos > config.good_mos
-        if good and used:
-            self.best_rate_bps = max(self.best_rate_bps, self.rate_bps)
-        self._recover(good=good, poor=voice is not None and voice.mos < config.poor_mos)
+        self._remember(good=voice is None or voice.mos > config.good_mos, used=used)
         alert = voice is not None and (voice.delay_ns is None or voice.delay_ns >= config.alert_delay_ns)
         self.period_ns = config.alert_period_ns if alert else config.normal_period_ns
 
@@ -137,9 +139,10 @@ class BandwidthController:
             return 1.0
         return 1 - (config.poor_cut if mos >= config.choke_mos else config.choke_cut)
 
-    def _recover(self, *, good: bool, poor: bool) -> None:
-        """Sec. V-B: claim half of R_max back once the quality is good again for good."""
-        self._was_poor |= poor
+    def _remember(self, *, good: bool, used: bool) -> None:
+        """Sec. V-B: keep R_max, and claim half of it back once the quality is good again for good."""
+        if good and used:
+            self.best_rate_bps = max(self.best_rate_bps, self.rate_bps)
         self._good_periods = self._good_periods + 1 if good else 0
         if self._was_poor and self._good_periods >= self._config.hold_periods:
             self._was_poor = False

@@ -96,6 +96,8 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
         {"id": 3, "src": 1, "dst": 3, "start_s": 1.5, **TCP, "size_bytes": 2_000_000},
         {"id": 4, "src": 1, "dst": 0, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460},
     ]
+    Path("ftp.yaml").write_text(FILE.replace("start: 160 s", "start: 160 s, cc: few"))
+    assert [flow.get("cc") for flow in air_flows(experiment)] == ["newreno", "few", None, "newreno", None]
     config = experiment.config()
     assert config["traffic"] == "ftp.yaml"
     assert len(config["traffic_sha256"]) == 64
@@ -115,6 +117,13 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
         ("burst: 5", "burst: 0", "ftp.yaml:5: flows.2.burst: 0", "a whole number from 1 to 100"),
         ("kind: file, size", "kind: tcp, size", "ftp.yaml:6: flows.3.size: tcp flows have none", "allowed with file"),
         ("category: voice", "category: music", "ftp.yaml:5: flows.2.category: 'music'", "'background', 'best-effort'"),
+        ("kind: cbr", "kind: cbr, cc: reno", "ftp.yaml:5: flows.2.cc: 'reno' of a cbr flow", "with tcp, file, http"),
+        (
+            "start: 160 s",
+            "start: 160 s, cc: bbr",
+            "ftp.yaml:4: flows.1.cc: 'bbr' of a tcp flow",
+            "one of newreno, reno",
+        ),
         ("start: 160 s", "start: 160 s, stop: 160 s", "ftp.yaml:4: flows.1.stop: not after start", "more than 160 s"),
     ],
 )

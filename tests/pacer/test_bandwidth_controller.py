@@ -103,6 +103,19 @@ def test_half_of_the_best_rate_comes_back_after_five_good_periods() -> None:
     assert made.rate_bps == pytest.approx(420_000 * 1.05**5)
 
 
+def test_best_rate_is_no_more_than_what_the_calls_did_not_bear() -> None:
+    made = controller(rate_bps=800_000)
+    made.adjust(state(4.0), used=True)
+    made.adjust(state(3.65), used=True)  # 756,000
+    made.adjust(state(3.65), used=True)  # 680,400
+    for _ in range(4):
+        made.adjust(state(3.0), used=True)
+    assert made.best_rate_bps == pytest.approx(680_400)
+    for _ in range(5):
+        made.adjust(state(4.0), used=False)
+    assert made.rate_bps == pytest.approx(340_200)
+
+
 def test_good_periods_must_follow_one_another() -> None:
     made = controller(rate_bps=800_000)
     made.adjust(state(4.0), used=True)

@@ -100,7 +100,8 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
     # On a bare chain of three hops: ACK suppression needs a single hop, fixed-rate a rate, priority and EDCA calls, the
     # rest a gateway.
     needy = {"ack-suppression", "fixed-rate", "priority", "edca"}
-    assert set(result["not_applicable"]) == needy | {"vagp", "window-control", "data-pacing", "ack-pacing"}
+    gateway = {"vagp", "vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing"}
+    assert set(result["not_applicable"]) == needy | gateway
     assert "single-hop" in result["not_applicable"]["ack-suppression"]
     assert "--pace-rate" in result["not_applicable"]["fixed-rate"]
     assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])

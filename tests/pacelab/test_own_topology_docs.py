@@ -50,7 +50,7 @@ def test_documented_traffic_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "corner.yaml", "--traffic", "traffic.yaml", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)["run"]
     kinds = {flow["group"]: flow["traffic"] for flow in run["flows"]}
-    assert list(kinds.values()) == ["tcp", "tcp", "tcp", "cbr", "file", "http", "voice", "voice"]
+    assert list(kinds.values()) == ["tcp", "tcp", "tcp", "cbr", "file", "http", "voice", "voice", "tcp"]
     (transfer,) = [flow for flow in run["flows"] if flow["traffic"] == "file"]
     assert transfer["completion_s"] == pytest.approx(transfer["finished_s"] - 1.0)
 

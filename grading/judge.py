@@ -130,6 +130,7 @@ class _Grading:
         self._endless: set[str] = set()
         self._counted = 0
         self._until = time.monotonic() + WALL_S * patience
+        self._memory: dict[str, dict[str, Any]] = {}
         self.problems: list[str] = []
         self.guards: tuple[str, ...] = ()
 
@@ -228,6 +229,7 @@ class _Grading:
             first_number=self._slot * PROCESSES_PER_SUBMISSION,
             counted=counted,
             patience=self._patience,
+            memory=self._memory,
         )
 
 

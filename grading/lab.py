@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import hmac
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -63,6 +64,8 @@ class Lab:
     """What was done so far, for the report of a failed check."""
     printed: list[str] = field(default_factory=list)
     guards: tuple[str, ...] = ()
+    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of this submission: simulations that two checks look at run once."""
     _sessions: list[AnySession] = field(default_factory=list)
     _names: frozenset[str] = frozenset()
 
@@ -132,6 +135,9 @@ class Lab:
 
         Raises a StudentFailure when a hook fails; the simulation ends at once.
         """
+        known = f"{name} {point} {_described(experiment)} {experiment.seed} {experiment.config()}"
+        if known in self.memory:
+            return self.memory[known]
         hooks: list[RemoteHook] = []
 
         def make(settings: HookSettings) -> RemoteHook:
@@ -152,11 +158,25 @@ class Lab:
         invalid = sum(report["errors"] for report in result["hooks"]["points"])
         if invalid:
             raise Wrong("actions that name segments which the hook holds", f"{invalid} actions with an unknown handle")
+        self.memory[known] = result
         return result
 
     def baseline(self, experiment: Experiment) -> dict[str, Any]:
         """run.json of the experiment without any hook: what there is to beat."""
-        return run(experiment).run
+        return _run_once(json.dumps(experiment.config(), sort_keys=True), experiment)
+
+
+_runs: dict[str, dict[str, Any]] = {}
+MAX_RUNS = 200
+
+
+def _run_once(key: str, experiment: Experiment) -> dict[str, Any]:
+    """The same for all submissions that this process grades."""
+    if key not in _runs:
+        if len(_runs) >= MAX_RUNS:
+            _runs.clear()
+        _runs[key] = run(experiment).run
+    return _runs[key]
 
 
 class RemoteFunction:
@@ -320,5 +340,7 @@ def _shown(keywords: dict[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict) and "$map" in value:
+        value = dict(value["$map"])
     text = repr(value)
     return text if len(text) <= 90 else text[:87] + "..."

@@ -7,9 +7,12 @@ from types import MappingProxyType
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
+from pacelab.grading.assignments.a1_interference.checks import ASSIGNMENT as INTERFERENCE
+from pacelab.grading.assignments.a2_window.checks import ASSIGNMENT as WINDOW
 from pacelab.grading.assignments.a3_gateway_pacer.checks import ASSIGNMENT as GATEWAY_PACER
+from pacelab.grading.assignments.a4_link_red.checks import ASSIGNMENT as LINK_RED
 
-ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType({item.number: item for item in (GATEWAY_PACER,)})
+ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType({item.number: item for item in (INTERFERENCE, WINDOW, GATEWAY_PACER, LINK_RED)})
 
 
 def find_assignment(number: int) -> Assignment:

@@ -193,6 +193,8 @@ def revive(value: Any) -> Any:
             return random.Random(value["$stream"]).random
         if "$draws" in value:
             return iter(value["$draws"]).__next__
+        if "$map" in value:
+            return {revive(key): revive(item) for key, item in value["$map"]}
         if "$segment" in value:
             return to_segment(value["$segment"])
         if "$quality" in value:

@@ -1,0 +1,1 @@
+"""Assignment 1: who interferes with whom."""

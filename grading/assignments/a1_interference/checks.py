@@ -1,0 +1,294 @@
+"""Assignment 1's rubric."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import dist
+from typing import Any
+
+from pacelab import Experiment
+from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab.grading.figures import bars
+from pacelab.grading.lab import Lab, exactly, near
+
+SENSE_M = 550.0
+APART_FROM_EDGE_M = 40
+LONE = 0.9
+"""Share of its goodput alone that a link must keep to count as independent."""
+Link = tuple[tuple[float, float], tuple[float, float]]
+
+
+def ranges(lab: Lab) -> None:
+    """250 m and 550 m, edges included, in the plane."""
+    for name, edge in (("decodes", 250), ("senses", 550)):
+        near_enough = lab.function(name)
+        for metres, wanted in ((edge, True), (edge + 1, False), (1, True)):
+            exactly(wanted, near_enough((0, 0), (metres, 0)), what=f"{name} at {metres} m")
+        exactly(True, near_enough((0, 0), (0.6 * edge, -0.8 * edge)), what=f"{name} at {edge} m across")
+        exactly(False, near_enough((0, 0), (0.8 * edge, 0.8 * edge)), what=f"{name} at {1.131 * edge:.0f} m across")
+
+
+def capture(lab: Lab) -> None:
+    """10 dB are a factor of 1.778 in distance."""
+    survives = lab.function("captured")
+    scale = lab.random("scale").randrange(80, 240)
+    for factor, wanted in ((1.0, False), (1.75, False), (1.80, True), (3.0, True), (0.5, False)):
+        exactly(wanted, survives(scale, factor * scale), what=f"captured at {scale} m, the other at {factor:g} times that")
+
+
+def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
+    return (sender, y), (receiver, y)
+
+
+def sharing(lab: Lab) -> None:
+    """Senders that sense each other take turns, whether they would disturb or not."""
+    relate = lab.function("relation")
+    for second, what in (
+        (_line(400, 600), "400 m between the senders"),
+        (_line(550, 750), "550 m between the senders"),
+        (_line(-300, -500), "back to back: exposed"),
+    ):
+        exactly("share", relate(_line(0, 200), second), what=f"relation, {what}")
+
+
+def hiding(lab: Lab) -> None:
+    """Senders that do not, but reach the other's receiver, either way."""
+    relate = lab.function("relation")
+    exactly("hidden", relate(_line(0, 200), _line(700, 500)), what="relation, senders 700 m apart, receivers between")
+    exactly("hidden", relate(_line(0, 200), _line(700, 900)), what="relation, the second sender 500 m from the first receiver")
+    exactly("hidden", relate(_line(700, 900), _line(0, 200)), what="relation, the same with the links exchanged")
+
+
+def independence(lab: Lab) -> None:
+    """Far enough from each other."""
+    relate = lab.function("relation")
+    exactly("independent", relate(_line(0, 200), _line(800, 1000)), what="relation, 600 m from receiver to sender")
+    exactly("independent", relate(_line(0, -200), _line(600, 800)), what="relation, back to back, senders 600 m apart")
+    exactly("independent", relate(_line(0, 200), _line(900, 700)), what="relation, facing, receivers 500 m apart")
+    exactly("independent", relate(_line(0, 200), _line(0, 200, 560)), what="relation, side by side, 560 m apart")
+
+
+def _sensed(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return dist(a, b) <= SENSE_M
+
+
+def _independent(first: Link, second: Link) -> bool:
+    pairs = ((first[0], second[0]), (first[0], second[1]), (second[0], first[1]))
+    return not any(_sensed(a, b) for a, b in pairs)
+
+
+def _slots_of(lab: Lab, links: list[Link]) -> list[list[int]]:
+    slots: Any = lab.function("schedule")(links)
+    shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
+    if not shaped or sorted(number for slot in slots for number in slot) != list(range(len(links))):
+        raise Wrong(f"a list of lists with each of 0 to {len(links) - 1} once", repr(slots)[:120])
+    for slot in slots:
+        for one, other in combinations(slot, 2):
+            if not _independent(links[one], links[other]):
+                raise Wrong("links of a slot that are independent of each other", f"{one} and {other} in one slot")
+    return [list(slot) for slot in slots]
+
+
+def chain_schedule(lab: Lab) -> None:
+    """A chain of 200 m hops needs four slots, however long it is."""
+    for hops in (1, 3, 4, 9):
+        links = [_line(200.0 * hop, 200.0 * (hop + 1)) for hop in range(hops)]
+        slots = _slots_of(lab, links)
+        exactly(min(hops, 4), len(slots), what=f"slots of a chain of {hops} hops")
+
+
+def any_schedule(lab: Lab) -> None:
+    """Links strewn over a field: as few slots as first fit needs."""
+    draw = lab.random("field")
+    links: list[Link] = []
+    for _ in range(14):
+        x, y = draw.randrange(0, 2500), draw.randrange(0, 2500)
+        links.append(((x, y), (x + draw.randrange(-170, 170), y + draw.randrange(-170, 170))))
+    greedy: list[list[int]] = []
+    for number, link in enumerate(links):
+        home = next((slot for slot in greedy if all(_independent(link, links[other]) for other in slot)), None)
+        if home is None:
+            greedy.append([number])
+        else:
+            home.append(number)
+    found = len(_slots_of(lab, links))
+    if found > len(greedy):
+        raise Wrong(f"at most {len(greedy)} slots for 14 links, as first fit needs", f"{found} slots")
+
+
+def airtime(lab: Lab) -> None:
+    """192 us and the bits."""
+    takes = lab.function("airtime_us")
+    near(304, takes(14, 1_000_000), what="14 bytes at 1 Mbit/s, in us")
+    near(192 + 6136, takes(1534, 2_000_000), what="1534 bytes at 2 Mbit/s, in us")
+    size = lab.random("size").randrange(100, 1500)
+    near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
+
+
+def rts_nav(lab: Lab) -> None:
+    """3 SIFS, CTS 304, data, ACK 304 us."""
+    nav = lab.function("rts_nav_us")
+    near(30 + 304 + 6328 + 304, nav(1534, 2_000_000), what="NAV of an RTS for 1534 bytes at 2 Mbit/s, in us")
+    near(30 + 304 + 192 + 800 + 304, nav(1100, 11_000_000), what="NAV of an RTS for 1100 bytes at 11 Mbit/s, in us")
+
+
+def cts_nav(lab: Lab) -> None:
+    """What the RTS announced, less a SIFS and the CTS."""
+    nav = lab.function("cts_nav_us")
+    near(20 + 6328 + 304, nav(1534, 2_000_000), what="NAV of a CTS for 1534 bytes at 2 Mbit/s, in us")
+    near(20 + 192 + 800 + 304, nav(1100, 11_000_000), what="NAV of a CTS for 1100 bytes at 11 Mbit/s, in us")
+
+
+def predictions(lab: Lab) -> Finding:
+    """Whether two links disturb each other: said beforehand, then simulated."""
+    draw = lab.random("pairs")
+    relate = lab.function("relation")
+    right, shown = 0, {}
+    low, high = SENSE_M + APART_FROM_EDGE_M, SENSE_M + 200 - APART_FROM_EDGE_M
+    far = (SENSE_M + 200 + APART_FROM_EDGE_M, 1100)
+    cases = [
+        ("in-line", draw.uniform(300, SENSE_M - APART_FROM_EDGE_M), False),
+        ("in-line", draw.uniform(low, high), False),
+        ("in-line", draw.uniform(*far), True),
+        ("back-to-back", draw.uniform(low, 1100), True),
+    ]
+    for layout, apart, wanted in cases:
+        run = lab.baseline(
+            Experiment(
+                topology="pairs",
+                topology_options={"layout": layout, "apart": round(apart, 1)},
+                rate_bps=2_000_000,
+                duration_s=5.0,
+                seed=lab.seed(f"{layout} {apart}"),
+            )
+        )
+        places = [tuple(node["position_m"]) for node in run["topology"]["nodes"]]
+        nodes = {node["name"]: place for node, place in zip(run["topology"]["nodes"], places, strict=True)}
+        first, second = ((nodes[flow["src"]], nodes[flow["dst"]]) for flow in run["flows"])
+        rates = [flow["goodput_bps"] for flow in run["flows"]]
+        calm = min(rates) >= LONE * lab.baseline(_lone(lab))["totals"]["goodput_bps"] / 2
+        said = relate(first, second)
+        shown[f"{layout} {apart:.0f} m: {said}"[:40]] = tuple(rate / 1e3 for rate in rates)
+        right += (said == "independent") == calm and calm == wanted
+    share = max(0.0, 2 * right / len(cases) - 1)
+    return Finding(
+        share=share,
+        expected="all of four pairs of links said right: independent where both keep nine tenths of their goodput alone",
+        got=f"{right} of {len(cases)} right (half of them is guessing: no points)",
+        picture=bars(shown, ("first link", "second link"), "goodput in kbit/s"),
+    )
+
+
+def _lone(lab: Lab) -> Experiment:
+    """Two links with nothing between them to disturb: twice the goodput of one alone."""
+    return Experiment(
+        topology="pairs",
+        topology_options={"layout": "in-line", "apart": 5000.0},
+        rate_bps=2_000_000,
+        duration_s=5.0,
+        seed=lab.seed("alone"),
+    )
+
+
+ASSIGNMENT = Assignment(
+    number=1,
+    title="Who interferes with whom",
+    version=1,
+    folder="a1_interference",
+    file="interference.py",
+    checks=(
+        Check(
+            id="ranges",
+            title="who decodes and who senses whom",
+            points=8,
+            run=ranges,
+            needs=("decodes", "senses"),
+            public=True,
+            hint="the distance in the plane; the edge belongs to the range",
+        ),
+        Check(
+            id="capture",
+            title="capture",
+            points=10,
+            run=capture,
+            needs=("captured",),
+            hint="10 dB are a factor of 10 in power, and power falls with the fourth power of the distance",
+        ),
+        Check(
+            id="sharing",
+            title="links that take turns",
+            points=9,
+            run=sharing,
+            needs=("relation",),
+            public=True,
+            hint="senders decide: an exposed sender waits, too",
+        ),
+        Check(
+            id="hiding",
+            title="hidden senders",
+            points=12,
+            run=hiding,
+            needs=("relation",),
+            hint="look from both receivers",
+        ),
+        Check(
+            id="independence",
+            title="independent links",
+            points=9,
+            run=independence,
+            needs=("relation",),
+            hint="the harm that CTS and ACKs can do is left out here: receivers may hear each other",
+        ),
+        Check(
+            id="chain-schedule",
+            title="a chain in four slots",
+            points=10,
+            run=chain_schedule,
+            needs=("schedule",),
+            public=True,
+            hint="in their order, each into the first slot where it fits",
+        ),
+        Check(
+            id="any-schedule",
+            title="links strewn over a field",
+            points=10,
+            run=any_schedule,
+            needs=("schedule",),
+            hint="a link must fit with all of a slot, and an earlier slot comes first",
+        ),
+        Check(
+            id="airtime",
+            title="time on the air",
+            points=6,
+            run=airtime,
+            needs=("airtime_us",),
+            public=True,
+            hint="bytes are 8 bits; the preamble is always there",
+        ),
+        Check(
+            id="rts-nav",
+            title="the NAV of an RTS",
+            points=8,
+            run=rts_nav,
+            needs=("rts_nav_us",),
+            hint="what comes after the RTS, with a SIFS before each of three frames",
+        ),
+        Check(
+            id="cts-nav",
+            title="the NAV of a CTS",
+            points=6,
+            run=cts_nav,
+            needs=("cts_nav_us",),
+            hint="what comes after the CTS",
+        ),
+        Check(
+            id="predictions",
+            title="your predictions against the simulator",
+            points=12,
+            run=predictions,
+            needs=("relation",),
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+    ),
+)

@@ -1,0 +1,257 @@
+"""Assignment 4's rubric. A check hands the hook its random numbers, so that each decision is known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pacelab import Experiment, HookSettings, Point
+from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab.grading.figures import bars
+from pacelab.grading.lab import Lab, Shell, near
+
+HOOK = "LinkRed"
+ALLOWED = ("Forward", "Drop")
+EDGES = {"min_retries": 1.0, "max_retries": 5.0, "max_probability": 0.5}
+"""Thresholds with which averages and probabilities are easy to reckon: p = (avg - 1) / 4 up to 0.5."""
+QUICKER, FEWER, KEPT = 0.85, 0.75, 0.7
+"""Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
+
+
+def average(lab: Lab) -> None:
+    """By hand: nine attempts are eight retries, an eighth of which is one."""
+    average_ = lab.new("RetryAverage")
+    near(0, average_.get("value") + 0.0, what="the average before any packet")
+    for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
+        average_.call("update", attempts)
+        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts")
+
+
+def probability(lab: Lab) -> None:
+    """Below, within and above the thresholds."""
+    chance = lab.function("drop_probability")
+    for value, wanted in ((0.0, 0.0), (0.99, 0.0), (1.0, 0.0), (2.0, 0.25), (2.5, 0.375), (3.0, 0.5), (4.9, 0.5), (99.0, 0.5)):
+        near(wanted, chance(value, 1.0, 5.0, 0.5), what=f"p at an average of {value}, thresholds 1 and 5, at most 0.5")
+    low = lab.random("low").randrange(1, 9) / 10
+    near(0.1, chance(low + 1, low, low + 10, 0.9), what=f"p one above a threshold of {low}, ten below the other")
+
+
+def _shell(lab: Lab, draws: Sequence[float]) -> Shell:
+    return lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **EDGES)
+
+
+def _raise_average(shell: Shell, *, attempts: int = 9, times: int = 2) -> float:
+    """Frames of nine attempts; returns the average."""
+    value = 0.0
+    for _ in range(times):
+        shell.transmitted(shell.data(), attempts)
+        value += (attempts - 1 - value) / 8
+    return value
+
+
+def _fate(shell: Shell, segment: Any, *, dropped: bool, why: str) -> None:
+    shell.see(Point.LINK, segment)
+    if segment.handle in shell.held:
+        raise Wrong("a decision at once, Forward or Drop", "the segment is held")
+    was_dropped = any(item.handle == segment.handle for item, _ in shell.dropped)
+    if was_dropped != dropped:
+        raise Wrong(f"{'Drop' if dropped else 'Forward'}: {why}", "Drop" if was_dropped else "Forward")
+
+
+def idle(lab: Lab) -> None:
+    """Nothing was ever repeated: all pass, undrawn."""
+    shell = _shell(lab, ())
+    for index in range(10):
+        _fate(shell, shell.data(seq=1460 * index), dropped=False, why="no frame was ever repeated")
+        shell.transmitted(shell.data(), 1)
+
+
+def draws(lab: Lab) -> None:
+    """No number is drawn at p = 0, one for each packet above."""
+    shell = _shell(lab, (0.99, 0.0, 0.99, 0.0))
+    _fate(shell, shell.data(), dropped=False, why="p = 0")
+    _raise_average(shell)  # 1.875: p = 0.21875
+    for dropped in (False, True, False, True):
+        why = f"the {'second' if dropped else 'first'} kind of draw, {0.0 if dropped else 0.99}, is this packet's"
+        _fate(shell, shell.data(), dropped=dropped, why=why)
+
+
+def learns(lab: Lab) -> None:
+    """The average follows the frames, delivered or not; a draw on either side of p tells."""
+    value = 1.875
+    chance = (value - 1) / 4
+    later = (value * 7 / 8 - 1) / 4
+    shell = _shell(lab, (chance + 0.01, chance - 0.01, later + 0.01, later - 0.01))
+    shell.transmitted(shell.data(), 9)
+    shell.transmitted(shell.data(), 9, delivered=False)
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {chance + 0.01:.4f}, p = {chance:.4f}")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {chance - 0.01:.4f}, p = {chance:.4f}")
+    shell.transmitted(shell.data(), 1)
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {later + 0.01:.4f}, p = {later:.4f} after a frame that got through")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {later - 0.01:.4f}, p = {later:.4f}")
+
+
+def broadcasts(lab: Lab) -> None:
+    """They are sent once, which says nothing."""
+    shell = _shell(lab, (0.2,))
+    _raise_average(shell)
+    for _ in range(20):
+        shell.transmitted(shell.data(), 1, to=None)
+    _fate(shell, shell.data(), dropped=True, why="drawn 0.2, p = 0.21875 as before the broadcasts")
+
+
+def alike(lab: Lab) -> None:
+    """TCP's ACKs and other packets are judged too."""
+    shell = _shell(lab, (0.2, 0.2, 0.21))
+    _raise_average(shell)
+    _fate(shell, shell.ack(), dropped=True, why="an ACK, drawn 0.2, p = 0.21875")
+    _fate(shell, shell.data()._replace(protocol=17), dropped=True, why="a datagram, drawn 0.2, p = 0.21875")
+    _fate(shell, shell.data(payload=0, flags=0x02), dropped=True, why="a SYN, drawn 0.21, p = 0.21875")
+
+
+def _compare(lab: Lab) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:
+    pairs = []
+    for hops in (6, 7):
+        chain = Experiment(
+            topology="chain",
+            topology_options={"hops": hops, "wired": False},
+            rate_bps=2_000_000,
+            min_rto_s=1.0,
+            duration_s=20.0,
+            seed=lab.seed(f"chain {hops}"),
+        )
+
+        def stream(settings: HookSettings) -> dict[str, str]:
+            return {"$stream": f"{lab.seed('stream')}/{settings.node}"}
+
+        ours = lab.simulate(chain, "link", HOOK, allowed=ALLOWED, uniform=stream)
+        pairs.append((ours, lab.baseline(chain)))
+    shown = {
+        f"{hops} hops": (base["totals"]["goodput_bps"] / 1e3, run["totals"]["goodput_bps"] / 1e3)
+        for hops, (run, base) in zip((6, 7), pairs, strict=True)
+    }
+    return shown, pairs
+
+
+def _kept(pairs: Sequence[tuple[dict[str, Any], dict[str, Any]]]) -> float:
+    ours = sum(run["totals"]["goodput_bps"] for run, _ in pairs)
+    return float(ours / sum(base["totals"]["goodput_bps"] for _, base in pairs))
+
+
+def delay(lab: Lab) -> Finding:
+    """A smaller window means shorter queues."""
+    shown, pairs = _compare(lab)
+    kept = _kept(pairs)
+    ours = sum(run["flows"][0]["rtt_mean_s"] or 1e3 for run, _ in pairs)
+    ratio = ours / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
+    return Finding(
+        share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICKER))) if kept >= KEPT else 0.0,
+        expected=f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput",
+        got=f"{ratio:.2f} of its round trip, {kept:.2f} of its goodput",
+        picture=bars(shown, ("NewReno", "yours"), "goodput in kbit/s"),
+    )
+
+
+def losses(lab: Lab) -> Finding:
+    """Early drops spare those at the retry limit."""
+    shown, pairs = _compare(lab)
+    kept = _kept(pairs)
+    ours = sum(run["totals"]["link_dropped_pkts"] for run, _ in pairs)
+    ratio = ours / max(1, sum(base["totals"]["link_dropped_pkts"] for _, base in pairs))
+    return Finding(
+        share=min(1.0, max(0.0, (1 - ratio) / (1 - FEWER))) if kept >= KEPT else 0.0,
+        expected=f"at most {FEWER} of NewReno's losses at the retry limit, with at least {KEPT} of its goodput",
+        got=f"{ratio:.2f} of its losses, {kept:.2f} of its goodput",
+        picture=bars(shown, ("NewReno", "yours"), "goodput in kbit/s"),
+    )
+
+
+AVERAGE, CHANCE, RED = ("RetryAverage",), ("drop_probability",), (HOOK,)
+
+
+ASSIGNMENT = Assignment(
+    number=4,
+    title="Link RED",
+    version=1,
+    folder="a4_link_red",
+    file="link_red.py",
+    checks=(
+        Check(
+            id="average",
+            title="the moving average of retransmissions",
+            points=12,
+            run=average,
+            needs=AVERAGE,
+            public=True,
+            hint="the first attempt is no retransmission; the old value weighs 7/8",
+        ),
+        Check(
+            id="probability",
+            title="the drop probability",
+            points=14,
+            run=probability,
+            needs=CHANCE,
+            public=True,
+            hint="the line starts at 0 at the lower threshold; max_probability caps it",
+        ),
+        Check(
+            id="idle",
+            title="without contention all passes",
+            points=8,
+            run=idle,
+            needs=RED,
+            public=True,
+            hint="at p = 0 nothing is drawn and nothing is dropped",
+        ),
+        Check(
+            id="draws",
+            title="one random number per packet, where p > 0",
+            points=10,
+            run=draws,
+            needs=RED,
+            hint="a number drawn in vain shifts all later ones",
+        ),
+        Check(
+            id="learns",
+            title="the average follows the frames' ends",
+            points=12,
+            run=learns,
+            needs=RED,
+            hint="frames given up needed retransmissions too; delivered or not, attempts count",
+        ),
+        Check(
+            id="broadcasts",
+            title="broadcasts say nothing",
+            points=8,
+            run=broadcasts,
+            needs=RED,
+            hint="next_hop is None: such a frame is never repeated",
+        ),
+        Check(
+            id="alike",
+            title="all packets are judged alike",
+            points=8,
+            run=alike,
+            needs=RED,
+            hint="as printed, ACKs are dropped too",
+        ),
+        Check(
+            id="delay",
+            title="shorter round trips than NewReno alone",
+            points=14,
+            run=delay,
+            needs=RED,
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+        Check(
+            id="losses",
+            title="fewer losses at the retry limit",
+            points=14,
+            run=losses,
+            needs=RED,
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+    ),
+)

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import hmac
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
@@ -158,6 +158,29 @@ class Lab:
         invalid = sum(report["errors"] for report in result["hooks"]["points"])
         if invalid:
             raise Wrong("actions that name segments which the hook holds", f"{invalid} actions with an unknown handle")
+        self.memory[known] = result
+        return result
+
+    def simulate_trusted(self, experiment: Experiment, make: Callable[[], Any]) -> dict[str, Any]:
+        """run.json with a hook of the grader's at the gateway, which asks the student's objects; as `simulate`."""
+        known = f"{_described(experiment)} {experiment.seed} {experiment.config()}"
+        if known in self.memory:
+            return self.memory[known]
+        hooks: list[Any] = []
+
+        def once(_settings: HookSettings) -> Any:
+            hooks.append(make())
+            return hooks[-1]
+
+        def obey(_fraction: float) -> None:
+            for hook in hooks:
+                if hook.failure is not None:
+                    raise hook.failure
+
+        scheme = Scheme(name="submission", summary="", source="", gateway=once, traffic=("tcp", "voice"))
+        self.step(f"simulate {_described(experiment)}")
+        result = run(experiment, scheme=scheme, on_progress=obey).run
+        obey(1.0)
         self.memory[known] = result
         return result
 

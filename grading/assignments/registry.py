@@ -11,8 +11,11 @@ from pacelab.grading.assignments.a1_interference.checks import ASSIGNMENT as INT
 from pacelab.grading.assignments.a2_window.checks import ASSIGNMENT as WINDOW
 from pacelab.grading.assignments.a3_gateway_pacer.checks import ASSIGNMENT as GATEWAY_PACER
 from pacelab.grading.assignments.a4_link_red.checks import ASSIGNMENT as LINK_RED
+from pacelab.grading.assignments.a5_voice.checks import ASSIGNMENT as VOICE
 
-ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType({item.number: item for item in (INTERFERENCE, WINDOW, GATEWAY_PACER, LINK_RED)})
+ASSIGNMENTS: Mapping[int, Assignment] = MappingProxyType(
+    {item.number: item for item in (INTERFERENCE, WINDOW, GATEWAY_PACER, LINK_RED, VOICE)}
+)
 
 
 def find_assignment(number: int) -> Assignment:

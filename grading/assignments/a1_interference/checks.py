@@ -33,7 +33,9 @@ def capture(lab: Lab) -> None:
     survives = lab.function("captured")
     scale = lab.random("scale").randrange(80, 240)
     for factor, wanted in ((1.0, False), (1.75, False), (1.80, True), (3.0, True), (0.5, False)):
-        exactly(wanted, survives(scale, factor * scale), what=f"captured at {scale} m, the other at {factor:g} times that")
+        exactly(
+            wanted, survives(scale, factor * scale), what=f"captured at {scale} m, the other at {factor:g} times that"
+        )
 
 
 def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
@@ -55,7 +57,11 @@ def hiding(lab: Lab) -> None:
     """Senders that do not, but reach the other's receiver, either way."""
     relate = lab.function("relation")
     exactly("hidden", relate(_line(0, 200), _line(700, 500)), what="relation, senders 700 m apart, receivers between")
-    exactly("hidden", relate(_line(0, 200), _line(700, 900)), what="relation, the second sender 500 m from the first receiver")
+    exactly(
+        "hidden",
+        relate(_line(0, 200), _line(700, 900)),
+        what="relation, the second sender 500 m from the first receiver",
+    )
     exactly("hidden", relate(_line(700, 900), _line(0, 200)), what="relation, the same with the links exchanged")
 
 
@@ -173,7 +179,7 @@ def predictions(lab: Lab) -> Finding:
     share = max(0.0, 2 * right / len(cases) - 1)
     return Finding(
         share=share,
-        expected="all of four pairs of links said right: independent where both keep nine tenths of their goodput alone",
+        expected="four pairs of links said right: independent where both keep nine tenths of their goodput",
         got=f"{right} of {len(cases)} right (half of them is guessing: no points)",
         picture=bars(shown, ("first link", "second link"), "goodput in kbit/s"),
     )

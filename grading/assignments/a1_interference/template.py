@@ -3,7 +3,7 @@
 Two radios decode each other up to 250 m apart and sense each other up to 550 m. Power falls with the fourth power of
 the distance. Fill in what says `raise NotImplementedError`; `pacelab check interference.py` runs the public checks.
 
-A position is (x, y) in metres, a link is (sender's position, receiver's position). "Up to" includes the distance itself.
+A position is (x, y) in metres, a link (sender's position, receiver's position). "Up to" includes the distance itself.
 """
 
 from math import dist

@@ -29,19 +29,35 @@ WRONG = (
     Planted(
         name="no-exposed",
         misconception="senders back to back do not wait for each other",
-        changes=(("if senses(sender, other_sender):", "if senses(sender, other_sender) and senses(sender, other_receiver) and senses(other_sender, receiver):"),),
+        changes=(
+            (
+                "if senses(sender, other_sender):",
+                "if senses(sender, other_sender) and senses(sender, other_receiver) "
+                "and senses(other_sender, receiver):",
+            ),
+        ),
         loses=("sharing", "any-schedule"),
     ),
     Planted(
         name="one-receiver",
         misconception="only the first link's receiver can be disturbed",
-        changes=(("if senses(sender, other_receiver) or senses(other_sender, receiver):", "if senses(sender, other_receiver):"),),
+        changes=(
+            (
+                "if senses(sender, other_receiver) or senses(other_sender, receiver):",
+                "if senses(sender, other_receiver):",
+            ),
+        ),
         loses=("hiding", "predictions"),
     ),
     Planted(
         name="receivers-too",
         misconception="receivers that hear each other disturb each other",
-        changes=(("or senses(other_sender, receiver):", "or senses(other_sender, receiver) or senses(receiver, other_receiver):"),),
+        changes=(
+            (
+                "or senses(other_sender, receiver):",
+                "or senses(other_sender, receiver) or senses(receiver, other_receiver):",
+            ),
+        ),
         loses=("independence", "any-schedule"),
     ),
     Planted(
@@ -66,7 +82,10 @@ WRONG = (
         name="same-nav",
         misconception="a CTS announces what the RTS announced",
         changes=(
-            ("return 2 * SIFS_US + airtime_us(data_bytes, rate_bps) + airtime_us(ACK_BYTES, 1e6)", "return rts_nav_us(data_bytes, rate_bps)"),
+            (
+                "return 2 * SIFS_US + airtime_us(data_bytes, rate_bps) + airtime_us(ACK_BYTES, 1e6)",
+                "return rts_nav_us(data_bytes, rate_bps)",
+            ),
         ),
         loses=("cts-nav",),
     ),

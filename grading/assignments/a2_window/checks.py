@@ -28,7 +28,9 @@ def bound(lab: Lab) -> None:
     near(600_000, limit(7, 1500, 5_000_000), what="bound of 7 hops, 1500 bytes, 5 ms a hop, in bit/s")
     near(600_000, limit(4, 1500, 5_000_000), what="bound of 4 hops, in bit/s")
     ms = lab.random("exchange").randrange(2, 9)
-    near(1000 * 8 / (4 * ms) * 1000, limit(12, 1000, ms * 1_000_000), what=f"bound of 12 hops, 1000 bytes, {ms} ms a hop")
+    near(
+        1000 * 8 / (4 * ms) * 1000, limit(12, 1000, ms * 1_000_000), what=f"bound of 12 hops, 1000 bytes, {ms} ms a hop"
+    )
 
 
 def short_bound(lab: Lab) -> None:
@@ -41,7 +43,11 @@ def short_bound(lab: Lab) -> None:
 def plateau(lab: Lab) -> None:
     """The smallest on the plateau, not the largest number."""
     best = lab.function("best_window")
-    exactly(2, best({"$map": [[1, 150.0], [2, 246.0], [3, 248.0], [4, 245.0], [8, 230.0]]}), what="W* of 150 246 248 245 .. 230")
+    exactly(
+        2,
+        best({"$map": [[1, 150.0], [2, 246.0], [3, 248.0], [4, 245.0], [8, 230.0]]}),
+        what="W* of 150 246 248 245 .. 230",
+    )
     exactly(3, best({"$map": [[5, 99.0], [3, 98.0], [1, 90.0]]}), what="W* of windows in no order")
     exactly(1, best({"$map": [[1, 90.0], [2, 100.0]]}, tolerance=0.1), what="W* with a tolerance of 0.1")
 

@@ -56,7 +56,12 @@ WRONG = (
     Planted(
         name="recalls",
         misconception="a smaller window takes packets back",
-        changes=(("        self._limit = limit\n", "        self._limit = limit\n        self._next = min(self._next, self._acknowledged + limit)\n"),),
+        changes=(
+            (
+                "        self._limit = limit\n",
+                "        self._limit = limit\n        self._next = min(self._next, self._acknowledged + limit)\n",
+            ),
+        ),
         loses=("shrinks",),
     ),
     Planted(

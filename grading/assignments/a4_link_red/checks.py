@@ -30,7 +30,16 @@ def average(lab: Lab) -> None:
 def probability(lab: Lab) -> None:
     """Below, within and above the thresholds."""
     chance = lab.function("drop_probability")
-    for value, wanted in ((0.0, 0.0), (0.99, 0.0), (1.0, 0.0), (2.0, 0.25), (2.5, 0.375), (3.0, 0.5), (4.9, 0.5), (99.0, 0.5)):
+    for value, wanted in (
+        (0.0, 0.0),
+        (0.99, 0.0),
+        (1.0, 0.0),
+        (2.0, 0.25),
+        (2.5, 0.375),
+        (3.0, 0.5),
+        (4.9, 0.5),
+        (99.0, 0.5),
+    ):
         near(wanted, chance(value, 1.0, 5.0, 0.5), what=f"p at an average of {value}, thresholds 1 and 5, at most 0.5")
     low = lab.random("low").randrange(1, 9) / 10
     near(0.1, chance(low + 1, low, low + 10, 0.9), what=f"p one above a threshold of {low}, ten below the other")
@@ -87,7 +96,12 @@ def learns(lab: Lab) -> None:
     _fate(shell, shell.data(), dropped=False, why=f"drawn {chance + 0.01:.4f}, p = {chance:.4f}")
     _fate(shell, shell.data(), dropped=True, why=f"drawn {chance - 0.01:.4f}, p = {chance:.4f}")
     shell.transmitted(shell.data(), 1)
-    _fate(shell, shell.data(), dropped=False, why=f"drawn {later + 0.01:.4f}, p = {later:.4f} after a frame that got through")
+    _fate(
+        shell,
+        shell.data(),
+        dropped=False,
+        why=f"drawn {later + 0.01:.4f}, p = {later:.4f} after a frame that got through",
+    )
     _fate(shell, shell.data(), dropped=True, why=f"drawn {later - 0.01:.4f}, p = {later:.4f}")
 
 

@@ -14,13 +14,23 @@ WRONG = (
     Planted(
         name="weights-swapped",
         misconception="the newest packet weighs 7/8",
-        changes=(("(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "NEW_WEIGHT * self.value + (1 - NEW_WEIGHT) * retries"),),
+        changes=(
+            (
+                "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries",
+                "NEW_WEIGHT * self.value + (1 - NEW_WEIGHT) * retries",
+            ),
+        ),
         loses=("average", "learns"),
     ),
     Planted(
         name="no-cap",
         misconception="max_probability is reached at max_retries by itself",
-        changes=(("return min((average - min_retries) / (max_retries - min_retries), max_probability)", "return (average - min_retries) / (max_retries - min_retries)"),),
+        changes=(
+            (
+                "return min((average - min_retries) / (max_retries - min_retries), max_probability)",
+                "return (average - min_retries) / (max_retries - min_retries)",
+            ),
+        ),
         loses=("probability",),
     ),
     Planted(
@@ -44,7 +54,12 @@ WRONG = (
     Planted(
         name="acks-spared",
         misconception="only data is dropped",
-        changes=(("if probability > 0 and self._uniform()", "if probability > 0 and event.segment.is_data and self._uniform()"),),
+        changes=(
+            (
+                "if probability > 0 and self._uniform()",
+                "if probability > 0 and event.segment.is_data and self._uniform()",
+            ),
+        ),
         loses=("alike",),
     ),
     Planted(

@@ -1,0 +1,1 @@
+"""Assignment 5: voice quality, and a rate that protects it."""

@@ -1,0 +1,307 @@
+"""Assignment 5's rubric. MOS by hand: [vagp] Sec. III-A names 160 ms without loss, and 104 ms with 2 %, as 3.6."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pacelab import Experiment
+from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab.grading.assignments.a5_voice.gate import VoiceGate
+from pacelab.grading.figures import bars
+from pacelab.grading.lab import MS, Lab, near
+from pacelab.grading.remote import RemoteObject
+
+MOS_TOLERANCE = 0.002
+"""Relative; expected values are given to three places."""
+HELD, UNHELD = 3.7, 3.2
+"""Mean MOS of the calls that earns all points, and none."""
+BETTER = 0.1
+"""By which it must exceed NewReno's."""
+USED, UNUSED = 0.35, 0.15
+"""Share of NewReno's TCP goodput that earns all points, and none."""
+
+
+def hand_values(lab: Lab) -> None:
+    """Four points of the curve."""
+    judge = lab.function("mos")
+    for delay_ms, loss, wanted in ((0, 0.0, 4.067), (160, 0.0, 3.589), (104, 0.02, 3.601), (50, 0.1, 2.693)):
+        near(wanted, judge(delay_ms, loss), what=f"MOS at {delay_ms} ms, loss {loss}", tolerance=MOS_TOLERANCE)
+
+
+def collapse(lab: Lab) -> None:
+    """Between 1 and 4.5, whatever happens."""
+    judge = lab.function("mos")
+    for delay_ms, loss in ((0, 1.0), (2000, 0.0), (400, 0.9), (700, 0.2)):
+        near(1.0, judge(delay_ms, loss), what=f"MOS at {delay_ms} ms, loss {loss}")
+
+
+def _feed(
+    evaluator: RemoteObject, numbers: list[int], *, call: str = "a", delay_ms: float = 50, at_ms: int = 1000
+) -> None:
+    """Packets that arrive 20 ms apart from `at_ms` on."""
+    for index, number in enumerate(numbers):
+        now = (at_ms + 20 * index) * MS
+        evaluator.call("packet", now, call, number, now - round(delay_ms * MS))
+
+
+def counts_losses(lab: Lab) -> None:
+    """Two of ten sequence numbers are missing: e = 0.2 at 50 ms."""
+    evaluator = lab.new("QualityEvaluator")
+    _feed(evaluator, [100, 101, 102, 104, 105, 106, 108, 109])
+    near(1.874, evaluator.call("evaluate", 1200 * MS), what="MOS of 8 of 10 packets at 50 ms", tolerance=MOS_TOLERANCE)
+    other = lab.new("QualityEvaluator")
+    _feed(other, [7, 8, 9, 10])
+    near(4.022, other.call("evaluate", 1100 * MS), what="MOS of 4 of 4 packets at 50 ms", tolerance=MOS_TOLERANCE)
+
+
+def counts_late(lab: Lab) -> None:
+    """Late packets are lost, and do not count for the delay."""
+    evaluator = lab.new("QualityEvaluator")
+    _feed(evaluator, [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    _feed(evaluator, [9], delay_ms=400, at_ms=1180)
+    near(2.693, evaluator.call("evaluate", 1200 * MS), what="MOS of ten packets, one late", tolerance=MOS_TOLERANCE)
+    late = lab.new("QualityEvaluator")
+    _feed(late, [0, 1, 2], delay_ms=200)
+    near(1.0, late.call("evaluate", 1100 * MS), what="MOS when all packets are late")
+
+
+def window(lab: Lab) -> None:
+    """500 ms, and what is older is forgotten."""
+    evaluator = lab.new("QualityEvaluator")
+    _feed(evaluator, [0, 2, 4, 6])
+    _feed(evaluator, [40, 41, 42, 43], at_ms=1600)
+    near(
+        4.022,
+        evaluator.call("evaluate", 1700 * MS),
+        what="MOS once the gaps are older than 500 ms",
+        tolerance=MOS_TOLERANCE,
+    )
+
+
+def calls(lab: Lab) -> None:
+    """Sequence numbers belong to their call; losses of all calls add up."""
+    evaluator = lab.new("QualityEvaluator")
+    _feed(evaluator, [5, 6, 7, 8, 9], call="a")
+    _feed(evaluator, [905, 907, 908, 909], call="b")
+    near(2.693, evaluator.call("evaluate", 1200 * MS), what="MOS of two calls, 1 of 10 lost", tolerance=MOS_TOLERANCE)
+
+
+def silence(lab: Lab) -> None:
+    """Nothing heard, nothing said."""
+    evaluator = lab.new("QualityEvaluator")
+    for moment, what in ((0, "before any packet"), (9000, "long after the last")):
+        got = evaluator.call("evaluate", moment * MS)
+        if got is not None:
+            raise Wrong(f"None {what}", repr(got)[:60])
+        _feed(evaluator, [1, 2, 3])
+
+
+def steps(lab: Lab) -> None:
+    """The four factors, thresholds included."""
+    for quality, factor in ((4.0, 1.05), (3.9, 1.03), (3.7, 1.03), (3.69, 0.9), (3.6, 0.9), (3.59, 0.5), (None, 1.05)):
+        controller = lab.new("BandwidthController")
+        near(100_000 * factor, controller.call("adjust", quality), what=f"rate after one round of MOS {quality}")
+
+
+def bounds(lab: Lab) -> None:
+    """12 kbit/s and 10 Mbit/s."""
+    controller = lab.new("BandwidthController")
+    for _ in range(6):
+        low = controller.call("adjust", 1.0)
+    near(12_000, low, what="rate after six rounds of MOS 1")
+    near(12_000 * 1.03, controller.call("adjust", 3.8), what="rate of the round after that, MOS 3.8")
+    for _ in range(150):
+        high = controller.call("adjust", 4.0)
+    near(10_000_000, high, what="rate after 150 rounds of MOS 4")
+
+
+def recovery(lab: Lab) -> None:
+    """Half of R_max after five good rounds, once, and only after poor ones."""
+    controller = lab.new("BandwidthController")
+    best = 0.0
+    for _ in range(40):
+        best = controller.call("adjust", 4.0)
+    for _ in range(5):
+        rate = controller.call("adjust", 2.0)  # 1/32 of R_max
+    for number in range(1, 5):
+        rate = controller.call("adjust", 4.0)
+        near(best / 32 * 1.05**number, rate, what=f"rate after {number} good rounds")
+    rate = controller.call("adjust", 4.0)
+    near(best / 2, rate, what="rate after the fifth: half of R_max")
+    controller.call("adjust", 3.65)
+    for _ in range(6):
+        after = controller.call("adjust", 4.0)
+    near(best / 2 * 0.9 * 1.05**6, after, what="rate after a fair round and six good ones: no second leap")
+
+
+def _simulate(lab: Lab) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    pairs = []
+    for hops, voice, tcp in ((2, 4, 2), (3, 4, 2), (4, 5, 3)):
+        string = Experiment(
+            topology="string",
+            topology_options={"hops": hops, "voice": voice, "tcp": tcp},
+            traffic="mixed",
+            direction="down",
+            duration_s=12.0,
+            warmup_s=4.0,
+            seed=lab.seed(f"string {hops}"),
+        )
+
+        def gate() -> VoiceGate:
+            return VoiceGate(lab.new("QualityEvaluator"), lab.new("BandwidthController"))
+
+        pairs.append((lab.simulate_trusted(string, gate), lab.baseline(string)))
+    return pairs
+
+
+def _mos(run: dict[str, Any]) -> float:
+    found = [flow["mos"] for flow in run["flows"] if flow["mos"] is not None]
+    return float(sum(found) / len(found))
+
+
+def _tcp(run: dict[str, Any]) -> float:
+    return float(sum(flow["goodput_bps"] for flow in run["flows"] if flow["kind"] == "tcp"))
+
+
+def protects(lab: Lab) -> Finding:
+    """Calls beside TCP, two to four hops."""
+    pairs = _simulate(lab)
+    ours = sum(_mos(run) for run, _ in pairs) / len(pairs)
+    theirs = sum(_mos(base) for _, base in pairs) / len(pairs)
+    moved = sum(_tcp(run) for run, _ in pairs) >= UNUSED * sum(_tcp(base) for _, base in pairs)
+    shown = {f"{hops} hops": (_mos(base), _mos(run)) for hops, (run, base) in zip((2, 3, 4), pairs, strict=True)}
+    return Finding(
+        share=min(1.0, max(0.0, (ours - UNHELD) / (HELD - UNHELD))) if ours >= theirs + BETTER and moved else 0.0,
+        expected=f"a mean MOS of {HELD} or more (below: a part), {BETTER} above NewReno's; TCP not silent",
+        got=f"{ours:.2f}, NewReno {theirs:.2f}",
+        picture=bars(shown, ("NewReno", "yours"), "mean MOS of the calls"),
+    )
+
+
+def uses(lab: Lab) -> Finding:
+    """What is left belongs to TCP."""
+    pairs = _simulate(lab)
+    share = sum(_tcp(run) for run, _ in pairs) / sum(_tcp(base) for _, base in pairs)
+    quality = sum(_mos(run) for run, _ in pairs) / len(pairs)
+    shown = {f"{hops} hops": (_tcp(b) / 1e3, _tcp(r) / 1e3) for hops, (r, b) in zip((2, 3, 4), pairs, strict=True)}
+    return Finding(
+        share=min(1.0, max(0.0, (share - UNUSED) / (USED - UNUSED))) if quality >= UNHELD + BETTER else 0.0,
+        expected=f"{USED} of NewReno's TCP goodput or more, at a mean MOS of {UNHELD + BETTER:g} or more",
+        got=f"{share:.2f} of it at a mean MOS of {quality:.2f}",
+        picture=bars(shown, ("NewReno", "yours"), "TCP goodput in kbit/s"),
+    )
+
+
+MOS, EVALUATOR, CONTROLLER = ("mos",), ("QualityEvaluator",), ("BandwidthController",)
+BOTH = (*EVALUATOR, *CONTROLLER)
+
+ASSIGNMENT = Assignment(
+    number=5,
+    title="Voice quality, and a rate that protects it",
+    version=1,
+    folder="a5_voice",
+    file="voice.py",
+    checks=(
+        Check(
+            id="hand-values",
+            title="the E-model",
+            points=10,
+            run=hand_values,
+            needs=MOS,
+            public=True,
+            hint="d is mouth to ear: codec and playout buffer delay too; ln is the natural logarithm",
+        ),
+        Check(
+            id="collapse",
+            title="... of a call that has collapsed",
+            points=6,
+            run=collapse,
+            needs=MOS,
+            hint="without its clamps the polynomial goes astray",
+        ),
+        Check(
+            id="losses",
+            title="losses by sequence numbers",
+            points=10,
+            run=counts_losses,
+            needs=EVALUATOR,
+            public=True,
+            hint="expected is what lies between the lowest and the highest number, both included",
+        ),
+        Check(
+            id="late",
+            title="late packets",
+            points=8,
+            run=counts_late,
+            needs=EVALUATOR,
+            hint="they are lost; their delay is nobody's",
+        ),
+        Check(
+            id="window",
+            title="the window",
+            points=8,
+            run=window,
+            needs=EVALUATOR,
+            hint="forget what arrived more than 500 ms ago",
+        ),
+        Check(
+            id="calls",
+            title="several calls",
+            points=6,
+            run=calls,
+            needs=EVALUATOR,
+            hint="sequence numbers belong to their call",
+        ),
+        Check(
+            id="silence",
+            title="no packet, no verdict",
+            points=4,
+            run=silence,
+            needs=EVALUATOR,
+            hint="None is not 0",
+        ),
+        Check(
+            id="steps",
+            title="the four steps of the rate",
+            points=12,
+            run=steps,
+            needs=CONTROLLER,
+            public=True,
+            hint="read the thresholds: which of them belong to which side?",
+        ),
+        Check(
+            id="bounds",
+            title="the bounds of the rate",
+            points=6,
+            run=bounds,
+            needs=CONTROLLER,
+            hint="no factor leads back from 0",
+        ),
+        Check(
+            id="recovery",
+            title="the way back to R_max / 2",
+            points=10,
+            run=recovery,
+            needs=CONTROLLER,
+            hint="five good rounds in a row, after a poor one, once",
+        ),
+        Check(
+            id="protects",
+            title="calls beside TCP keep their quality",
+            points=12,
+            run=protects,
+            needs=BOTH,
+            hint="if all above is right, this is too; if not, mend those first",
+            simulates=True,
+        ),
+        Check(
+            id="uses",
+            title="... and TCP gets the rest",
+            points=8,
+            run=uses,
+            needs=BOTH,
+            hint="a rate that never rises protects the calls from nothing",
+            simulates=True,
+        ),
+    ),
+)

@@ -35,6 +35,7 @@ SETUP = """#!/bin/sh
 # Run once, when the container is built.
 cd "$(dirname "$0")" || exit 1
 chmod 700 .
+export LD_LIBRARY_PATH="$PWD/python/lib"
 if ! ./python/bin/python3 -c 'import pacelab._medium'; then
     echo "This package's Python does not run in this image: make the package in a container of the same image."
     exit 1
@@ -45,6 +46,7 @@ RUN = """#!/bin/sh
 here=/autograder/source
 [ -d "$here/python" ] || here="$(dirname "$0")"
 chmod 700 "$here"
+export LD_LIBRARY_PATH="$here/python/lib"
 exec "$here/python/bin/python3" -m pacelab.grading.gradescope "$here"
 """
 SKIPPED = ("__pycache__", "test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "site-packages", "lib2to3")

@@ -48,7 +48,7 @@ def similar(submissions: Sequence[Submission], assignment: Assignment) -> list[P
     template = _fingerprint("template", assignment.template, None)
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     texts = [(submission.student, submission.source) for submission in submissions if submission.source]
-    prints = {name: _fingerprint(name, text, template.hashes) for name, text in [*texts, (MODEL, model)]}
+    prints = {name: _fingerprint(name, text, list(template.hashes)) for name, text in [*texts, (MODEL, model)]}
     import copydetect  # type: ignore[import-untyped,unused-ignore]
 
     found = []

@@ -58,7 +58,7 @@ WRONG = (
                 "or senses(other_sender, receiver) or senses(receiver, other_receiver):",
             ),
         ),
-        loses=("independence", "any-schedule"),
+        loses=("independence",),
     ),
     Planted(
         name="one-slot-each",

@@ -11,7 +11,7 @@ from pacelab.grading.session import Raised
 
 WINDOWS = range(1, 9)
 """Windows that `choose_window` is compared with; W* of up to 12 hops lies well within (2 to 4)."""
-NEAR_BEST, QUICK = 0.9, 0.6
+NEAR_BEST, QUICK = 0.9, 0.75
 """Share of the best window's goodput, and of the round trip of 32 packets, that earn all points."""
 
 

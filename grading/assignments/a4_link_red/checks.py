@@ -14,7 +14,7 @@ HOOK = "LinkRed"
 ALLOWED = ("Forward", "Drop")
 EDGES = {"min_retries": 1.0, "max_retries": 5.0, "max_probability": 0.5}
 """Thresholds with which averages and probabilities are easy to reckon: p = (avg - 1) / 4 up to 0.5."""
-QUICKER, FEWER, KEPT = 0.85, 0.75, 0.7
+QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
 """Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
 
 

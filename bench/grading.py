@@ -1,0 +1,65 @@
+"""How long grading takes, and how much memory: 200 submissions on two cores, one on one, one event over the pipe.
+
+    python bench/grading.py [ASSIGNMENT] [SUBMISSIONS] [JOBS]
+
+The submissions are the model solution and the planted mistakes of the assignment in turn.
+"""
+
+from __future__ import annotations
+
+import importlib
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
+
+from pacelab.grading.assignments import find_assignment
+from pacelab.grading.batch import Settings, grade_all, grade_one
+from pacelab.grading.sandbox import Box, walls
+from pacelab.grading.session import Session
+from pacelab.grading.submission import Submission
+
+CALLS = 20_000
+
+
+def main(number: int = 3, count: int = 200, jobs: int = 2) -> None:
+    """Measure and print."""
+    print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls().describe()}")
+    assignment = find_assignment(number)
+    model = (assignment.path / "model.py").read_text(encoding="utf-8")
+    planted = importlib.import_module(f"pacelab.grading.assignments.{assignment.folder}.wrong").WRONG
+    sources = [model, *(mistake.apply(model) for mistake in planted)]
+    settings = Settings(assignment=number)
+    began = time.perf_counter()
+    grade_one(Submission(student="one", source=model), settings)
+    print(f"assignment {number}: the model solution alone: {time.perf_counter() - began:.1f} s")
+    one = Submission(student="", source="")
+    turn = enumerate(islice(cycle(sources), count))
+    many = [replace(one, student=f"s{index}", source=f"# {index}\n{source}") for index, source in turn]
+    with tempfile.TemporaryDirectory() as store:
+        began = time.perf_counter()
+        grade_all(many, settings, store=Path(store), jobs=jobs)
+        took_s = time.perf_counter() - began
+    print(f"{count} submissions in {jobs} workers: {took_s / 60:.1f} min, {took_s / count:.2f} s each")
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    cpu_s = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    print(f"largest process: {max(own.ru_maxrss, children.ru_maxrss) / 1024:.0f} MB; processor: {cpu_s:.0f} s in all")
+
+
+def pipe_us() -> float:
+    """Microseconds for a question and its answer."""
+    with Box(walls()) as box:
+        box.put("f.py", "def f(): return 1\n")
+        with Session(box, "f.py", number=1) as session:
+            session.request("load")
+            began = time.perf_counter()
+            for _ in range(CALLS):
+                session.request("call", None, "f", [], {})
+            return (time.perf_counter() - began) / CALLS * 1e6
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pacelab import HostError
+from pacelab.grading import sandbox
+from pacelab.grading.remote import RemoteHook
+from pacelab.grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
+from pacelab.grading.session import Malformed, Raised, Session
+
+
+def ask(around: Walls, body: str, limits: Limits | None = None) -> object:
+    """What a function of this body returns inside."""
+    with Box(around, limits or Limits()) as box:
+        box.put("f.py", "def f():\n" + "\n".join(f"    {line}" for line in body.splitlines()))
+        with Session(box, "f.py", number=7) as session:
+            session.request("load")
+            return session.request("call", None, "f", [], {})
+
+
+def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None:
+    names = ask(around, "import pacelab\nreturn sorted(n for n in vars(pacelab) if not n.startswith('_'))")
+    assert isinstance(names, list)
+    assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "grading", "pacer"}
+    with pytest.raises(Raised, match="No module named"):
+        ask(around, "import pacelab.runner")
+
+
+def test_inside_runs_nobody(around: Walls) -> None:
+    got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
+    assert isinstance(got, list)
+    if os.geteuid() == 0:
+        assert got[0] == got[1] == got[2] >= 65534
+        assert got[3] == []
+
+
+def test_strings_hash_alike_in_every_process(around: Walls) -> None:
+    body = "import random\nreturn [list({'a', 'b', 'c', 'd'}), random.random()]"
+    assert ask(around, body) == ask(around, body)
+
+
+def test_the_standard_library_is_there(around: Walls) -> None:
+    body = "import statistics, decimal, heapq, dataclasses, encodings.idna\nreturn statistics.fmean([1, 2])"
+    assert ask(around, body) == 1.5
+
+
+def test_guards_are_named(around: Walls) -> None:
+    with Box(around) as box:
+        box.put("f.py", "")
+        with Session(box, "f.py", number=7) as session:
+            assert set(session.guards) <= {"landlock", "seccomp"}
+
+
+def test_without_bubblewrap_the_report_says_so() -> None:
+    assert walls(allow_bubblewrap=False).notes == ("bubblewrap was not asked for",)
+
+
+def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: str(broken))
+    found, notes = sandbox._try_bubblewrap()
+    assert found is None
+    assert "No permissions to create new namespace" in notes[0]
+    assert "graded with limits only" in notes[0]
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
+    assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
+
+
+def test_other_systems_are_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    with pytest.raises(HostError, match="the sandbox needs Linux"):
+        walls.__wrapped__()
+
+
+def test_unprivileged_users_get_a_name_space_of_their_own(best: Walls) -> None:
+    """As an instructor without root: bubblewrap makes a user name space, if the kernel lets it."""
+    if os.geteuid() != 0:
+        pytest.skip("this is already run by an unprivileged user")
+    if best.bubblewrap is None:
+        pytest.skip(best.notes[0])
+    command = [
+        best.bubblewrap,
+        "--unshare-user",
+        "--uid",
+        "65534",
+        "--gid",
+        "65534",
+        "--ro-bind",
+        "/",
+        "/",
+        "/bin/true",
+    ]
+    ran = subprocess.run(command, user=65534, group=65534, extra_groups=[], capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        pytest.skip(f"no unprivileged user name spaces here: {ran.stderr.strip()}")
+
+
+HOOK = """
+from pacelab import Forward
+class Hook:
+    event_mask = 1
+    def __init__(self): self.answer = []
+    def handle(self, now_ns, event): pass
+    def poll_action(self): return self.answer.pop() if self.answer else None
+    def deadline(self): return {deadline}
+    def handle_timeout(self, now_ns): self.answer = [{action}]
+    def counters(self): return {{'x': 1, 'bad': 'text', 3: -1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("action", "deadline", "says"),
+    [
+        ("Forward(1)", "None", ""),
+        ("Forward(1, True)", "(5, 'soon')", ""),
+        ("Forward(True)", "None", "wrong type"),
+        ("Forward(1 << 70)", "None", "wrong type"),
+        ("Forward(-5)", "None", "wrong type"),
+        ("Forward(1)", "(1 << 70, 'late')", "a whole number of ns"),
+        ("Forward(1)", "(1.5, 'half')", "a whole number of ns"),
+        ("Forward(1)", "7", "TypeError"),
+        ("'Forward'", "None", "is no action"),
+        ("[]", "None", "is no action"),
+    ],
+)
+def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline: str, says: str) -> None:
+    with Box(best) as box:
+        box.put("h.py", HOOK.format(action=action, deadline=deadline))
+        with Session(box, "h.py", number=7) as session:
+            session.request("load")
+            hook = RemoteHook(session, "Hook", {}, allowed=("Forward",))
+            if not says:
+                hook.handle_timeout(0)
+                assert hook.poll_action() is not None
+                assert hook.poll_action() is None
+                assert hook.counters() == {"x": 1}
+            else:
+                with pytest.raises((Malformed, Raised), match=says):
+                    hook.handle_timeout(0)
+                assert hook.failure is not None

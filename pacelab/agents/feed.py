@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
+import time
 from typing import Any
 
 _PATIENCE_S = 3.0
@@ -36,19 +38,25 @@ class Feed:
         self._rest = b""
 
     def send(self, document: dict[str, Any]) -> None:
-        """Show a document, or drop it while an earlier one is still under way."""
-        if document.get("event") == "end":
-            os.set_blocking(self._pipe, True)
+        """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-        try:
-            if self._rest:
+        patience_s = _PATIENCE_S if document.get("event") == "end" else 0.0
+        if self._drain(patience_s):
+            self._rest = line
+            self._drain(patience_s)
+
+    def _drain(self, patience_s: float) -> bool:
+        """Write what is left; whether nothing is."""
+        end_s = time.monotonic() + patience_s
+        while self._rest:
+            try:
                 self._rest = self._rest[os.write(self._pipe, self._rest) :]
-            if not self._rest:
-                self._rest = line[os.write(self._pipe, line) :]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self._rest = b""  # nobody reads any more
+            except BlockingIOError:
+                if not select.select([], [self._pipe], [], max(0.0, end_s - time.monotonic()))[1]:
+                    return False
+            except OSError:
+                self._rest = b""  # nobody reads any more
+        return True
 
     def close(self) -> None:
         """Wait for the display to finish."""

@@ -38,7 +38,7 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 BATCH_NS = 5 * NS_PER_MS
 """The socket is read this often: pacing does not wait for it, round trips are timed by the kernel."""
-BUSY_PPS, IDLE_PPS = 2000, 400
+BUSY_PPS, IDLE_PPS = 1000, 200
 """Packets seen per second beyond which the sample is halved, and below which it is doubled."""
 FEW = 4
 """Packets in a batch up to which the next one is waited for."""

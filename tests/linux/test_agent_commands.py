@@ -1,0 +1,184 @@
+"""The agents' command line, and what people see of an agent; no root needed."""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from ipaddress import IPv4Address
+
+import pytest
+from rich.console import Console
+
+from pacelab.agents.feed import Feed
+from pacelab.agents.live_view import picture
+from pacelab.agents.metrics import serve
+from pacelab.agents.path_rates import read_path_rates
+from pacelab.cli import main
+from pacelab.errors import ConfigError
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
+
+STATUS = {
+    "event": "status",
+    "version": 1,
+    "agent": "gateway",
+    "scheme": "vagp",
+    "uptime_s": 3.0,
+    "packets": {"seen": 1234, "resent": 2},
+    "held_pkts": 3,
+    "kept_pkts": 4,
+    "passed_unseen": {"fragment": 5},
+    "drops": {"copy already queued": 6},
+    "hook": {"paced": 7, "idle": 0},
+    "failed": None,
+    "errors": 0,
+    "release_lateness_us": {"p50": 20, "p99": 90},
+    "flows": [
+        {
+            "flow": "10.0.0.1:80 > 10.0.1.1:5000",
+            "protocol": "tcp",
+            "rate_bps": 1_500_000,
+            "packets_per_s": 125.0,
+            "rtt_s": 0.0421,
+            "mos": None,
+        },
+        {
+            "flow": "10.0.0.1:16384 > 10.0.1.1:16384",
+            "protocol": "udp",
+            "rate_bps": 24_000,
+            "packets_per_s": 50.0,
+            "rtt_s": None,
+            "mos": 3.59,
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["gateway", "--scheme", "newreno", "--air", "a", "--wired", "b"], "nothing to do at a gateway"),
+        (["gateway", "--scheme", "nope", "--air", "a", "--wired", "b"], "'nope'"),
+        (["gateway", "--scheme", "fixed-rate", "--air", "a", "--wired", "b"], "needs --pace-rate"),
+        (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
+        (["sender", "--scheme", "lred", "--air", "a"], "one of tcp-gap"),
+        (["relay", "--scheme", "lred", "--air", "a", "--mediumd", "x"], "--mediumd and --station"),
+        (["station", "--scheme", "tcp-gap", "--air", "a"], "delayed-ack"),
+        (["sender", "--scheme", "tcp-ap", "--air", "a", "--path-rates", "3"], "--path-rates '3'"),
+        (["sender", "--scheme", "tcp-ap", "--air", "a", "--path-rates", "10.0.0.300=2"], "10.0.0.300"),
+        (["sender", "--scheme", "tcp-ap", "--air", "a", "--queue", "-1"], "--queue"),
+        (["sender", "--scheme", "tcp-ap", "--air", "a", "--datapath", "ebpf"], "nfqueue, tc"),
+        (["sender", "--scheme", "tcp-ap", "--air", "a", "--seconds", "0"], "--seconds"),
+    ],
+)
+def test_agent_commands_refuse_in_one_line_with_exit_2(arguments, said, capsys) -> None:
+    assert main(arguments) == 2
+    text = capsys.readouterr().err
+    assert said in text
+    assert text.count("\n") == 1
+
+
+def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["sender", "--scheme", "tcp-ap", "--air", "lo", "--metrics", port]) == 3
+    assert f"--metrics {port}" in capsys.readouterr().err
+
+
+def test_path_rates_longest_prefix_wins() -> None:
+    table = read_path_rates(["2,2", "10.0.0.0/8=11", "10.1.2.3=5.5,1"])
+    assert table.rates_bps(int(IPv4Address("192.168.0.1"))) == (2_000_000, 2_000_000)
+    assert table.rates_bps(int(IPv4Address("10.9.9.9"))) == (11_000_000,)
+    assert table.rates_bps(int(IPv4Address("10.1.2.3"))) == (5_500_000, 1_000_000)
+
+
+def test_path_rates_with_host_bits_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"10\.1\.2\.3/8"):
+        read_path_rates(["10.1.2.3/8=2"])
+
+
+def drawn(status: dict) -> str:
+    console = Console(width=120, file=io.StringIO())
+    console.print(picture(status))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_live_view_shows_flows_and_what_happened() -> None:
+    text = drawn(STATUS)
+    for shown in ("gateway vagp", "1234 packets", "1.500", "42.1", "3.59", "paced 7", "already queued 6", "fragment 5"):
+        assert shown in text
+    assert "idle" not in text
+
+
+def test_live_view_says_when_the_algorithm_is_bypassed() -> None:
+    assert "BYPASSED, the algorithm failed: ValueError: x" in drawn({**STATUS, "failed": "ValueError: x"})
+
+
+@pytest.fixture
+def metrics():
+    """Port of a metrics server with the token `secret`."""
+    latest = dict(STATUS)
+    listening = socket.create_server(("127.0.0.1", 0))
+    server = serve(listening, "secret", latest)
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+def ask(port: int, path: str = "/metrics", **headers: str) -> str:
+    request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=headers)
+    with urllib.request.urlopen(request, timeout=5) as answer:
+        return answer.read().decode()
+
+
+def test_metrics_tell_flows_and_counters(metrics) -> None:
+    text = ask(metrics, Authorization="Bearer secret")
+    assert 'pacelab_packets_total{agent="gateway",kind="seen",scheme="vagp"} 1234.0' in text
+    assert 'pacelab_passed_unseen_total{agent="gateway",kind="fragment",scheme="vagp"} 5.0' in text
+    assert 'flow="10.0.0.1:16384 > 10.0.1.1:16384",scheme="vagp"} 3.59' in text
+    assert 'pacelab_failed{agent="gateway",scheme="vagp"} 0.0' in text
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "code"),
+    [
+        ("/metrics", {}, 401),
+        ("/metrics", {"Authorization": "Bearer wrong"}, 401),
+        ("/metrics", {"Authorization": "Bearer secret", "Host": "evil.example"}, 403),
+        ("/metrics", {"Authorization": "Bearer secret", "Origin": "http://evil.example"}, 403),
+        ("/other", {"Authorization": "Bearer secret"}, 404),
+    ],
+)
+def test_metrics_are_for_prometheus_alone(metrics, path, headers, code) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(metrics, path, **headers)
+    assert refused.value.code == code
+    refused.value.close()
+
+
+def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> None:
+    out = tmp_path / "out"
+    # A display that reads nothing for a while: the pipe holds 64 KiB.
+    slow = "import sys, time; time.sleep(1); sys.stdout.write(sys.stdin.read())"
+    real = subprocess.Popen
+    with out.open("w") as target:
+        command = [sys.executable, "-c", slow]
+        monkeypatch.setattr(subprocess, "Popen", lambda _command, **kw: real(command, stdout=target, **kw))
+        feed = Feed(mode="json")
+        started = time.monotonic()
+        for number in range(100):
+            feed.send({"event": "status", "number": number, "padding": "x" * 10_000})
+        assert time.monotonic() - started < 0.5
+        feed.send({"event": "end"})
+        feed.close()
+    documents = [json.loads(line) for line in out.read_text().splitlines()]
+    assert documents[-1] == {"event": "end"}
+    assert 1 < len(documents) < 50
+    assert [one["number"] for one in documents[:-1]] == list(range(len(documents) - 1))

@@ -199,35 +199,42 @@ class Agent:
         return found
 
     def _serve(self, stop: StopSignal) -> None:
-        queue, shell, clock = self._queue, self._shell, time.monotonic_ns
+        queue, shell, clock, points = self._queue, self._shell, time.monotonic_ns, self._points
+        queue_fd = queue.fileno()
+        link_fd = -1 if self._link is None else self._link.fileno()
+        watched = [queue_fd, stop.fileno(), *([] if self._link is None else [link_fd])]
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
             wanted_ns = shell.deadline_ns()
             now_ns = clock()
             until_ns = tick_ns if wanted_ns is None else min(wanted_ns, tick_ns)
-            link = [] if self._link is None or self._link.closed else [self._link]
-            watched: list[Any] = [queue, stop, *link]
-            ready = select.select(watched, [], [], max(0.0, (until_ns - now_ns) / NS_PER_S))[0]
+            timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
+            ready = select.select(watched, (), (), timeout_s)[0]
             now_ns = clock()
             if wanted_ns is not None and wanted_ns <= now_ns:
                 self._lateness_ns.append(now_ns - wanted_ns)
                 shell.timeout(now_ns)
                 queue.flush()
-            if queue in ready:
+            if queue_fd in ready:
                 for packet in queue.receive():
-                    shell.see(clock(), self._points[packet.queue], packet)
+                    shell.see(clock(), points[packet.queue], packet)
                 queue.flush()
-            for one in link:
-                if one in ready:
-                    for name, result in one.receive():
-                        shell.transmitted(clock(), name, result)
-                    queue.flush()
+            if link_fd in ready:
+                self._hear_link(watched, link_fd)
             if now_ns >= tick_ns:
                 tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
                 self._tick(now_ns, ticks)
                 if end_ns is not None and now_ns >= end_ns:
                     return
+
+    def _hear_link(self, watched: list[int], link_fd: int) -> None:
+        assert self._link is not None
+        for name, result in self._link.receive():
+            self._shell.transmitted(time.monotonic_ns(), name, result)
+        self._queue.flush()
+        if self._link.closed:
+            watched.remove(link_fd)
 
     def _end(self) -> None:
         """Nothing more comes; what is here goes."""

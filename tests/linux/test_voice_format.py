@@ -4,6 +4,7 @@ import struct
 
 import pytest
 
+from pacelab.pacer.core import voice_reporter
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
 from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.packet import PacketReader
@@ -39,15 +40,16 @@ def test_voice_report_comes_back_whole() -> None:
     assert read_voice_report(report, REPORT) == QUALITY
 
 
-def test_voice_report_has_the_standards_block_in_front() -> None:
+def test_voice_report_is_an_xr_packet_of_the_size_the_simulator_counts() -> None:
     report = voice_report(QUALITY, stream=9)
-    # RFC 3611 Sec. 2: packet type 207, length in words less one; Sec. 4.7: type 7, length 8, SSRC, loss, discard.
-    assert report[:8] == bytes.fromhex("80cf") + struct.pack("!HI", len(report) // 4 - 1, 9)
-    assert report[8:18] == bytes.fromhex("07000008") + struct.pack("!IBB", 9, 256 * 1 // 5, 256 * 2 // 5)
-    assert report[8 + 36] == 254
+    # RFC 3611 Sec. 2: packet type 207, length in words less one, SSRC; a block's length likewise, its header included.
+    assert report[:8] == bytes.fromhex("80cf") + struct.pack("!HI", 10, 9)
+    assert report[8:16] == bytes.fromhex("fe000008") + struct.pack("!I", 9)
+    assert report[16:] == struct.pack("!IIIQQ", 5, 1, 2, 100_000_000, 61_234_567)
+    assert len(report) == voice_reporter.REPORT_BYTES
 
 
-@pytest.mark.parametrize("cut", [0, 7, 8, 11, 44, 60, 75])
+@pytest.mark.parametrize("cut", [0, 7, 8, 11, 40, 43])
 def test_voice_report_cut_short_is_none(cut: int) -> None:
     assert read_voice_report(voice_report(QUALITY, stream=9)[:cut], REPORT) is None
 
@@ -58,10 +60,10 @@ def test_voice_report_that_contradicts_itself_is_none() -> None:
 
 
 def test_voice_report_injected_is_read_by_the_next_node(make) -> None:
-    segment = Segment(0, REPORT, UDP, 0, 0, 0, 76, 104, 0, None, quality=QUALITY)
+    segment = Segment(0, REPORT, UDP, 0, 0, 0, 44, 72, 0, None, quality=QUALITY)
     packet = build(segment)
     assert packet is not None
     make.check(packet)
     got = PacketReader().read(1, packet)
     assert isinstance(got, Segment)
-    assert (got.flow, got.quality, got.packet_bytes) == (REPORT, QUALITY, 104)
+    assert (got.flow, got.quality, got.packet_bytes) == (REPORT, QUALITY, 72)

@@ -30,8 +30,9 @@ LATENCY_US = 100.0
 TC_MBPS = 500
 TC_SHARE = 0.10
 SETTLE_S = 2.0
-WINDOW = ("-w", "256K")
-"""Enough that the pacing queue never runs dry, and less than it holds."""
+WINDOW = ("-w", "256K", "-C", "reno")
+"""Enough that the pacing queue never runs dry, and less than it holds. CUBIC would take many seconds to fill it."""
+FILL_S = 6.0
 
 SEND = """
 import socket, struct, sys, time
@@ -71,10 +72,8 @@ tap, end, seen = AirTap('eth0'), time.monotonic() + float(sys.argv[1]), []
 print('up', flush=True)
 while time.monotonic() < end:
     time.sleep(0.02)
-    seen += [
-        (p.at_ns, int.from_bytes(p.headers[2:4], 'big'))
-        for p in tap.receive() if not p.outgoing and p.headers[3] + p.headers[2] > 60
-    ]
+    seen += [(p.at_ns, int.from_bytes(p.headers[2:4], 'big')) for p in tap.receive() if not p.outgoing]
+seen = [(at, size) for at, size in seen if size > 60]  # data
 full = sum(size == 1500 for _at, size in seen)
 gaps = sorted(b - a for (a, size), (b, _) in zip(seen, seen[1:]) if size == 1500)
 # A packet sets the time to the next by its size; the odd short one counts as the share of a full one that it is.
@@ -153,8 +152,8 @@ def _latency(line: Line, seconds: float) -> bool:
 @_on_a_line
 def _pacing(line: Line, seconds: float) -> bool:
     agent = start_agent(line, "--scheme", "fixed-rate", "--pace-rate", str(PACED_MBPS))
-    server, client = _transfer(line, seconds + 2 * SETTLE_S, *WINDOW)
-    time.sleep(SETTLE_S)
+    server, client = _transfer(line, seconds + FILL_S + SETTLE_S, *WINDOW)
+    time.sleep(FILL_S)
     watcher = line.station.python(WATCH, seconds)
     assert watcher.stdout is not None
     watcher.stdout.readline()

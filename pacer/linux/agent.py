@@ -295,6 +295,7 @@ class Agent:
             "release_lateness_us": {
                 "p50": late[len(late) // 2] // 1000 if late else None,
                 "p99": late[len(late) * 99 // 100] // 1000 if late else None,
+                "max": late[-1] // 1000 if late else None,
             },
             "flows": self._monitor.report(now_ns),
         }

@@ -38,10 +38,8 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 BATCH_NS = 5 * NS_PER_MS
 """The socket is read this often: pacing does not wait for it, round trips are timed by the kernel."""
-BUSY_PPS, IDLE_PPS = 1000, 200
+BUSY_PPS, IDLE_PPS = 600, 120
 """Packets seen per second beyond which the sample is halved, and below which it is doubled."""
-FEW = 4
-"""Packets in a batch up to which the next one is waited for."""
 LOAD_NS = 100 * NS_PER_MS
 """The load is looked at this often."""
 SETTLED = 0.02
@@ -127,7 +125,7 @@ class TcAgent:
         batch: list[Tapped] = []
         while not stop.given:
             # A new flow is answered at once, a busy one in batches.
-            watched: list[Any] = [stop] if len(batch) > FEW else [stop, self._tap]
+            watched: list[Any] = [stop] if batch else [stop, self._tap]
             select.select(watched, [], [], BATCH_NS / NS_PER_S)
             batch = self._tap.receive()
             for packet in batch:
@@ -274,6 +272,6 @@ class TcAgent:
             "hook": counters or {},
             "failed": self._failure,
             "errors": 0,
-            "release_lateness_us": {"p50": None, "p99": None},
+            "release_lateness_us": {"p50": None, "p99": None, "max": None},
             "flows": self._monitor.report(now_ns),
         }

@@ -12,7 +12,13 @@ from pacelab.backends.tap.helper_client import SOCKET
 from pacelab.backends.tap.processes import SAFE_PATH
 from pacelab.errors import HostError
 
-PROGRAMS = {"unshare": "util-linux", "nsenter": "util-linux", "iperf3": "iperf3", "iptables": "iptables"}
+PROGRAMS = {
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "tc": "iproute2",
+    "iperf3": "iperf3",
+    "iptables": "iptables",
+}
 """Program -> Debian's package that has it."""
 TUN = Path("/dev/net/tun")
 

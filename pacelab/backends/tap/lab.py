@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from pyroute2 import IPRoute
-from pyroute2.netlink.exceptions import NetlinkError
 
 from pacelab.backends.tap import addresses, tcp_settings
 from pacelab.backends.tap.medium import SOCKET, Medium, configuration, find_program
-from pacelab.backends.tap.namespaces import FOLDER, create, inside, set_sysctls, switch_offloads_off
+from pacelab.backends.tap.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.backends.tap.plan import Plan, Wire
-from pacelab.backends.tap.processes import Child, last_document, python
+from pacelab.backends.tap.processes import Child, environment, last_document, python
+from pacelab.backends.tap.wire_path import ETHERNET_HEADER_BYTES
 from pacelab.errors import HostError
+from pacelab.units import BITS_PER_BYTE
+
+US_PER_S = 1_000_000
 
 _PERMANENT = 0x80
 _ONLINK = 4
@@ -71,7 +75,7 @@ class Lab:
 
     def _wire_up(self) -> str:
         """Put the wires in; returns how."""
-        if _has_netem(self._netlink[0]):
+        if _has_netem(self.plan.nodes[0].name):
             for number, wire in enumerate(self.plan.wires):
                 self._veth(number, wire)
             return "netem"
@@ -93,26 +97,21 @@ class Lab:
     def _veth(self, number: int, wire: Wire) -> None:
         """A pair of interfaces, each of whose ends queues, delays and limits what leaves it.
 
-        netem counts packets under way into its limit, so that the queue is as long as asked for only on a full wire.
+        netem counts packets under way into its limit, so the queue is as long as asked for only on a busy wire.
         """
         name = addresses.wire_name(number)
         fd = os.open(FOLDER / self.plan.nodes[wire.b].name, os.O_RDONLY)
         try:
-            peer = {"ifname": name, "net_ns_fd": fd}
-            self._netlink[wire.a].link("add", ifname=name, kind="veth", peer=peer)
+            self._netlink[wire.a].link("add", ifname=name, kind="veth", peer={"ifname": name, "net_ns_fd": fd})
         finally:
             os.close(fd)
-        under_way = wire.rate_bps * wire.delay_s / 8 / tcp_settings.mtu_bytes(self.plan)
+        under_way = wire.rate_bps * wire.delay_s / BITS_PER_BYTE / tcp_settings.mtu_bytes(self.plan)
+        delay = ["delay", f"{round(wire.delay_s * US_PER_S)}us"]
+        # A wire's rate is of IP packets, as in the simulator: netem is to take Ethernet's header off.
+        rate = ["rate", f"{wire.rate_bps}bit", str(-ETHERNET_HEADER_BYTES)]
+        limit = ["limit", str(wire.queue_pkts + round(under_way))]
         for host in (wire.a, wire.b):
-            self._netlink[host].tc(
-                "add",
-                "netem",
-                index=self._index(host, name),
-                handle="1:",
-                delay=round(wire.delay_s * 1e6),
-                rate=f"{wire.rate_bps}bit",
-                limit=wire.queue_pkts + round(under_way),
-            )
+            _add_netem(self.plan.nodes[host].name, name, [*delay, *rate, *limit])
 
     def _configure(self, host: int) -> None:
         ports = addresses.interfaces(self.plan, host)
@@ -156,12 +155,23 @@ class Lab:
         return index
 
 
-def _has_netem(netlink: IPRoute) -> bool:
+def _has_netem(host: str) -> bool:
     """Whether the kernel has netem: tried on the loopback interface of a host."""
-    index = netlink.link_lookup(ifname="lo")[0]
     try:
-        netlink.tc("add", "netem", index=index, handle="1:", delay=1000, limit=10)
-    except NetlinkError:
+        _add_netem(host, "lo", ["delay", "1ms"])
+    except HostError:
         return False
-    netlink.tc("del", index=index, handle="1:")
+    _tc(host, "del", "lo")
     return True
+
+
+def _add_netem(host: str, interface: str, options: list[str]) -> None:
+    _tc(host, "add", interface, "netem", *options)
+
+
+def _tc(host: str, action: str, interface: str, *options: str) -> None:
+    # The program, not pyroute2: that one's netem refuses a rate.
+    command = command_in(host, ["tc", "qdisc", action, "dev", interface, "root", *options])
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    if done.returncode != 0:
+        raise HostError(f"host {host}: {' '.join(command[3:])}: {done.stderr.strip()}")

@@ -88,7 +88,7 @@ def network_of(plan: Plan) -> Any:
             print(f"*** Results: {results}")
             return results
 
-    Network.inited = True  # else it sets limits of the whole machine
+    net_module.Mininet.inited = True  # else it sets limits of the whole machine
     net = Network(topo=None, build=False)
     for number, node in enumerate(plan.nodes):
         host = Host(node.name, inNamespace=False)

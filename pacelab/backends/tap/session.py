@@ -25,8 +25,8 @@ _SUPERVISOR = "pacelab.backends.tap.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
 _SHELL = "pacelab.backends.tap.shell"
 _TERMINAL = ("TERM", "DISPLAY", "XAUTHORITY", "HOME", "LANG", "COLUMNS", "LINES")
-SILENCE_S = 60.0
-"""A supervisor tells its progress four times a second; building 64 hosts takes less than this."""
+SILENCE_S = 120.0
+"""A supervisor tells its progress four times a second; building takes less than this, even where all is slow."""
 END_S = 10.0
 
 
@@ -104,6 +104,8 @@ def run_shell(plan: Plan) -> int:
         try:
             message = ours.makefile("rb").readline()
             process.wait()
+        except OSError as error:
+            raise HostError(f"shell: it was ended from outside ({error.strerror}); try once more") from None
         finally:
             signal.signal(signal.SIGINT, before)
             ours.close()

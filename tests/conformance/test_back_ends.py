@@ -11,7 +11,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from back_end_plans import FULL, Plan, all_plans, goodput, link_red, median, resent, rivals, rtt, window
+from back_end_plans import FULL, Plan, all_plans, calls, goodput, link_red, median, mos, resent, rivals, rtt, window
 
 from pacelab.results import RunResult
 from pacelab.runner import run, run_many
@@ -74,6 +74,20 @@ def test_schemes_are_in_the_same_order(both: Callable[[Plan], Both]) -> None:
             )
             assert (median(of, real_one) > median(of, real_other)) == (ours > theirs), f"{of.__name__}: {one}, {other}"
     assert told_apart >= 6
+
+
+def test_vagp_protects_the_calls_on_both(both: Callable[[Plan], Both]) -> None:
+    plain, protected = both(calls("newreno")), both(calls("vagp"))
+    for place in range(2):
+        print(f"MOS: newreno {median(mos, plain[place]):.2f}, vagp {median(mos, protected[place]):.2f}")
+        assert median(mos, protected[place]) > median(mos, plain[place]) + 0.1
+    for scheme in ("newreno", "vagp"):
+        simulated, real = both(calls(scheme))
+        for check in calls(scheme).checks:
+            assert median(check.of, real) == pytest.approx(median(check.of, simulated), rel=check.relative), (
+                check.reason
+            )
+    assert all(result.run["hooks"]["actions"] > 0 for result in protected[1])
 
 
 @pytest.mark.skipif(not FULL, reason="4 minutes: PACELAB_CONFORMANCE=full runs it")

@@ -254,6 +254,8 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 # ## Questions to take along
 # 1. ACK suppression works over one wireless hop. What would have to be true of a relay to do it over two?
 # 2. Which measurement in Lee's building would tell the three readings apart?
+# 3. On real hosts *delayed* means Linux's own rule, and in our recorded runs it gains a few per cent where the
+#    simulator has a quarter. Capture a run with tcpdump: how many segments does an ACK of Linux's cover, and when?
 #
 # **Further reading.** L. Le, S. Albayrak, M. Elkotob, A. C. Toker: *Improving TCP Goodput in 802.11 Access Networks*.
 # R. L. Lee: *Feasibility of TCP for Wireless Mesh Networks*, Brigham Young University, 2012. E. Altman, T. Jiménez:

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from pacelab.lab.air import air
 from pacelab.lab.back_ends import back_ends
+from pacelab.lab.calls import call_picture, call_series
+from pacelab.lab.capstone import enter, leaderboard, networks, score
 from pacelab.lab.check import CheckFailed, Todo, check
 from pacelab.lab.controls import choice, slide, switch
 from pacelab.lab.explore import Exploration, explore
@@ -35,18 +37,24 @@ __all__ = [
     "air",
     "back_ends",
     "bars",
+    "call_picture",
+    "call_series",
     "check",
     "choice",
     "comparison",
     "curves",
+    "enter",
     "explore",
     "flow_bars",
+    "leaderboard",
     "link_roles",
+    "networks",
     "on_real_hosts",
     "pairs_picture",
     "picture",
     "predict",
     "record",
+    "score",
     "series",
     "slide",
     "stock_wmediumd",

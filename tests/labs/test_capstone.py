@@ -1,0 +1,100 @@
+"""The capstone's score pays for goodput, fairness and calls, and not for silence; the board keeps the best."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacelab import ConfigError, Pacer, Sample, lab
+from pacelab.lab import capstone
+from pacelab.results import RunResult
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def result(goodput: float, jain: float | None, moses: list[float]) -> RunResult:
+    run: dict[str, Any] = {"totals": {"goodput_bps": goodput, "jain": jain}, "calls": [{"mos": mos} for mos in moses]}
+    return RunResult(run=run, host={}, series={})
+
+
+def test_points_by_hand() -> None:
+    # 45 x 1/1.25 + 30 x 1 + 25 x (2.3 - 1)/2.6
+    assert capstone.judge(result(100.0, 1.0, [4.0, 2.3]), 100.0)[0] == pytest.approx(36 + 30 + 12.5)
+    # Without calls: (36 + 15) x 100/75
+    assert capstone.judge(result(100.0, 0.5, []), 100.0)[0] == pytest.approx(68.0)
+    # All there is: 45 + 30 + 25
+    assert capstone.judge(result(200.0, 1.0, [4.0]), 100.0)[0] == pytest.approx(100.0)
+
+
+def test_silence_gives_no_points() -> None:
+    assert capstone.judge(result(19.0, 1.0, [4.07]), 100.0)[0] == 0.0
+    assert capstone.judge(result(0.0, None, [4.07]), 100.0)[0] == 0.0
+    assert capstone.judge(result(0.0, None, []), 0.0)[0] == 0.0
+
+
+def test_networks_follow_from_the_word() -> None:
+    names = [name for name, _ in lab.networks("one")]
+    assert names == [name for name, _ in lab.networks("one")]
+    assert len(names) == 5
+    seeds = {word: lab.networks(word)[0][1].seed for word in ("one", "two", "practice")}
+    assert len(set(seeds.values())) == 3
+
+
+def scored(name: str, points: float, word: str = "w") -> capstone.Score:
+    return capstone.Score(name=name, points=points, networks=(("net", points, 1.0, 1.0, None),), word_digest=word)
+
+
+def test_board_keeps_the_best_of_each_name(tmp_path: Path) -> None:
+    file = tmp_path / "board.json"
+    for name, points in (("ann", 70.0), ("bob", 80.0), ("ann", 75.0), ("ann", 60.0)):
+        lab.enter(file, scored(name, points))
+    assert [row[1:] for row in lab.leaderboard(file).rows] == [["bob", "80"], ["ann", "75"]]
+    assert json.loads(file.read_text("utf-8"))["version"] == 1
+    with pytest.raises(ConfigError, match="scored on other networks"):
+        lab.enter(file, scored("eve", 99.0, word="other"))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 2, "entries": []}', '{"version": 1, "entries": [{}]}'])
+def test_board_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "board.json"
+    file.write_text(text, "utf-8")
+    with pytest.raises(ConfigError, match="no leaderboard"):
+        lab.leaderboard(file)
+
+
+def test_a_slow_pacer_scores_below_doing_nothing() -> None:
+    class Nothing(Pacer):
+        def measured(self, sample: Sample) -> None: ...
+
+    class Slow(Pacer):
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = 1.0
+
+    nothing, slow = lab.score(Nothing), lab.score(Slow)
+    assert slow.points < 20 < 70 < nothing.points
+    assert "points of 100" in str(nothing)
+
+
+def test_capstones_check_explains() -> None:
+    class Nothing(Pacer):
+        def measured(self, sample: Sample) -> None: ...
+
+    class Slow(Pacer):
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = 0.9
+
+    class Unwritten(Pacer):
+        def measured(self, sample: Sample) -> None:
+            raise lab.Todo
+
+    with pytest.raises(lab.CheckFailed, match="expected some packets to wait; came none"):
+        lab.check("lab7.pacer", Nothing)
+    with pytest.raises(lab.CheckFailed, match=r"expected at least 80% of NewReno's \d+ kbit/s; came \d+"):
+        lab.check("lab7.pacer", Slow)
+    with pytest.raises(lab.Todo, match="write measured"):
+        lab.check("lab7.pacer", Unwritten)
+    with pytest.raises(lab.CheckFailed, match="expected a class that extends Pacer; came 3"):
+        lab.check("lab7.pacer", 3)

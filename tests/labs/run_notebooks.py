@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,7 +61,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     notebook = nbformat.v4.new_notebook()
     client = nbclient.NotebookClient(
-        notebook, timeout=int(LIMIT_S), kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook, timeout=5 * int(LIMIT_S), kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     )
 
     class Kernel:
@@ -74,6 +75,15 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     with client.setup_kernel():
         yield Kernel()
+
+
+def busy() -> float:
+    """How many times the cores are wanted, 1 where they suffice: limits are for a machine that does nothing else."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    share = max(1.0, load / (os.cpu_count() or 1))
+    if share > 1:
+        print(f"busy machine: load {load:.1f}, limits times {share:.1f}")
+    return share
 
 
 def error_of(outputs: list[Any]) -> tuple[str, str] | None:
@@ -98,9 +108,10 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
     assert "SECONDS" in said, said
     slow = [sorted(seconds)[-(SETTINGS // 20)] for seconds in json.loads(said.split("SECONDS")[1])]
     print(f"\n{master.stem}: {took_s:.1f} s; controls, 95th percentile: {[f'{s * 1000:.0f} ms' for s in slow]}")
-    assert took_s < LIMIT_S
+    share = busy()
+    assert took_s < LIMIT_S * share
     assert slow
-    assert max(slow) < SLIDER_LIMIT_S
+    assert max(slow) < SLIDER_LIMIT_S * share
 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)

@@ -48,7 +48,7 @@ def test_voice_report_reaches_the_gateway_and_tells_the_quality(line: Line) -> N
 
 def test_voice_report_tells_of_loss(line: Line) -> None:
     gateway, _station = hear(line, "every seventh is missing")
-    # One of seven is lost, none or one in a window of 5. Seen each second, 50 packets or 1 of the 7 further: of any three
+    # One of seven is lost, none or one in a window of 5. Seen each second, 50 packets or 1 of the 7 on: of any three
     # in a row at least one has the loss. One of 5: R = 81.2 - 40 ln 3 = 37.2, MOS 1.92.
     assert min(gateway["calls"]) < 2.5
 

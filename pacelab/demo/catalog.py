@@ -1,86 +1,12 @@
-"""What is shown: the network of each demonstration, its controls, and what to look for."""
+"""The demonstrations: the network of each, its controls, and what to look for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
-from typing import Any
 
-from pacelab.airconfig import compile_air
+from pacelab.demo.model import Choice, Demo, Slider
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-
-MEASURE_S, WARMUP_S = 2.5, 0.5
-"""Goodput is taken from so much air, virtual time; the start is left out."""
-WATCH_S = 0.06
-"""So much of the air is shown in slow motion, virtual time."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A control with a few settings. `what` names to the component what it changes (static/air.js)."""
-
-    what: str
-    label: str
-    settings: tuple[tuple[str, float], ...]
-    """(shown, value)"""
-    value: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slider:
-    """A control with a range. `nodes` are those that it moves, for `what` = "gap"."""
-
-    what: str
-    label: str
-    unit: str
-    low: float
-    high: float
-    step: float
-    value: float
-    nodes: tuple[int, ...] = ()
-
-
-Control = Choice | Slider
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
-    """One demonstration."""
-
-    name: str
-    title: str
-    question: str
-    """What to predict before touching anything."""
-    answer: str
-    """What to look for."""
-    topology: str
-    labels: tuple[str, ...]
-    """Short names of the nodes, as the text uses them."""
-    controls: tuple[Control, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """Of the experiment."""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """Of the topology."""
-
-    def air(self) -> dict[str, Any]:
-        """The air configuration at the start (medium/README.md)."""
-        experiment = Experiment(
-            topology=self.topology,
-            topology_options=dict(self.options),
-            duration_s=MEASURE_S,
-            warmup_s=WARMUP_S,
-            **self.settings,
-        )
-        return compile_air(experiment, experiment.build_topology())
-
-    def document(self) -> dict[str, Any]:
-        """What the component is given, as JSON values."""
-        document = {name: getattr(self, name) for name in ("name", "title", "question", "answer", "labels")}
-        controls = [asdict(control) for control in self.controls]
-        return document | {"controls": controls, "air": self.air(), "watch_s": WATCH_S}
-
 
 RATES = tuple((f"{rate:g}", rate) for rate in (1, 2, 5.5, 11))
 RATE = Choice(what="rate", label="Data rate (Mbit/s)", settings=RATES, value=2)
@@ -162,12 +88,75 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 labels=tuple("ABCDEFG"),
                 settings={"rate_bps": 2_000_000, "window_pkts": 3},
                 options={"hops": 6, "wired": False},
+                full_bps=600_000,
                 controls=(
                     Slider(what="window", label="Window", unit="segments", low=1, high=32, step=1, value=3),
                     _rts(1),
                     RATE,
                     SENSE,
                 ),
+            ),
+            Demo(
+                name="starvation",
+                title="Starved flows, and pacing",
+                question="A and C send to the gateway G, B and D receive from it: four TCP flows of three hops each. "
+                "Do they share the air?",
+                answer="With NewReno A and C starve: in seeds 1 to 10 neither has more than 4 of some 470 kbit/s. "
+                "Pacing at the senders and at the gateway lets them in, for 6 to 8 % of the sum. B and D still have "
+                "more; Goodput Control throttles them at the gateway, some seconds after it has measured that. Link "
+                "RED with pacing gives up fewer packets, but A and C go on starving.",
+                topology="cross-gateway",
+                labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),
+                settings={"rate_bps": 2_000_000, "direction": "mixed"},
+                options={"hops": 3},
+                controls=(
+                    Choice(
+                        what="scheme",
+                        label="Scheme",
+                        settings=(
+                            ("NewReno alone", "newreno"),
+                            ("TCP-GAP", "tcp-gap"),
+                            ("TCP-GAP without its Goodput Control", "tcp-gap-nogc"),
+                            ("Link RED with pacing", "lred+pacing"),
+                        ),
+                        value="newreno",
+                    ),
+                ),
+                python=True,
+                duration_s=30.0,
+                warmup_s=6.0,
+                full_bps=400_000,
+            ),
+            Demo(
+                name="voice",
+                title="Calls beside TCP",
+                question="Calls and three TCP downloads share a string of four hops. What does the voice need: "
+                "priority in the queues, or less TCP?",
+                answer="Beside NewReno most calls stay below a MOS of 3.6, which is about GSM. VAGP at the gateway "
+                "gives TCP what the calls leave over: of seeds 1 to 10 eight have four or all of the five calls at "
+                "3.6 or better, and TCP has 13 to 30 % less; in seeds 7 and 8 it does not get there. Voice first in "
+                "every queue helps some calls. 802.11e's own queue for voice ruins all: see the packets given up.",
+                topology="chain",
+                labels=("G", "1", "2", "3", "4", "", ""),
+                options={"hops": 4, "tcp": 3},
+                controls=(
+                    Choice(
+                        what="scheme",
+                        label="Scheme",
+                        settings=(
+                            ("NewReno alone", "newreno"),
+                            ("VAGP", "vagp"),
+                            ("voice first in queues", "priority"),
+                            ("802.11e", "edca"),
+                        ),
+                        value="newreno",
+                    ),
+                    Choice(what="voice", label="Calls", settings=(("2", 2), ("5", 5), ("8", 8)), value=5),
+                ),
+                python=True,
+                duration_s=25.0,
+                warmup_s=8.0,
+                full_bps=1_200_000,
             ),
         )
     }

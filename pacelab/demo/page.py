@@ -8,20 +8,28 @@ import json
 import re
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
-from pacelab.demo.catalog import DEMOS, Demo
+from pacelab.demo.catalog import DEMOS
+from pacelab.demo.model import Demo
+from pacelab.demo.runs import recorded
 from pacelab.errors import HostError
 from pacelab.folder import write_file
 
-MODULES = ("engine.js", "air.js", "scene.js", "timeline.js", "demo.js")
+MODULES = ("engine.js", "air.js", "view.js", "bars.js", "scene.js", "timeline.js", "curves.js", "demo.js")
 """The component's modules, each after those it imports."""
 ENGINE = "engine.wasm"
 IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 
 START = """
 const page = JSON.parse(document.getElementById("demo").textContent);
-const bytes = Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0));
-startEngine(bytes).then((run) => {
+const backEnd = async () => {
+  if (page.recorded) return recordedRuns(page.demo, page.recorded);
+  if (page.demo.python) return serverRuns(page.demo);
+  const bytes = Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0));
+  return engineRuns(page.demo, await startEngine(bytes));
+};
+backEnd().then((run) => {
   const element = document.createElement("pacelab-demo");
   document.querySelector("main").replaceChildren(element);
   element.start(page.demo, run);
@@ -52,10 +60,19 @@ def bundle() -> str:
 
 
 def page(demo: Demo) -> str:
-    """One HTML page with everything in it: it works from a file, offline."""
-    document = {"demo": demo.document(), "engine": base64.b64encode(engine_bytes()).decode("ascii")}
+    """One HTML page with all that the page itself runs in it; Python's schemes stay behind the server."""
+    backing = {} if demo.python else {"engine": base64.b64encode(engine_bytes()).decode("ascii")}
+    return _page(demo, backing)
+
+
+def recorded_page(demo: Demo) -> str:
+    """The page of a Python demonstration with the outcomes of all its settings in it."""
+    return _page(demo, {"recorded": list(recorded(demo))})
+
+
+def _page(demo: Demo, backing: dict[str, Any]) -> str:
     # "</" would end the script element.
-    data = json.dumps(document).replace("</", "<\\/")
+    data = json.dumps({"demo": demo.document(), **backing}, allow_nan=False).replace("</", "<\\/")
     return _document(
         demo.title,
         f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{data}</script>\n'
@@ -75,8 +92,8 @@ def index(query: str = "") -> str:
 
 
 def export(demo: Demo, path: Path) -> None:
-    """Write the page to a file."""
-    write_file(path, page(demo).encode())
+    """Write one file that works offline."""
+    write_file(path, (recorded_page if demo.python else page)(demo).encode())
 
 
 def _document(title: str, body: str) -> str:

@@ -1,22 +1,28 @@
 """Serves the demonstrations on loopback.
 
 Every address needs the token that the printed link carries; requests with a foreign Host or Origin are refused, so that
-another page in the same browser cannot reach it.
+another page in the same browser cannot reach it. A demonstration of schemes runs on a POST of a change (runs.py).
 """
 
 from __future__ import annotations
 
 import hmac
+import json
 import secrets
+import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 from pacelab.demo.catalog import DEMOS
 from pacelab.demo.page import index, page
-from pacelab.errors import HostError
+from pacelab.demo.runs import answer, read_change
+from pacelab.errors import ConfigError, HostError
 
 LOOPBACK = "127.0.0.1"
+LONGEST_CHANGE_BYTES = 16 * 1024
+PATIENCE_S = 10.0
+"""A client that sends no more for so long is left."""
 
 
 class DemoServer(ThreadingHTTPServer):
@@ -26,6 +32,8 @@ class DemoServer(ThreadingHTTPServer):
 
     def __init__(self, port: int = 0) -> None:
         self.token = secrets.token_urlsafe(16)
+        self.running = threading.Lock()
+        """One run at a time: several pages would slow each other down."""
         try:
             super().__init__((LOOPBACK, port), _Handler)
         except OSError as error:
@@ -41,28 +49,66 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "pacelab"
     sys_version = ""
 
+    timeout = PATIENCE_S
+
     def do_GET(self) -> None:
-        address = urlsplit(self.path)
-        token = parse_qs(address.query).get("token", [""])[0]
-        name = address.path.strip("/")
-        if not self._is_for_us():
-            self._send(HTTPStatus.FORBIDDEN, "this server answers its own pages only")
-        elif not hmac.compare_digest(token.encode(), self.server.token.encode()):
-            self._send(HTTPStatus.FORBIDDEN, "open the link that pacelab demo printed: it carries a token")
-        elif not name:
+        name = self._ask()
+        if name is None:
+            return
+        if not name:
             self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
         elif name in DEMOS:
             self._send(HTTPStatus.OK, page(DEMOS[name]), "text/html")
         else:
             self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; there are: {', '.join(DEMOS)}")
 
+    def do_POST(self) -> None:
+        name = self._ask(origin_needed=True)
+        if name is None:
+            return
+        demo = DEMOS.get(name.removesuffix("/run"))
+        length = self.headers.get("Content-Length", "")
+        if demo is None or not demo.python or not name.endswith("/run"):
+            self._send(HTTPStatus.NOT_FOUND, "no such demonstration is run here")
+        elif self.headers.get_content_type() != "application/json":
+            self._send(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a change is application/json")
+        elif not length.isascii() or not length.isdigit():
+            self._send(HTTPStatus.LENGTH_REQUIRED, "a change says its length")
+        elif int(length) > LONGEST_CHANGE_BYTES:
+            self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a change has at most {LONGEST_CHANGE_BYTES} bytes")
+        else:
+            try:
+                change = read_change(demo, json.loads(self.rfile.read(int(length))))
+                with self.server.running:
+                    outcome = answer(demo, change)
+            except (ValueError, RecursionError):
+                self._send(HTTPStatus.BAD_REQUEST, "a change is JSON")
+            except ConfigError as error:
+                self._send(HTTPStatus.BAD_REQUEST, str(error))
+            else:
+                self._send(HTTPStatus.OK, json.dumps(outcome, allow_nan=False), "application/json")
+
+    def _ask(self, *, origin_needed: bool = False) -> str | None:
+        """What is asked for by one who may; None once refused."""
+        address = urlsplit(self.path)
+        token = parse_qs(address.query).get("token", [""])[0]
+        if not self._is_for_us(origin_needed=origin_needed):
+            self._send(HTTPStatus.FORBIDDEN, "this server answers its own pages only")
+        elif not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            self._send(HTTPStatus.FORBIDDEN, "open the link that pacelab demo printed: it carries a token")
+        else:
+            return address.path.strip("/")
+        return None
+
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing: the terminal holds the link."""
 
-    def _is_for_us(self) -> bool:
+    def _is_for_us(self, *, origin_needed: bool) -> bool:
         here = {f"{host}:{self.server.server_port}" for host in (LOOPBACK, "localhost")}
         origin = self.headers.get("Origin")
-        return self.headers.get("Host") in here and (origin is None or urlsplit(origin).netloc in here)
+        return self.headers.get("Host") in here and (
+            not origin_needed if origin is None else urlsplit(origin).netloc in here
+        )
 
     def _send(self, status: HTTPStatus, text: str, kind: str = "text/plain") -> None:
         body = text.encode()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.page import export  # noqa: E402
+from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.engine import run_air  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -167,6 +169,101 @@ def test_log_tells_as_text_and_seed_changes(open_demo) -> None:
     page.wait_for_function("document.querySelector('pacelab-demo').config.seed === 2")
     page.get_by_role("button", name="Reset").click()
     page.wait_for_function("document.querySelector('pacelab-demo').config.seed === 1")
+
+
+@pytest.fixture
+def serve(browser: sync_api.Browser, complaints: list[str]) -> Iterator[object]:
+    context = browser.new_context(viewport=SIZE)
+    with DemoServer() as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+
+        def open_(name: str) -> tuple[sync_api.Page, DemoServer]:
+            page = context.new_page()
+            page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+            page.on("pageerror", lambda error: complaints.append(str(error)))
+            page.goto(server.link(name))
+            page.wait_for_selector("pacelab-demo .bar")
+            return page, server
+
+        yield open_
+        context.close()
+        server.shutdown()
+        thread.join()
+
+
+def bars(page: sync_api.Page) -> list[float]:
+    return [float(text.split()[0]) for text in page.locator(".bar .value").all_inner_texts()]
+
+
+def test_goodput_control_feeds_the_starved_flows(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    assert max(bars(page)[0], bars(page)[2]) < 5
+    page.get_by_label("TCP-GAP", exact=True).check()
+    page.wait_for_function("document.querySelector('pacelab-demo').view.flows[0].goodput_bps > 50e3")
+    assert min(bars(page)[:4]) > 60
+    assert page.locator(".starved").count() == 0
+    assert page.locator(".curves").get_attribute("aria-label").startswith("Goodput over 30 s")
+    assert complaints == []
+
+
+def test_calls_gain_by_vagp(serve, complaints: list[str]) -> None:
+    page, _ = serve("voice")
+    assert page.locator(".call.good").count() == 0
+    page.get_by_label("VAGP", exact=True).check()
+    page.locator(".call.good").nth(3).wait_for()
+    page.get_by_label("2", exact=True).check()
+    page.wait_for_function("document.querySelectorAll('.call').length === 2")
+    assert complaints == []
+
+
+def test_changes_during_a_run_are_one_and_the_newest_wins(serve, complaints: list[str]) -> None:
+    page, server = serve("starvation")
+    posts = []
+    page.on("request", lambda request: posts.append(request.post_data_json) if request.method == "POST" else None)
+    with server.running:
+        for _ in range(5):
+            page.get_by_role("button", name="Another seed").click()
+        assert page.locator(".side").get_attribute("aria-busy") == "true"
+    page.wait_for_function("/seed 6,/.test(document.querySelector('.numbers').textContent)")
+    assert [post["seed"] for post in posts] == [2, 6]
+    assert complaints == []
+
+
+def test_a_dead_server_is_told_in_one_line(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    page.route("**/run*", lambda route: route.abort())
+    page.get_by_label("TCP-GAP", exact=True).check()
+    told = page.get_by_role("alert")
+    told.wait_for()
+    assert told.inner_text().startswith("The local server does not answer. Start pacelab demo again")
+    page.unroute("**/run*")
+    page.get_by_role("button", name="Reset").click()
+    told.wait_for(state="hidden")
+    assert all("ERR_FAILED" in complaint for complaint in complaints)  # the browser's own
+
+
+def test_a_node_dragged_out_of_reach_is_told(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    for _ in range(12):
+        page.locator("[data-node='0']").press("ArrowDown")
+    told = page.get_by_role("alert")
+    told.wait_for()
+    assert "Reset puts the nodes back" in told.inner_text()
+    assert len(told.inner_text().splitlines()) == 1
+    page.get_by_role("button", name="Reset").click()
+    told.wait_for(state="hidden")
+    assert all("400" in complaint for complaint in complaints)
+
+
+def test_a_file_for_slides_switches_schemes_without_a_server(open_demo) -> None:
+    page = open_demo("starvation")
+    assert max(bars(page)[0], bars(page)[2]) < 5
+    page.get_by_label("TCP-GAP", exact=True).check()
+    assert min(bars(page)[:4]) > 60
+    for seed in (2, 3, 1):
+        page.get_by_role("button", name="Another seed").click()
+        assert f"seed {seed}," in page.locator(".numbers").inner_text()
 
 
 def slide(page: sync_api.Page, name: str, value: float) -> None:

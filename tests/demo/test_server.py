@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import json
 import threading
 from collections.abc import Iterator
 
 import pytest
 
+from pacelab.demo.catalog import find_demo
+from pacelab.demo.runs import answer, start
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import HostError
 
@@ -58,3 +61,56 @@ def test_server_binds_to_loopback_and_says_when_a_port_is_taken(server: DemoServ
     assert server.server_address[0] == LOOPBACK
     with pytest.raises(HostError, match=f"port {server.server_port}: .*choose another by --port"):
         DemoServer(server.server_port)
+
+
+def change(name: str = "starvation") -> dict[str, object]:
+    begin = start(find_demo(name))
+    return {"values": dict(begin.values), "places": begin.places, "seed": begin.seed}
+
+
+def post(server: DemoServer, body: bytes, *, name: str = "starvation", **headers: str) -> tuple[int, str]:
+    ours = {"Origin": f"http://{LOOPBACK}:{server.server_port}", "Content-Type": "application/json"}
+    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=20)
+    try:
+        path = f"/{name}/run?token={headers.pop('token', server.token)}"
+        sent = {name.replace("_", "-"): value for name, value in (ours | headers).items() if value}
+        connection.request("POST", path, body=body, headers=sent)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def test_server_runs_a_change(server: DemoServer) -> None:
+    status, text = post(server, json.dumps(change()).encode())
+    assert status == 200
+    assert json.loads(text) == json.loads(json.dumps(answer(find_demo("starvation"), start(find_demo("starvation")))))
+
+
+def test_server_refuses_a_change_that_is_none_with_one_line(server: DemoServer) -> None:
+    for body in (b"", b"{", b"\xff", b"[" * 9000, b"[]", json.dumps(change() | {"seed": -1}).encode()):
+        status, text = post(server, body)
+        assert status == 400
+        assert len(text.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (403, {"Origin": ""}),
+        (403, {"Origin": "null"}),
+        (403, {"Origin": "http://evil.example"}),
+        (403, {"Host": "evil.example"}),
+        (403, {"token": "wrong"}),
+        (415, {"Content-Type": "text/plain"}),
+        (411, {"Content-Length": "-1"}),
+        (413, {"Content-Length": "16385"}),
+    ],
+)
+def test_server_refuses_to_run(server: DemoServer, status: int, headers: dict[str, str]) -> None:
+    assert post(server, json.dumps(change()).encode(), **headers)[0] == status
+
+
+@pytest.mark.parametrize("name", ["hidden", "magic", ""])
+def test_server_runs_only_demonstrations_of_python(server: DemoServer, name: str) -> None:
+    assert post(server, b"{}", name=name)[0] == 404

@@ -1,11 +1,14 @@
 // One demonstration: the network, its controls, the air in slow motion, and what it carries.
 //
 //   const element = document.createElement("pacelab-demo");
-//   element.start(demo, run)      demo: catalog.py's document; run(config): the engine
+//   element.start(demo, run)      demo: catalog.py's document; run: a back end (view.js)
 //
-// A change runs the air twice: some seconds of it for the goodput, and its first moments with every event told.
+// Where the engine is in the page, a change runs the air twice: some seconds of it for the goodput, and its first moments
+// with every event told. Where Python runs it, curves over those seconds take the place of the slow motion.
 
-import { configure, describe, readRecords, watched } from "./air.js";
+import { describe } from "./air.js";
+import { showBars } from "./bars.js";
+import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
 import { Timeline } from "./timeline.js";
 
@@ -19,27 +22,31 @@ export class PacelabDemo extends HTMLElement {
     this.places = demo.air.nodes.map((node) => node.position_m ?? [0, 0]);
     this.build();
     this.refresh();
+    const panel = this.curves ?? this.timeline;
+    new ResizeObserver(() => this.draw()).observe(panel.canvas);
+    if (this.curves) return;
     let before = performance.now();
     const frame = (now) => {
       if (!this.isConnected) return;
-      if (this.playing) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * this.speed) % this.spanNs);
+      if (this.playing && this.log) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * this.speed) % this.spanNs);
       before = now;
       requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
-    new ResizeObserver(() => this.draw()).observe(this.timeline.canvas);
   }
 
   get spanNs() { return this.demo.watch_s * 1e9; }
 
   build() {
     const { demo } = this;
+    this.classList.toggle("seconds", demo.python);
     this.innerHTML = `
       <header><h1></h1><p class="question"></p></header>
       <div class="stage">
         <div class="view"></div>
         <div class="side">
           <form class="controls" aria-label="Controls"></form>
+          <p class="trouble" role="alert" hidden></p>
           <div class="bars" role="img"></div>
           <p class="numbers" aria-live="polite"></p>
           <details><summary>What to look for</summary><p class="answer"></p></details>
@@ -61,18 +68,26 @@ export class PacelabDemo extends HTMLElement {
     this.scene = new Scene(this.querySelector(".view"), {
       names: demo.labels,
       places: this.places,
-      onMove: (node, place) => { this.places[node] = place; this.refreshSoon(); },
+      radios: demo.air.nodes.map((node) => node.wireless),
+      gateway: demo.gateway,
+      onMove: this.run.fixed ? null : (node, place) => { this.places[node] = place; this.refreshSoon(); },
     });
-    this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
+    if (demo.python) {
+      this.querySelector(this.scene.flat ? ".view" : ".side").append(this.querySelector(".air"));
+      this.curves = new Curves(this.querySelector(".air"));
+      for (const part of this.querySelectorAll(".play, .speed, .clock, .log")) (part.closest("label") ?? part).remove();
+    } else {
+      this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
+      this.querySelector(".play").addEventListener("click", () => this.toggle());
+      this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
+      this.labelPlay();
+    }
     const form = this.querySelector(".controls");
     form.addEventListener("submit", (event) => event.preventDefault());
     for (const control of demo.controls) form.append(this.makeControl(control));
-    this.querySelector(".play").addEventListener("click", () => this.toggle());
     this.querySelector(".again").addEventListener("click", () => { this.seed += 1; this.refresh(); });
     this.querySelector(".reset").addEventListener("click", () => this.reset());
-    this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
     this.addEventListener("keydown", (event) => this.key(event));
-    this.labelPlay();
   }
 
   makeControl(control) {
@@ -91,6 +106,7 @@ export class PacelabDemo extends HTMLElement {
       }
       return box;
     }
+    box.className = "slider";
     const label = document.createElement("label");
     const input = Object.assign(document.createElement("input"), { type: "range", name: control.what });
     Object.assign(input, { min: control.low, max: control.high, step: control.step, value: control.value });
@@ -122,6 +138,7 @@ export class PacelabDemo extends HTMLElement {
   }
 
   key(event) {
+    if (!this.timeline) return;
     if (event.key === " " && !["BUTTON", "SUMMARY"].includes(event.target.tagName)) {
       event.preventDefault();
       this.toggle();
@@ -144,26 +161,63 @@ export class PacelabDemo extends HTMLElement {
     this.pending = requestAnimationFrame(() => { this.pending = 0; this.refresh(); });
   }
 
+  /** One run at a time: what changes meanwhile is one change, the newest. */
   refresh() {
+    if (this.busy) { this.changed = true; return; }
     const begun = performance.now();
-    const air = configure(this.demo, this.values, this.places, this.seed);
-    this.config = air;
-    this.result = this.run(air);
-    this.log = readRecords(this.run(watched(air, this.demo.watch_s)).tap);
+    const change = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
+    const tell = (view) => { this.take(view); this.lastRefreshMs = performance.now() - begun; };
+    try {
+      const view = this.run(change);
+      if (typeof view.then !== "function") return tell(view);
+      this.setBusy(true);
+      view.then(tell, (error) => this.complain(error)).finally(() => {
+        this.setBusy(false);
+        if (this.changed) { this.changed = false; this.refresh(); }
+      });
+    } catch (error) {
+      this.complain(error);
+    }
+  }
+
+  setBusy(busy) {
+    this.busy = busy;
+    this.querySelector(".side").setAttribute("aria-busy", busy);
+    if (busy) return;
+    this.dispatchEvent(new CustomEvent("settled"));
+  }
+
+  complain(error) {
+    this.trouble(error.message);
+    if (this.view) this.draw(); // a dragged node stays where it was dragged
+  }
+
+  trouble(text) {
+    const line = this.querySelector(".trouble");
+    line.textContent = text;
+    line.hidden = !text;
+    this.classList.toggle("stale", Boolean(text));
+  }
+
+  /** Shows a view (view.js). */
+  take(view) {
+    this.trouble("");
+    Object.assign(this, { view, log: view.log, config: view.air, result: view.result });
     if (this.fitSoon) { this.fitSoon = false; this.scene.places = this.places; this.scene.fit(); }
     this.draw();
-    this.bars();
+    showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
+    this.querySelector(".numbers").textContent = view.numbers;
     this.writeLog();
-    this.lastRefreshMs = performance.now() - begun;
-    this.dispatchEvent(new CustomEvent("refreshed", { detail: { ms: this.lastRefreshMs } }));
   }
 
   draw() {
-    if (!this.log) return;
-    const { decode_m: decodeM, sense_m: senseM } = this.config.radio.propagation;
-    this.scene.show({ places: this.places, flows: this.config.flows, decodeM, senseM });
-    this.timeline.show(this.log, this.spanNs);
-    this.seek(this.at);
+    if (!this.view) return;
+    this.scene.show({ places: this.places, flows: this.view.flows, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps : null });
+    if (this.curves) this.curves.show(this.view.curves);
+    else {
+      this.timeline.show(this.log, this.spanNs);
+      this.seek(this.at);
+    }
   }
 
   seek(at) {
@@ -173,40 +227,9 @@ export class PacelabDemo extends HTMLElement {
     this.querySelector(".clock").textContent = `${(at / 1e6).toFixed(2)} ms`;
   }
 
-  bars() {
-    const { flows, nodes } = this.result;
-    const rate = this.config.radio.data_rate_bps;
-    const mbps = (bps) => (bps / 1e6).toFixed(2);
-    const names = this.demo.labels;
-    const label = (index) => `${names[this.config.flows[index].src]} → ${names[this.config.flows[index].dst]}`;
-    const sum = flows.reduce((total, flow) => total + flow.goodput_bps, 0);
-    const rows = flows.map((flow, index) => [label(index), flow.goodput_bps]);
-    if (flows.length > 1) rows.push(["sum", sum]);
-    const bars = this.querySelector(".bars");
-    const full = rate * Math.max(1, flows.length > 1 ? 2 : 1);
-    bars.replaceChildren(...rows.map(([name, bps], index) => {
-      const row = document.createElement("div");
-      row.className = name === "sum" ? "bar sum" : `bar flow${index % 4}`;
-      row.innerHTML = "<span class=name></span><span class=track><span class=fill></span></span><span class=value></span>";
-      row.querySelector(".name").textContent = name;
-      row.querySelector(".fill").style.width = `${Math.min(100, (100 * bps) / full)}%`;
-      row.querySelector(".value").textContent = `${mbps(bps)} Mbit/s`;
-      return row;
-    }));
-    const frames = nodes.reduce((total, node) => total + (node.rts_sent ?? 0) + (node.data_sent ?? 0), 0);
-    const failed = nodes.reduce((total, node) => total + (node.rts_failures ?? 0) + (node.data_failures ?? 0), 0);
-    const dropped = nodes.reduce((total, node) => total + (node.drops_rts ?? 0) + (node.drops_data ?? 0), 0);
-    const share = frames ? Math.round((100 * failed) / frames) : 0;
-    const text = `${rows.map(([name, bps]) => `${name} ${mbps(bps)} Mbit/s`).join(", ")}`;
-    bars.setAttribute("aria-label", `Goodput: ${text}`);
-    this.querySelector(".numbers").textContent =
-      `${share} % of RTS and data frames were in vain, ${dropped} packets given up (seed ${this.seed}, ` +
-      `${this.config.duration_s - this.config.warmup_s} s of air).`;
-  }
-
   writeLog() {
     const box = this.querySelector(".log");
-    if (!box.open) return;
+    if (!box?.open || !this.log) return;
     const lines = describe(this.log, this.demo.labels);
     const more = lines.length > LONGEST_LOG ? `\n… and ${lines.length - LONGEST_LOG} more` : "";
     box.querySelector("pre").textContent = lines.slice(0, LONGEST_LOG).join("\n") + more;

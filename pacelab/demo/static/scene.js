@@ -3,6 +3,7 @@
 const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
+const STARVED = 0.04; // of a full arrow
 
 function make(kind, attributes, parent) {
   const element = document.createElementNS(NS, kind);
@@ -12,31 +13,35 @@ function make(kind, attributes, parent) {
 }
 
 export class Scene {
-  /** `onMove(node, [x, y])` is told of nodes that a person moves. */
-  constructor(host, { names, places, onMove }) {
+  /** `onMove(node, [x, y])` is told of nodes that a person moves (null: they stay). Nodes without a radio are not drawn. */
+  constructor(host, { names, places, radios, gateway, onMove }) {
     this.names = names;
+    this.shown = names.map((_, node) => node).filter((node) => radios[node]);
+    this.radios = radios;
+    this.gateway = gateway;
     this.places = places;
     this.onMove = onMove;
     this.selected = 0;
-    this.svg = make("svg", { class: "scene", role: "group", "aria-label": "The network; nodes can be dragged, or moved by the arrow keys" });
+    this.svg = make("svg", { class: "scene", role: "group", "aria-label": onMove ? "The network; nodes can be dragged, or moved by the arrow keys" : "The network" });
     host.append(this.svg);
     this.ranges = make("g", {}, this.svg);
     this.flows = make("g", {}, this.svg);
     this.beams = make("g", {}, this.svg);
-    this.nodes = names.map((name, node) => this.makeNode(name, node));
+    this.nodes = new Map(this.shown.map((node) => [node, this.makeNode(names[node], node)]));
     this.scale = make("g", { class: "scale" }, this.svg);
     this.fit();
   }
 
   /** The part of the plane that is shown: all nodes and some room to drag them. */
   fit() {
-    const xs = this.places.map((place) => place[0]);
-    const ys = this.places.map((place) => place[1]);
+    const xs = this.shown.map((node) => this.places[node][0]);
+    const ys = this.shown.map((node) => this.places[node][1]);
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
     const height = Math.max(width * 0.42, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
     const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;
     const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
     this.unit = width / 100;
+    this.flat = height < 0.6 * width;
     this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
     this.scale.replaceChildren();
     const [x, y] = [left + 3 * this.unit, top + height - 2 * this.unit];
@@ -46,7 +51,8 @@ export class Scene {
   }
 
   makeNode(name, node) {
-    const group = make("g", { class: "node", tabindex: 0, role: "button", "data-node": node }, this.svg);
+    const small = name ? "" : " relay";
+    const group = make("g", { class: `node${small}`, tabindex: 0, role: "button", "data-node": node }, this.svg);
     make("circle", { class: "halo" }, group);
     make("circle", { class: "body" }, group);
     make("text", { "text-anchor": "middle", "dominant-baseline": "central" }, group).textContent = name;
@@ -65,8 +71,9 @@ export class Scene {
 
   drag(event, node) {
     event.preventDefault();
-    const group = this.nodes[node];
+    const group = this.nodes.get(node);
     group.focus();
+    if (!this.onMove) return;
     group.setPointerCapture(event.pointerId);
     const move = (at) => {
       const point = new DOMPoint(at.clientX, at.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
@@ -83,47 +90,67 @@ export class Scene {
   }
 
   place(node, place) {
-    if (place[0] === this.places[node][0] && place[1] === this.places[node][1]) return;
+    if (!this.onMove || (place[0] === this.places[node][0] && place[1] === this.places[node][1])) return;
     this.onMove(node, place);
   }
 
-  /** What stays between two runs: places, ranges of the selected node, flows. */
-  show({ places, flows, decodeM, senseM }) {
-    Object.assign(this, { places, flowList: flows, decodeM, senseM });
+  /**
+   * What stays between two runs: places, ranges of the selected node, flows. With `full`, a goodput in bit/s, the arrow
+   * of a flow is as wide as its share of it, and broken where it starves.
+   */
+  show({ places, flows, ranges, full }) {
+    Object.assign(this, { places, flowList: flows, ranges_m: ranges, full });
     this.draw();
   }
+
+  nameOf(node) { return this.names[node] || `relay ${node}`; }
 
   draw() {
     if (!this.flowList) return;
     const { unit } = this;
-    this.places.forEach(([x, y], node) => {
-      const group = this.nodes[node];
+    for (const [node, group] of this.nodes) {
+      const [x, y] = this.places[node];
+      const size = this.names[node] ? 1 : 0.55;
       group.setAttribute("transform", `translate(${x} ${y})`);
-      group.setAttribute("aria-label", `Node ${this.names[node]} at ${Math.round(x)} m, ${Math.round(y)} m; arrow keys move it`);
-      group.querySelector(".halo").setAttribute("r", 4.4 * unit);
-      group.querySelector(".body").setAttribute("r", 2.6 * unit);
+      const how = this.onMove ? "; arrow keys move it" : "";
+      group.setAttribute("aria-label", `Node ${this.nameOf(node)} at ${Math.round(x)} m, ${Math.round(y)} m${how}`);
+      group.querySelector(".halo").setAttribute("r", (1.8 + 2.6 * size) * unit);
+      group.querySelector(".body").setAttribute("r", 2.6 * size * unit);
       group.querySelector("text").setAttribute("font-size", 3 * unit);
       group.querySelector(".state").setAttribute("font-size", 2.1 * unit);
       group.querySelector(".state").setAttribute("y", -4.2 * unit);
-    });
+    }
     const [x, y] = this.places[this.selected];
     this.ranges.replaceChildren();
-    make("circle", { class: "sense", cx: x, cy: y, r: this.senseM, "stroke-width": unit / 4 }, this.ranges);
-    make("circle", { class: "decode", cx: x, cy: y, r: this.decodeM, "stroke-width": unit / 4 }, this.ranges);
+    const { sense_m: sense, decode_m: decode } = this.ranges_m;
+    make("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
+    make("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
     this.flows.replaceChildren();
-    for (const { src, dst } of this.flowList) this.arrow(this.flows, src, dst, "flow");
+    const arrows = new Map(); // flows between the same radios are one
+    for (const { src, dst, goodput_bps: bps } of this.flowList) {
+      const ends = [this.end(src), this.end(dst)];
+      arrows.set(String(ends), { ends, bps: bps + (arrows.get(String(ends))?.bps ?? 0) });
+    }
+    [...arrows.values()].forEach(({ ends, bps }, index) => {
+      if (!this.full) return this.arrow(this.flows, ...ends, "flow");
+      const share = Math.min(1, bps / this.full);
+      this.arrow(this.flows, ...ends, `flow carried flow${index % 4}${share < STARVED ? " starved" : ""}`, unit * (0.5 + 3 * share));
+    });
   }
 
-  arrow(parent, src, dst, kind) {
+  /** A wired end is drawn at the gateway. */
+  end(node) { return this.radios[node] ? node : this.gateway; }
+
+  arrow(parent, src, dst, kind, width = this.unit / 2.5) {
     const [x1, y1] = this.places[src];
     const [x2, y2] = this.places[dst];
     const length = Math.hypot(x2 - x1, y2 - y1) || 1;
     const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
     const r = 3 * this.unit;
     const [ax, ay, bx, by] = [x1 + ux * r, y1 + uy * r, x2 - ux * r, y2 - uy * r];
-    const h = 1.6 * this.unit;
+    const h = 1.6 * this.unit + width / 2;
     const head = `M${bx - ux * h - uy * h * 0.6} ${by - uy * h + ux * h * 0.6}L${bx} ${by}L${bx - ux * h + uy * h * 0.6} ${by - uy * h - ux * h * 0.6}`;
-    make("path", { class: kind, d: `M${ax} ${ay}L${bx} ${by}${head}`, "stroke-width": this.unit / 2.5 }, parent);
+    make("path", { class: kind, d: `M${ax} ${ay}L${bx} ${by}${head}`, "stroke-width": width }, parent);
   }
 
   /** What is on the air at `at`, ns. */
@@ -138,10 +165,10 @@ export class Scene {
       if (frame.peer !== null) this.arrow(this.beams, frame.node, frame.peer, `beam ${frame.kind}`);
     }
     for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", "✖ collision"];
-    this.nodes.forEach((group, node) => {
+    for (const [node, group] of this.nodes) {
       const [kind, text] = state[node];
-      group.setAttribute("class", `node ${kind}${node === this.selected ? " selected" : ""}`);
+      group.setAttribute("class", `node ${kind}${this.names[node] ? "" : " relay"}${node === this.selected ? " selected" : ""}`);
       group.querySelector(".state").textContent = text;
-    });
+    }
   }
 }

@@ -12,6 +12,15 @@ const LOOKS = {
 const LABEL_PX = 46;
 const AXIS_PX = 26;
 
+const FONT_PX = 18;
+
+/** A canvas's size in units that grow with its font: what is drawn stays readable on a wide screen. */
+export function sizeOf(canvas) {
+  const scale = parseFloat(getComputedStyle(canvas).fontSize) / FONT_PX;
+  const ratio = (window.devicePixelRatio || 1) * scale;
+  return { width: canvas.clientWidth / scale, height: canvas.clientHeight / scale, ratio, scale };
+}
+
 export class Timeline {
   constructor(host, { names, onSeek }) {
     this.names = names;
@@ -24,7 +33,8 @@ export class Timeline {
     this.patterns = new Map();
     const seek = (event) => {
       const box = this.canvas.getBoundingClientRect();
-      const part = (event.clientX - box.left - LABEL_PX) / (box.width - LABEL_PX - 8);
+      const { width, scale } = sizeOf(this.canvas);
+      const part = ((event.clientX - box.left) / scale - LABEL_PX) / (width - LABEL_PX - 8);
       onSeek(Math.min(Math.max(part, 0), 1) * this.spanNs);
     };
     this.canvas.addEventListener("pointerdown", (event) => {
@@ -60,8 +70,7 @@ export class Timeline {
   show(log, spanNs) {
     this.log = log;
     this.spanNs = spanNs;
-    const ratio = window.devicePixelRatio || 1;
-    const { clientWidth: width, clientHeight: height } = this.canvas;
+    const { width, height, ratio } = sizeOf(this.canvas);
     this.canvas.width = this.picture.width = Math.max(width * ratio, 1);
     this.canvas.height = this.picture.height = Math.max(height * ratio, 1);
     this.size = { width, height, ratio };

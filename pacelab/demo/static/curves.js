@@ -1,0 +1,87 @@
+// Goodput or quality over time, a line per flow or call: colour, dashes and a letter at its end say which.
+
+import { sizeOf } from "./timeline.js";
+
+const LINES = [["#1f5f99", []], ["#b85c00", [10, 4]], ["#1d7044", [3, 3]], ["#6a3d9a", [12, 3, 3, 3]]];
+const EDGE_PX = { left: 52, right: 86, top: 26, bottom: 26 };
+const SAME_PX = 17;
+
+export class Curves {
+  constructor(host) {
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "curves";
+    this.canvas.setAttribute("role", "img");
+    host.append(this.canvas);
+  }
+
+  show({ what, unit, t_s: times, lines, low = 0, high, mark, mark_label: markLabel }) {
+    const { width, height, ratio } = sizeOf(this.canvas);
+    Object.assign(this.canvas, { width: Math.max(width * ratio, 1), height: Math.max(height * ratio, 1) });
+    const ink = this.canvas.getContext("2d");
+    ink.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const known = lines.flatMap((line) => line.values).filter((value) => value !== null);
+    const top = high ?? nice(Math.max(...known, 1));
+    const [from, to] = [Math.min(...times, 0), Math.max(...times, 1)];
+    const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - EDGE_PX.right);
+    const y = (value) => height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
+    Object.assign(ink, { fillStyle: "#222", font: "15px sans-serif", textAlign: "left", textBaseline: "middle" });
+    ink.fillText(`${what} (${unit})`, 4, EDGE_PX.top / 2);
+    ink.textAlign = "right";
+    for (const value of steps(low, top)) {
+      ink.fillStyle = "#ddd";
+      ink.fillRect(EDGE_PX.left, y(value), width - EDGE_PX.left - EDGE_PX.right, 1);
+      ink.fillStyle = "#222";
+      ink.fillText(value, EDGE_PX.left - 6, y(value));
+    }
+    ink.textAlign = "center";
+    for (const value of steps(from, to)) ink.fillText(`${value} s`, x(value), height - EDGE_PX.bottom / 2);
+    if (mark !== undefined) {
+      ink.setLineDash([2, 4]);
+      ink.strokeStyle = "#7a1f00";
+      ink.strokeRect(EDGE_PX.left, y(mark), width - EDGE_PX.left - EDGE_PX.right, 0);
+      ink.fillStyle = "#7a1f00";
+      ink.textAlign = "right";
+      ink.fillText(`${mark}: ${markLabel}`, width - 6, EDGE_PX.top / 2);
+    }
+    const ends = lines.map(({ label, values }, index) => {
+      const [color, dash] = LINES[index % LINES.length];
+      Object.assign(ink, { strokeStyle: color, lineWidth: 3 });
+      ink.setLineDash(dash);
+      ink.beginPath();
+      let pen = false;
+      values.forEach((value, at) => {
+        if (value === null) { pen = false; return; }
+        ink[pen ? "lineTo" : "moveTo"](x(times[at]), y(Math.min(value, top)));
+        pen = true;
+      });
+      ink.stroke();
+      return { label, color, at: y(Math.min(values.findLast((value) => value !== null) ?? low, top)) };
+    });
+    ink.setLineDash([]);
+    Object.assign(ink, { textAlign: "left", font: "bold 15px sans-serif", lineWidth: 1 });
+    for (const { label, color, at } of apart(ends, height - EDGE_PX.bottom)) {
+      ink.fillStyle = color;
+      ink.fillText(label, width - EDGE_PX.right + 6, at);
+    }
+    const last = lines.map(({ label, values }) => `${label} ${values.findLast((value) => value !== null) ?? "unknown"}`);
+    this.canvas.setAttribute("aria-label", `${what} over ${Math.round(to)} s, ${unit}; at the end: ${last.join(", ")}`);
+  }
+}
+
+/** Labels at their lines' ends, moved apart where they would cover each other. */
+function apart(ends, bottom) {
+  const sorted = [...ends].sort((a, b) => a.at - b.at);
+  for (let i = 1; i < sorted.length; i += 1) sorted[i].at = Math.max(sorted[i].at, sorted[i - 1].at + SAME_PX);
+  let limit = bottom - SAME_PX / 2;
+  for (const end of sorted.reverse()) { end.at = Math.min(end.at, limit); limit = end.at - SAME_PX; }
+  return sorted;
+}
+
+const nice = (value) => { const unit = 10 ** Math.floor(Math.log10(value)); return [1, 2, 3, 4, 5, 6, 8, 10].find((part) => part * unit >= value) * unit; };
+const steps = (low, high) => {
+  const rough = (high - low) / 5;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((part) => part * unit >= rough) * unit;
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(6)));
+};

@@ -1,0 +1,57 @@
+// What the component shows of a run, whichever back end ran it:
+//
+//   { flows: [{ label, src, dst, goodput_bps }], calls: [{ label, mos }], ranges: { decode_m, sense_m },
+//     numbers: "one line", log?: what happened on the air, curves?: { what, unit, t_s, lines: [{ label, values }] } }
+//
+// A back end is a function from a change, { values, places, seed }, to that, or to a promise of it.
+
+import { configure, readRecords, watched } from "./air.js";
+
+/** The engine in this page: at once, and with the first moments' every event. */
+export function engineRuns(demo, engine) {
+  const run = ({ values, places, seed }) => {
+    const air = configure(demo, values, places, seed);
+    const result = engine(air);
+    const log = readRecords(engine(watched(air, demo.watch_s)).tap);
+    return { ...engineView(demo, air, result), log, air, result };
+  };
+  run.memoryBytes = engine.memoryBytes;
+  return run;
+}
+
+function engineView(demo, air, result) {
+  const names = demo.labels;
+  const flows = result.flows.map(({ goodput_bps }, index) => {
+    const { src, dst } = air.flows[index];
+    return { label: `${names[src]} → ${names[dst]}`, src, dst, goodput_bps };
+  });
+  const sum = (...keys) => result.nodes.reduce((total, node) => total + keys.reduce((part, key) => part + (node[key] ?? 0), 0), 0);
+  const frames = sum("rts_sent", "data_sent");
+  const share = frames ? Math.round((100 * sum("rts_failures", "data_failures")) / frames) : 0;
+  const numbers = `${share} % of RTS and data frames were in vain, ${sum("drops_rts", "drops_data")} packets given up ` +
+    `(seed ${air.seed}, ${air.duration_s - air.warmup_s} s of air).`;
+  return { flows, calls: [], ranges: air.radio.propagation, numbers, full_bps: air.radio.data_rate_bps * (flows.length > 1 ? 2 : 1) };
+}
+
+/** The Python schemes behind the local server. */
+export function serverRuns(demo) {
+  return async (change) => {
+    const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(change) };
+    const response = await fetch(`/${demo.name}/run${location.search}`, request).catch(() => null);
+    if (!response) throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return response.json();
+  };
+}
+
+/** Runs kept in the file: every setting with a few seeds; places stay. */
+export function recordedRuns(demo, rows) {
+  const seeds = [...new Set(rows.map(([key]) => key.at(-1)))];
+  const kept = new Map(rows.map(([key, view]) => [JSON.stringify(key), view]));
+  const run = ({ values, seed }) => {
+    const chosen = demo.controls.map((control) => values[control.what]);
+    return kept.get(JSON.stringify([...chosen, seeds[(seed - seeds[0]) % seeds.length]]));
+  };
+  run.fixed = true;
+  return run;
+}

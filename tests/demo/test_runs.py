@@ -59,9 +59,9 @@ def test_calls_are_as_their_text_says() -> None:
     plain = [acceptable(seed, "newreno") for seed in SEEDS]
     vagp = [acceptable(seed, "vagp") for seed in SEEDS]
     assert sum(good for good, _ in plain) <= 5
-    assert [seed for seed, (good, _) in zip(SEEDS, vagp, strict=True) if good < 4] == [7, 8]
+    assert [good for good, _ in vagp] == [5] * len(SEEDS)
     less = [1 - after / before for (_, before), (_, after) in zip(plain, vagp, strict=True)]
-    assert 0.12 < min(less) < max(less) < 0.31, less
+    assert 0.075 < min(less) < max(less) < 0.315, less
     assert sum(acceptable(seed, "edca")[0] for seed in SEEDS) == 0
     assert sum(good for good, _ in plain) < sum(acceptable(seed, "priority")[0] for seed in SEEDS) < 40
 

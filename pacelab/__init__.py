@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.comparison import Comparison, compare
     from pacelab.congestion import CongestionControl
     from pacelab.console import log, print_json, progress_bar
+    from pacelab.demo.widget import show_demo
     from pacelab.errors import (
         ConfigError,
         HostError,
@@ -127,6 +128,7 @@ _PUBLIC: dict[str, str] = {
     "run_pacer": "pacelab.own_pacer",
     "run_sweep": "pacelab.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
+    "show_demo": "pacelab.demo.widget",
     "usable_cores": "pacelab.runner",
     "write_file": "pacelab.folder",
 }

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import shutil
 import threading
@@ -15,9 +16,11 @@ import pytest
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
+from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
-from pacelab.demo.page import export  # noqa: E402
+from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
+from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.engine import run_air  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -270,3 +273,32 @@ def slide(page: sync_api.Page, name: str, value: float) -> None:
     page.locator(f"input[name='{name}']").evaluate(
         "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); }", value
     )
+
+
+@pytest.mark.parametrize("name", ["hidden", "starvation"])
+def test_widget_runs_in_a_cell(browser: sync_api.Browser, complaints: list[str], name: str) -> None:
+    demo = find_demo(name)
+    engine = base64.b64encode(b"" if demo.python else engine_bytes()).decode()
+    page = browser.new_page(viewport={"width": 900, "height": 800})
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.expose_function("kernel", lambda message: reply(demo, message))
+    page.set_content(f"<style>{widget.style()}</style><div id=cell></div>")
+    page.evaluate(
+        """async ([text, demo, engine]) => {
+            const module = await import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+            const bytes = Uint8Array.from(atob(engine), (letter) => letter.charCodeAt(0));
+            const traits = { demo, engine: new DataView(bytes.buffer) };
+            let hear;
+            const model = { get: (trait) => traits[trait], on: (_what, listener) => { hear = listener; },
+                            send: async (message) => hear(await window.kernel(message)) };
+            window.end = await module.default.render({ model, el: document.getElementById("cell") });
+        }""",
+        [widget.module(), json.loads(json.dumps(demo.document())), engine],
+    )
+    page.wait_for_selector("pacelab-demo .bar")
+    before = bars(page)
+    page.get_by_label("TCP-GAP" if demo.python else "on", exact=True).check()
+    page.wait_for_function(f"document.querySelector('.bar .value').textContent.split(' ')[0] > 4 * {before[0]}")
+    page.evaluate("window.end()")
+    assert page.locator("pacelab-demo").count() == 0
+    assert complaints == []

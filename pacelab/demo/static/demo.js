@@ -22,12 +22,20 @@ export class PacelabDemo extends HTMLElement {
     this.places = demo.air.nodes.map((node) => node.position_m ?? [0, 0]);
     this.build();
     this.refresh();
-    const panel = this.curves ?? this.timeline;
-    new ResizeObserver(() => this.draw()).observe(panel.canvas);
-    if (this.curves) return;
+    new ResizeObserver(() => this.draw()).observe((this.curves ?? this.timeline).canvas);
+    this.animate();
+  }
+
+  /** A notebook takes cells out of the page and puts them back. */
+  connectedCallback() { if (this.demo) this.animate(); }
+
+  animate() {
+    if (this.curves || this.moving || !this.isConnected) return;
+    this.moving = true;
     let before = performance.now();
     const frame = (now) => {
-      if (!this.isConnected) return;
+      this.moving = this.isConnected;
+      if (!this.moving) return;
       if (this.playing && this.log) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * this.speed) % this.spanNs);
       before = now;
       requestAnimationFrame(frame);
@@ -211,7 +219,7 @@ export class PacelabDemo extends HTMLElement {
   }
 
   draw() {
-    if (!this.view) return;
+    if (!this.view || !this.isConnected) return;
     this.scene.show({ places: this.places, flows: this.view.flows, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps : null });
     if (this.curves) this.curves.show(this.view.curves);
     else {

@@ -49,6 +49,8 @@ STYLES: dict[str, Style] = {
     "tcp-gap-nogc": Style("#56b4e9", "^", "-."),
     "tcp-ap": Style("#d55e00", "D", "-"),
     "vagp": Style("#56b4e9", "2", "-"),
+    "vagp-choke": Style("#0072b2", "2", "--"),
+    "vagp-noqm": Style("#0072b2", "2", ":"),
     "window-control": Style("#cc79a7", "3", "--"),
     "data-pacing": Style("#cc79a7", "4", "-."),
     "ack-pacing": Style("#e69f00", "+", "-."),

@@ -109,6 +109,7 @@ $(VENV)/.installed: requirements-dev.txt .ci/prerequisites
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
 $(VENV)/.notebooks: $(VENV)/.installed requirements-notebooks.txt
 	$(PY) -m pip install -q --require-hashes -r requirements-notebooks.txt
+	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST)

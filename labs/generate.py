@@ -91,7 +91,9 @@ def _code(source: str, tags: list[str], who: str, where: str) -> Any:
     if inside:
         raise MasterError(f"{where}: {BEGIN!r} without {END!r}")
     if len(lines) > LONGEST_CELL:
-        raise MasterError(f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package")
+        raise MasterError(
+            f"{where}: {len(lines)} lines, allowed are {LONGEST_CELL}: move logic into the package"
+        )
     if solved:
         tags.append(EXERCISE)
     if any(line.startswith(CHECK) for line in lines):
@@ -135,7 +137,10 @@ def main(arguments: list[str] | None = None) -> int:
                 print(error, file=sys.stderr)
                 return 2
             if not write(notebook, file):
-                print(f"kept {file}: somebody has worked in it. Move it away to get the new version", file=sys.stderr)
+                print(
+                    f"kept {file}: somebody has worked in it. Move it away to get the new version",
+                    file=sys.stderr,
+                )
     return 0
 
 

@@ -6,8 +6,10 @@
 #
 # **You need** Python, and what a TCP window is. **Time:** 45 minutes, of which the computer needs one.
 #
-# How a lab works: run the cells from top to bottom (Shift+Enter). At *Predict*, choose before you run on. At *TODO*
-# write what is asked and run the cell: a check says what it expected and what came. Nothing here can break anything.
+# How a lab works: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose before you run on.
+# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what it expected
+# and what came. (*Run All Cells* stops at the first of them and then shows the end of the page.) Nothing here can break
+# anything.
 
 # %%
 from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
@@ -24,7 +26,10 @@ lab.back_ends()
 
 # %%
 chain = load_topology("chain", hops=4)
-lab.picture(plot_topology(chain), "Five nodes 200 m apart in a line, the last one a gateway; one flow, n0 to host.")
+lab.picture(
+    plot_topology(chain),
+    "Five nodes 200 m apart in a line, the last one a gateway; one flow, n0 to host.",
+)
 
 # %% [markdown]
 # ## An experiment
@@ -42,7 +47,10 @@ lab.series(result, "goodput_bps", "cwnd_pkts")
 
 # %%
 flow = result.run["flows"][0]
-lab.table(("what", "value"), [(key, flow[key]) for key in ("src", "dst", "hops", "delivered_pkts", "goodput_bps")])
+lab.table(
+    ("what", "value"),
+    [(key, flow[key]) for key in ("src", "dst", "hops", "delivered_pkts", "goodput_bps")],
+)
 
 # %% [markdown]
 # ## Exercise: goodput
@@ -97,7 +105,9 @@ guess.against(result.goodput_bps / one.goodput_bps)
 # %%
 def draw(hops, rate_mbps, window):
     net = {"hops": hops}
-    tried = Experiment(topology_options=net, rate_bps=rate_mbps * 1_000_000, window_pkts=window, duration_s=10)
+    tried = Experiment(
+        topology_options=net, rate_bps=rate_mbps * 1_000_000, window_pkts=window, duration_s=10
+    )
     return lab.series(run(tried), "goodput_bps", "cwnd_pkts")
 
 
@@ -165,7 +175,11 @@ lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 rows = [row for row in comparison.rows if row["point"] == {"hops": 7, "routing": "aodv"}]
 samples = {row["scheme"]: [sample / 1000 for sample in row["goodput_bps"]["samples"]] for row in rows}
 shown = [(scheme, sum(x) / len(x), half_width(x, 4.303)) for scheme, x in samples.items()]
-lab.table(("scheme, 7 hops, AODV", "mean (kbit/s)", "half width (kbit/s)"), shown, "Three seeds, your interval.")
+lab.table(
+    ("scheme, 7 hops, AODV", "mean (kbit/s)", "half width (kbit/s)"),
+    shown,
+    "Three seeds, your interval.",
+)
 
 # %% [markdown]
 # ## On real hosts

@@ -52,7 +52,9 @@ lab.check("lab1.roles", roles)
 # decode range are both 250 m). Both always have a packet to send. First one sender alone, to have a measure.
 
 # %%
-alone = run(Experiment(topology="pairs", topology_options={"layout": "in-line", "apart": 5000.0}, rts=False, **UDP))
+alone = run(
+    Experiment(topology="pairs", topology_options={"layout": "in-line", "apart": 5000.0}, rts=False, **UDP)
+)
 alone_kbps = alone.run["flows"][0]["goodput_bps"] / 1000
 print(f"one pair alone, RTS/CTS off: {alone_kbps:.0f} kbit/s of 2000")
 
@@ -70,7 +72,9 @@ guess
 # %%
 hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
 print(guess.against(hidden[False].goodput_bps / 1000 / alone_kbps))
-lab.flow_bars({f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}, reference=("alone", alone_kbps))
+lab.flow_bars(
+    {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}, reference=("alone", alone_kbps)
+)
 
 # %% [markdown]
 # A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other draws a backoff of a few hundred
@@ -97,7 +101,9 @@ def price(rate_mbps):
 
 
 rows = [price(rate) for rate in (1, 2, 11)]
-lab.table(("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "price (%)"), rows, "One pair alone, per pair.")
+lab.table(
+    ("rate (Mbit/s)", "RTS off (kbit/s)", "RTS on (kbit/s)", "price (%)"), rows, "One pair alone, per pair."
+)
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** RTS, CTS and the preambles go at 1 Mbit/s whatever the rate of the data, so the share of the
@@ -133,7 +139,9 @@ lab.flow_bars({"exposed": exposed}, reference=("alone", alone_kbps))
 # %%
 def draw(layout, apart, sense, rts):
     net = {"layout": layout, "apart": float(apart), "sense": float(sense)}
-    experiment = Experiment(topology="pairs", topology_options=net, rts=rts, rate_bps=2_000_000, duration_s=5)
+    experiment = Experiment(
+        topology="pairs", topology_options=net, rts=rts, rate_bps=2_000_000, duration_s=5
+    )
     return lab.pairs_picture(run(experiment), experiment.build_topology(), alone_kbps=alone_kbps)
 
 
@@ -192,7 +200,9 @@ lab.check("lab1.capture", advantage_db)
 # %%
 def capture(shift, radio, rts):
     net = {"layout": "shared", "apart": 300.0, "shift": float(shift), "sense": 250.0}
-    tried = Experiment(topology="pairs", topology_options=net, radio=radio, rts=rts, rate_bps=2_000_000, duration_s=5)
+    tried = Experiment(
+        topology="pairs", topology_options=net, radio=radio, rts=rts, rate_bps=2_000_000, duration_s=5
+    )
     return lab.pairs_picture(run(tried), tried.build_topology(), alone_kbps=alone_kbps)
 
 

@@ -126,7 +126,9 @@ lab.curves(lengths, {"measured W*": found, "h/4": rule}, xlabel="hops", ylabel="
 def draw(hops, payload, queue, routing):
     goodput = curve(hops, payload, seeds=(1,), seconds=15, queue_pkts=queue, routing=routing)
     lines = {f"{hops} hops, {payload} bytes, {routing}": list(goodput.values())}
-    return lab.curves(WINDOWS, lines, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[hops / 4])
+    return lab.curves(
+        WINDOWS, lines, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[hops / 4]
+    )
 
 
 lab.explore(
@@ -152,7 +154,9 @@ for window in (1, 2, 4, 8, 16, 32):
     result = run(chain(7, window_pkts=window, duration_s=300))
     flow = result.run["flows"][0]
     rows.append((window, flow["cwnd_mean_pkts"], flow["goodput_bps"] / 1000, flow["retransmitted_pkts"]))
-lab.table(("bound", "mean window (packets)", "goodput (kbit/s)", "sent again"), rows, "7 hops, 300 s, seed 1.")
+lab.table(
+    ("bound", "mean window (packets)", "goodput (kbit/s)", "sent again"), rows, "7 hops, 300 s, seed 1."
+)
 
 # %% [markdown]
 # TCP does not stay at W\*, because nothing tells it to: beyond W\* goodput hardly falls, and losses come rarely.
@@ -196,11 +200,15 @@ lab.check("lab2.given_up", given_up)
 rows = []
 for window in (2, 4, 8, 32):
     nodes = run(chain(8, window_pkts=window, duration_s=300)).run["nodes"]
-    sent, failed, lost = (sum(node[key] for node in nodes) for key in ("rts_sent", "rts_failures", "drops_rts"))
+    sent, failed, lost = (
+        sum(node[key] for node in nodes) for key in ("rts_sent", "rts_failures", "drops_rts")
+    )
     packets = lost + sum(node["delivered_frames"] for node in nodes)
     rows.append((window, failed / sent, given_up(failed / sent, 7), lost / packets))
 header = ("window", "RTS that fail", "your model: packets given up", "measured: packets given up")
-lab.table(header, [(w, *(f"{x:.2g}" for x in rest)) for w, *rest in rows], "Per hop; 8 hops, 300 s, seed 1.")
+lab.table(
+    header, [(w, *(f"{x:.2g}" for x in rest)) for w, *rest in rows], "Per hop; 8 hops, 300 s, seed 1."
+)
 
 # %% [markdown]
 # The model is right as long as hardly anything is lost, and at large windows several times too low: it multiplies the

@@ -120,7 +120,10 @@ lab.table(header, [row(name, result) for name, result in runs.items()], "100 s, 
 # coordinates two hops instead of one.
 
 # %%
-pacing = {scheme: run(chain(7, scheme=scheme, duration_s=100)) for scheme in ("newreno", "link-pacing", "lred+pacing")}
+pacing = {
+    scheme: run(chain(7, scheme=scheme, duration_s=100))
+    for scheme in ("newreno", "link-pacing", "lred+pacing")
+}
 lab.table(header, [row(name, result) for name, result in pacing.items()], "100 s, seed 1, static routes.")
 
 # %% [markdown]
@@ -180,14 +183,18 @@ lab.curves(lengths, curves["aodv"], xlabel="hops, AODV", ylabel="goodput (kbit/s
 
 # %%
 def crossing(scheme, seed):
-    tried = Experiment(topology="cross", rate_bps=2_000_000, min_rto_s=1.0, scheme=scheme, seed=seed, duration_s=60)
+    tried = Experiment(
+        topology="cross", rate_bps=2_000_000, min_rto_s=1.0, scheme=scheme, seed=seed, duration_s=60
+    )
     rates = [flow["goodput_bps"] / 1000 for flow in run(tried).run["flows"]]
     return " + ".join(f"{rate:.0f}" for rate in rates)
 
 
 names = ("newreno", "link-pacing", "lred+pacing")
 rows = [(scheme, *(crossing(scheme, seed) for seed in (1, 2, 3, 4))) for scheme in names]
-lab.table(("scheme", "seed 1", "seed 2", "seed 3", "seed 4"), rows, "kbit/s of both flows, 60 s, static routes.")
+lab.table(
+    ("scheme", "seed 1", "seed 2", "seed 3", "seed 4"), rows, "kbit/s of both flows, 60 s, static routes."
+)
 
 # %% [markdown]
 # ## On real hosts

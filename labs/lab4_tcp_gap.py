@@ -183,7 +183,10 @@ def gain(routing):
 
 gains = {routing: gain(routing) for routing in ("aodv", "static")}
 print(guess.against(gains["static"][0]))
-lab.table(("routing", "gain", "link failures, NewReno", "with TCP-GAP"), [(name, *row) for name, row in gains.items()])
+lab.table(
+    ("routing", "gain", "link failures, NewReno", "with TCP-GAP"),
+    [(name, *row) for name, row in gains.items()],
+)
 
 # %% [markdown]
 # Pacing prevents the contention that AODV misreads. That is worth having, since such routing protocols exist. But who
@@ -195,7 +198,9 @@ lab.table(("routing", "gain", "link failures, NewReno", "with TCP-GAP"), [(name,
 # %%
 def draw(hops, direction, routing, scheme):
     net = {"hops": hops}
-    tried = Experiment(topology_options=net, direction=direction, routing=routing, scheme=scheme, window_pkts=64)
+    tried = Experiment(
+        topology_options=net, direction=direction, routing=routing, scheme=scheme, window_pkts=64
+    )
     return lab.series(run(tried.vary(duration_s=30)), "goodput_bps", "rtt_s")
 
 
@@ -217,7 +222,9 @@ lab.explore(
 
 # %%
 parallel = load_topology("parallel", direction="mixed")
-lab.picture(plot_topology(parallel), "Two chains of wireless nodes meet in one gateway; one flow in, one flow out.")
+lab.picture(
+    plot_topology(parallel), "Two chains of wireless nodes meet in one gateway; one flow in, one flow out."
+)
 
 # %% [markdown]
 # Packets into the mesh win: their large data frames leave the gateway itself, which senses everybody around it, while
@@ -248,7 +255,9 @@ lab.check("lab4.goodput_control", throttles)
 # %%
 schemes = ["newreno", "tcp-gap-nogc", "tcp-gap"]
 oncoming = {
-    net: {scheme: run(Experiment(topology=net, direction="mixed", scheme=scheme, **GAP)) for scheme in schemes}
+    net: {
+        scheme: run(Experiment(topology=net, direction="mixed", scheme=scheme, **GAP)) for scheme in schemes
+    }
     for net in ("parallel", "cross-gateway")
 }
 lab.flow_bars(oncoming["cross-gateway"])
@@ -259,7 +268,9 @@ rows = [
     for net, results in oncoming.items()
     for scheme, result in results.items()
 ]
-lab.table(("topology", "scheme", "Jain's index", "sum (kbit/s)", "actions"), rows, "60 s, static routes, seed 1.")
+lab.table(
+    ("topology", "scheme", "Jain's index", "sum (kbit/s)", "actions"), rows, "60 s, static routes, seed 1."
+)
 
 # %% [markdown]
 # On the cross NewReno starves the flows that send to the gateway. Pacing alone gives each a share, and Goodput Control
@@ -269,7 +280,9 @@ lab.table(("topology", "scheme", "Jain's index", "sum (kbit/s)", "actions"), row
 
 # %%
 def fairness(net, routing, scheme, seed):
-    tried = Experiment(topology=net, direction="mixed", routing=routing, scheme=scheme, seed=seed, window_pkts=64)
+    tried = Experiment(
+        topology=net, direction="mixed", routing=routing, scheme=scheme, seed=seed, window_pkts=64
+    )
     return lab.flow_bars({scheme: run(tried.vary(duration_s=40))})
 
 

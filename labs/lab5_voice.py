@@ -60,7 +60,8 @@ lab.curves(delays, lines, xlabel="network delay (ms)", ylabel="MOS")
 
 # %%
 lab.picture(
-    plot_topology(load_topology("string", hops=4, voice=1, tcp=1)), "A gateway and four wireless hops in a line."
+    plot_topology(load_topology("string", hops=4, voice=1, tcp=1)),
+    "A gateway and four wireless hops in a line.",
 )
 
 
@@ -82,7 +83,11 @@ lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.
 # %%
 guess = lab.predict(
     "Half of the calls that fit, 5, and three TCP flows: what is the MOS of the worst call?",
-    {"3.6 or better: half of the air is free": (3.6, 4.5), "around 3: a poor line": (2.5, 3.6), "unusable": (1.0, 2.5)},
+    {
+        "3.6 or better: half of the air is free": (3.6, 4.5),
+        "around 3: a poor line": (2.5, 3.6),
+        "unusable": (1.0, 2.5),
+    },
 )
 guess
 
@@ -183,7 +188,9 @@ def lengths(scheme, hops):
 
 rows = [(scheme, *(lengths(scheme, hops) for hops in (1, 2, 3, 4))) for scheme in schemes]
 lab.table(
-    ("scheme", "1 hop, 24 calls", "2 hops, 15", "3 hops, 10", "4 hops, 7"), rows, "Mean MOS, and TCP. 20 s, seed 1."
+    ("scheme", "1 hop, 24 calls", "2 hops, 15", "3 hops, 10", "4 hops, 7"),
+    rows,
+    "Mean MOS, and TCP. 20 s, seed 1.",
 )
 
 # %% [markdown]

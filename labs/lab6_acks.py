@@ -74,7 +74,9 @@ def goodput(payload, **more):
 
 lines, without = {}, {size: goodput(size, scheme="ack-suppression") for size in sizes}
 for ack, per_segment in (("every", 1.0), ("delayed", 0.5)):
-    lines[f"model, {per_segment:g} per segment"] = [gain(exchange_us(s), exchange_us(0), per_segment) for s in sizes]
+    lines[f"model, {per_segment:g} per segment"] = [
+        gain(exchange_us(s), exchange_us(0), per_segment) for s in sizes
+    ]
     lines[f"measured, {per_segment:g} per segment"] = [without[s] / goodput(s, ack=ack) - 1 for s in sizes]
 lab.curves(sizes, lines, xlabel="TCP payload (bytes)", ylabel="gain without ACKs")
 
@@ -100,7 +102,11 @@ def total(stations, direction, scheme="newreno", ack=None):
 
 
 counts = [1, 2, 5, 10]
-policies = {"an ACK each": {}, "one for two": {"ack": "delayed"}, "suppressed": {"scheme": "ack-suppression"}}
+policies = {
+    "an ACK each": {},
+    "one for two": {"ack": "delayed"},
+    "suppressed": {"scheme": "ack-suppression"},
+}
 upstream = {name: [total(count, "up", **policy) for count in counts] for name, policy in policies.items()}
 print(guess.against(upstream["suppressed"][-1] / upstream["an ACK each"][-1] - 1))
 lab.curves(counts, upstream, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
@@ -162,7 +168,9 @@ schemes = {"Tahoe": {}, "TCP-AP": {"scheme": "tcp-ap"}, "delayed ACKs": {"scheme
 
 def indoor(hops, attempts, scheme, seed=1, flows=1):
     net = {"hops": hops, "flows": flows}
-    base = Experiment(topology="indoor", topology_options=net, cc="tahoe", retry_short=attempts, retry_long=attempts)
+    base = Experiment(
+        topology="indoor", topology_options=net, cc="tahoe", retry_short=attempts, retry_long=attempts
+    )
     return run(base.vary(duration_s=20, seed=seed, **schemes[scheme]))
 
 
@@ -239,7 +247,9 @@ for scheme in ("tcp-ap", "delayed-ack"):
     for hops in (4, 9):
         gains = {variant: tried(hops, scheme, variant) for variant in VARIANTS}
         rows.append((scheme, hops, *(f"{value:+.0%}" for value in gains.values()), verdict(gains)))
-lab.table(("gains", "hops", *VARIANTS, "verdict"), rows, "Over NewReno, 20 s, seed 1: small gains may be chance.")
+lab.table(
+    ("gains", "hops", *VARIANTS, "verdict"), rows, "Over NewReno, 20 s, seed 1: small gains may be chance."
+)
 
 # %% [markdown]
 # What do you conclude about each scheme, in one sentence that a reader could not misuse?

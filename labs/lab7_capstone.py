@@ -55,7 +55,11 @@ nothing
 # %%
 guess = lab.predict(
     "One packet per round trip, on these five networks: its score against doing nothing?",
-    {"more than 5 points better": (5, 100), "within 5 points": (-5, 5), "more than 5 points worse": (-100, -5)},
+    {
+        "more than 5 points better": (5, 100),
+        "within 5 points": (-5, 5),
+        "more than 5 points worse": (-100, -5),
+    },
 )
 guess
 
@@ -103,7 +107,9 @@ mine
 
 # %%
 def draw(topology, direction, routing, yours):
-    tried = Experiment(topology=topology, direction=direction, routing=routing, window_pkts=64, duration_s=15)
+    tried = Experiment(
+        topology=topology, direction=direction, routing=routing, window_pkts=64, duration_s=15
+    )
     return lab.series(run_pacer(tried, MyPacer) if yours else run(tried), "goodput_bps", "rtt_s")
 
 
@@ -128,7 +134,9 @@ lab.enter("leaderboard.json", mine)
 
 # %%
 words = ["anna", "ben"]
-rows = [(made.__name__, *(lab.score(made, word=word).points for word in words)) for made in (Nothing, MyPacer)]
+rows = [
+    (made.__name__, *(lab.score(made, word=word).points for word in words)) for made in (Nothing, MyPacer)
+]
 lab.table(("pacer", *words), rows, "Points on two other sets.")
 
 # %% [markdown]

@@ -23,12 +23,16 @@ def main(arguments: list[str]) -> int:
     if not folder.is_dir():
         return complain(f"there is no folder {folder}: `make notebooks` makes it")
     if hasattr(os, "geteuid") and os.geteuid() == 0 and ALLOW_ROOT not in options:
-        return complain(f"notebooks should not run as root: be an ordinary user, or in a container add {ALLOW_ROOT}")
+        return complain(
+            f"notebooks should not run as root: be an ordinary user, or in a container add {ALLOW_ROOT}"
+        )
     if not has_display():
         print("No display here: open the address with the token below in a browser (Ctrl-C twice ends it).")
         options.append("--no-browser")
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}"]
-    os.execv(sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options])  # with a token of its own making
+    os.execv(
+        sys.executable, [*command, "--ServerApp.ip=127.0.0.1", *options]
+    )  # with a token of its own making
 
 
 def has_display() -> bool:

@@ -38,15 +38,23 @@ PLANS = {
         for scheme in ("newreno", "lred")
     ],
     "lab5.voice": [
-        Experiment(topology="string", topology_options={"hops": 2, "voice": 2, "tcp": 1}, duration_s=20, scheme=scheme)
+        Experiment(
+            topology="string",
+            topology_options={"hops": 2, "voice": 2, "tcp": 1},
+            duration_s=20,
+            scheme=scheme,
+        )
         for scheme in ("newreno", "vagp")
     ],
     "lab7.pacing": [
-        Experiment(topology_options={"hops": 3}, direction="down", window_pkts=64, duration_s=20, scheme=scheme)
+        Experiment(
+            topology_options={"hops": 3}, direction="down", window_pkts=64, duration_s=20, scheme=scheme
+        )
         for scheme in ("newreno", "tcp-gap-nogc")
     ],
     "lab6.acks": [
-        Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack) for ack in ("every", "delayed")
+        Experiment(topology_options={"hops": 3, "wired": False}, duration_s=20, ack=ack)
+        for ack in ("every", "delayed")
     ],
     "lab4.gap": [
         Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64, scheme=scheme)

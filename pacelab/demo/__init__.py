@@ -5,6 +5,7 @@
     runs.py      those whose schemes are in Python: what a page may ask for, and the answer
     page.py      the component with its engine and one demo: a page, or a single file for slides
     server.py    serves it on loopback
+    animation.py a GIF for slides
     widget.py    the same component in a notebook
     static/      the component: engine, air, view, bars, scene, timeline, curves, demo (ES modules), style
 

@@ -29,6 +29,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 answer="Without RTS/CTS most frames of A and C fall into one another at B. An RTS is short, and B's "
                 "CTS silences the other. Drag C next to A: they hear each other, and carrier sense is enough.",
                 topology="hidden",
+                slides=(("RTS/CTS off", {}), ("RTS/CTS on", {"rts": True})),
                 labels=("A", "B", "C"),
                 settings={"traffic": "udp-saturated", "rts": False, "rate_bps": 2_000_000},
                 controls=(
@@ -88,6 +89,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 labels=tuple("ABCDEFG"),
                 settings={"rate_bps": 2_000_000, "window_pkts": 3},
                 options={"hops": 6, "wired": False},
+                slides=(("3 segments", {}), ("32 segments", {"window_pkts": 32})),
                 full_bps=600_000,
                 controls=(
                     Slider(what="window", label="Window", unit="segments", low=1, high=32, step=1, value=3),
@@ -109,6 +111,11 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 labels=("A", "", "", "B", "", "", "C", "", "", "D", "", "", "G", "", "", "", "", "", "", ""),
                 settings={"rate_bps": 2_000_000, "direction": "mixed"},
                 options={"hops": 3},
+                slides=(
+                    ("NewReno alone", {}),
+                    ("TCP-GAP without Goodput Control", {"scheme": "tcp-gap-nogc"}),
+                    ("TCP-GAP", {"scheme": "tcp-gap"}),
+                ),
                 controls=(
                     Choice(
                         what="scheme",
@@ -125,7 +132,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 python=True,
                 duration_s=30.0,
                 warmup_s=6.0,
-                full_bps=400_000,
+                full_bps=500_000,
             ),
             Demo(
                 name="voice",
@@ -139,6 +146,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 topology="chain",
                 labels=("G", "1", "2", "3", "4", "", ""),
                 options={"hops": 4, "tcp": 3},
+                slides=(("NewReno alone", {}), ("VAGP", {"scheme": "vagp"})),
                 controls=(
                     Choice(
                         what="scheme",

@@ -10,6 +10,7 @@ import typer
 
 from pacelab.console import log
 from pacelab.demo.catalog import DEMOS, find_demo
+from pacelab.demo.model import Demo
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.server import DemoServer
 from pacelab.errors import ConfigError
@@ -19,7 +20,7 @@ def demo(
     name: Annotated[str | None, typer.Argument(help=f"One of {', '.join(DEMOS)}; without it, their list.")] = None,
     export_to: Annotated[
         Path | None,
-        typer.Option("--export", help="Write one self-contained HTML file instead."),
+        typer.Option("--export", metavar="FILE", help="Write one self-contained .html, or a .gif for slides, instead."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
@@ -28,8 +29,7 @@ def demo(
     if export_to is not None:
         if name is None:
             raise ConfigError(f"demo --export {export_to}: say which one: {', '.join(DEMOS)}")
-        export(find_demo(name), export_to)
-        log(f"{export_to}: open it in any browser, also offline")
+        _export(find_demo(name), export_to)
         return
     link_to = None if name is None else find_demo(name).name
     engine_bytes()  # before anything is promised
@@ -40,3 +40,16 @@ def demo(
         if browser:
             webbrowser.open(link)
         server.serve_forever()
+
+
+def _export(chosen: Demo, path: Path) -> None:
+    if path.suffix.lower() == ".gif":
+        from pacelab.demo.animation import export_gif
+
+        export_gif(chosen, path)
+        log(f"{path}: an animation for slides")
+    elif path.suffix.lower() in (".html", ".htm"):
+        export(chosen, path)
+        log(f"{path}: open it in any browser, also offline")
+    else:
+        raise ConfigError(f"demo --export {path}: allowed is a name that ends in .html or .gif")

@@ -63,6 +63,8 @@ class Demo:
     """Of the experiment."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the topology."""
+    slides: tuple[tuple[str, Mapping[str, Any]], ...] = (("", {}),)
+    """Parts of an animation: caption, and what changes of the experiment (with `python`: of the controls' values)."""
     python: bool = False
     duration_s: float = MEASURE_S
     warmup_s: float = WARMUP_S

@@ -8,6 +8,7 @@ The submissions are the model solution and the planted mistakes of the assignmen
 from __future__ import annotations
 
 import importlib
+import os
 import resource
 import sys
 import tempfile
@@ -44,9 +45,8 @@ def main(number: int = 3, count: int = 200, jobs: int = 2) -> None:
         grade_all(many, settings, store=Path(store), jobs=jobs)
         took_s = time.perf_counter() - began
     print(f"{count} submissions in {jobs} workers: {took_s / 60:.1f} min, {took_s / count:.2f} s each")
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    cpu_s = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    print(f"largest process: {max(own.ru_maxrss, children.ru_maxrss) / 1024:.0f} MB; processor: {cpu_s:.0f} s in all")
+    largest_kib = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(f"largest process: {largest_kib / 1024:.0f} MB; load average {os.getloadavg()[0]:.1f}")
 
 
 def pipe_us() -> float:

@@ -32,7 +32,7 @@ from pacelab.grading.sandbox import Box, Started
 SAMPLE_S = 0.1
 CALL_CPU_S = 0.2
 """A call of a model solution takes 20 us."""
-LOAD_CPU_S = 2.0
+LOAD_CPU_S = 1.0
 TOTAL_CPU_S = 20.0
 """For all calls of one process together; the model solutions' busiest takes 1 s."""
 COUNTED_CPU_S = 60.0

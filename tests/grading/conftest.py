@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,12 @@ def model() -> str:
 def grade(engine: None) -> Judge:
     """Grade a source text as a submission of an assignment."""
 
-    def run(source: str, around: Walls, *, number: int = 3, **more: object) -> Verdict:
-        return judge(Submission(student="s", source=source), find_assignment(number), walls=around, **more)  # type: ignore[arg-type]
+    def run(source: str, around: Walls, *, number: int = 3, only: tuple[str, ...] = (), **more: object) -> Verdict:
+        assignment = replace(find_assignment(number))
+        if only:
+            kept = tuple(check for check in assignment.checks if check.id in only)
+            object.__setattr__(assignment, "checks", kept)  # past the rule that points sum to 100
+        return judge(Submission(student="s", source=source), assignment, walls=around, **more)  # type: ignore[arg-type]
 
     return run
 

@@ -50,7 +50,7 @@ def test_attack_gains_nothing(attack: object, around: Walls, grade: Judge, tmp_p
         pytest.skip("no different without bubblewrap")
     canary = tmp_path / "canary"
     canary.write_text("alive")
-    verdict = grade(attack.source, around, public_only=True, limits=Limits(steps_per_call=3_000_000))
+    verdict = grade(attack.source, around, only=("equal-rates",), limits=Limits(steps_per_call=3_000_000))
     assert verdict.points == 0, text_report(verdict)
     assert re.search(attack.report, text_report(verdict)), text_report(verdict)
     assert canary.read_text() == "alive"
@@ -67,7 +67,7 @@ def test_hostile_hook_gains_nothing(name: str, best: Walls, grade: Judge) -> Non
         "seen = None\n    def handle(self, now_ns, event): self.seen = event.segment",
     )
     source = source.replace("def poll_action(self): return None", f"def poll_action(self):\n        {body}")
-    verdict = grade(source, best, public_only=True)
+    verdict = grade(source, best, only=("spacing",))
     assert verdict.points == 0, text_report(verdict)
     assert re.search(report, text_report(verdict)), text_report(verdict)
 

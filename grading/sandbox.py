@@ -101,9 +101,12 @@ def walls(*, allow_bubblewrap: bool = True) -> Walls:
         raise HostError(f"grading on {sys.platform}: the sandbox needs Linux; run it in WSL2, a VM or a container")
     root = os.geteuid() == 0
     bwrap, notes = _try_bubblewrap() if allow_bubblewrap else (None, ["bubblewrap was not asked for"])
+    own_user = root and _may_become(FIRST_USER)
+    if root and bwrap is None and not own_user:
+        raise HostError(f"grading as root, who cannot become another user here: {notes[0]}; grade as another user")
     return Walls(
         bubblewrap=bwrap,
-        own_user=root and _may_become(FIRST_USER),
+        own_user=own_user,
         cgroup=Cgroup.version() if root else None,
         notes=tuple(notes),
     )

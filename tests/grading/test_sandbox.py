@@ -144,3 +144,10 @@ def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline:
                 with pytest.raises((Malformed, Raised), match=says):
                     hook.handle_timeout(0)
                 assert hook.failure is not None
+
+
+def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
+    with pytest.raises(HostError, match="grade as another user"):
+        walls.__wrapped__(allow_bubblewrap=False)

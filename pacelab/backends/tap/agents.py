@@ -14,6 +14,8 @@ from pacelab.options import BY_FIELD
 
 AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
 """Hook point -> the agent that serves it."""
+QUANTILES = ("p50", "p99")
+US_PER_S = 1_000_000
 
 
 class Agents:
@@ -21,6 +23,8 @@ class Agents:
 
     def __init__(self, hooks: list[tuple[Hook, Child]]) -> None:
         self._hooks = hooks
+        self.lateness_s: dict[str, float] = {}
+        """Of packets that were held, once all have ended: the worst agent's quantiles."""
 
     def check_alive(self) -> None:
         """Raise HostError when one has ended."""
@@ -33,7 +37,13 @@ class Agents:
         for _hook, child in self._hooks:
             if child.alive():
                 child.process.terminate()
-        return [_report(hook, last_document(child.finish())) for hook, child in self._hooks]
+        last = [(hook, last_document(child.finish())) for hook, child in self._hooks]
+        for name in QUANTILES:
+            late_us = [status.get("release_lateness_us", {}).get(name) for _hook, status in last]
+            known = [value for value in late_us if value is not None]
+            if known:
+                self.lateness_s[name] = max(known) / US_PER_S
+        return [_report(hook, status) for hook, status in last]
 
 
 def start_agents(plan: Plan) -> Agents:

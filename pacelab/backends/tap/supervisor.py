@@ -86,7 +86,11 @@ def perform(plan: Plan, link: socket.socket) -> dict[str, Any]:
     shares = (read_load() - load).shares()
     wires = lab.wire_report()
     hooks = agents.end()
-    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wires.get("lateness_s", {})}
+    lateness = {
+        "datagrams": measured.datagram_lateness_s,
+        "wires": wires.get("lateness_s", {}),
+        "agents": agents.lateness_s,
+    }
     fidelity = judge(
         medium=after["fidelity"],
         late_p99_s=[found["p99"] for found in lateness.values() if found],

@@ -164,7 +164,7 @@ class Agent:
     def _start(self, undo: ExitStack) -> None:
         config, role = self._config, self._config.role
         mtu = mtu_of(config.air)
-        if config.wired is not None:
+        if config.wired is not None and not config.wired.endswith("+"):  # iptables' own: all whose names begin so
             mtu_of(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}

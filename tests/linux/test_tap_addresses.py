@@ -6,7 +6,7 @@ from test_tap_plan import plan_of
 
 from pacelab.backends.tap import addresses
 from pacelab.backends.tap.addresses import Interface, Route
-from pacelab.backends.tap.agents import path_rates
+from pacelab.backends.tap.agents import command, path_rates
 
 
 def test_addresses_are_one_per_host() -> None:
@@ -45,3 +45,14 @@ def test_path_rates_are_those_of_the_wireless_hops_nearest_first() -> None:
     assert path_rates(plan, 0, 4) == ["2", "2", "2"]  # to the wired host
     assert path_rates(plan, 3, 1) == ["2", "2"]  # from the gateway
     assert path_rates(plan, 3, 4) == []
+
+
+def test_gateway_agent_sees_all_wires_of_its_host() -> None:
+    # the string of [vagp]: voice and TCP come over wires of their own
+    plan = plan_of(topology="chain", topology_options={"hops": 2, "voice": 1, "tcp": 1}, scheme="vagp")
+    gateway = next(hook for hook in plan.scheme.hooks if hook.point == "gateway")
+    wired = [port.name for port in addresses.interfaces(plan, gateway.host) if port.peer is not None]
+    assert len(wired) > 1
+    line = command(plan, gateway)
+    assert line[line.index("--wired") + 1] == "wire+"
+    assert all(name.startswith("wire") for name in wired)

@@ -12,6 +12,8 @@ from pacelab.backends.tap.plan import Plan
 
 AIR = "air0"
 """Name of the wireless interface at every wireless host."""
+WIRE = "wire"
+"""What the names of wired interfaces begin with."""
 BASE = (10, 77)
 """10.77.0.1 is the first host."""
 
@@ -52,7 +54,7 @@ def interfaces(plan: Plan, host: int) -> list[Interface]:
 
 def wire_name(number: int) -> str:
     """Name of both ends of a wire."""
-    return f"wire{number}"
+    return f"{WIRE}{number}"
 
 
 def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:

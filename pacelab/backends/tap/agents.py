@@ -62,8 +62,7 @@ def command(plan: Plan, hook: Hook) -> list[str]:
     """The command line of one agent."""
     line = python("pacelab", AGENT[hook.point], "--scheme", plan.scheme.name, "--air", addresses.AIR, "--json")
     if hook.point == "gateway":
-        wired = next(port.name for port in addresses.interfaces(plan, hook.host) if port.peer is not None)
-        line += ["--wired", wired]
+        line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
     line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
     for name, value in plan.scheme.settings.items():
         line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]

@@ -203,7 +203,7 @@ lab.table(
 
 # %%
 def draw(calls, tcp, hops, scheme):
-    return lab.call_series(run(string(calls, tcp, hops=hops, scheme=scheme, duration_s=20)))
+    return lab.call_series(run(string(calls, tcp, hops=hops, scheme=scheme, duration_s=12)))
 
 
 lab.explore(

@@ -32,9 +32,7 @@ LONGEST_S = 1_000_000
 
 SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Air = Annotated[str, typer.Option("--air", metavar="IF", help="interface to the air")]
-Wired = Annotated[
-    str, typer.Option("--wired", metavar="IF", help="interface to the wired side; wire+: all wire...")
-]
+Wired = Annotated[str, typer.Option("--wired", metavar="IF", help="interface to the wired side; wire+: all wire...")]
 DataPath = Annotated[
     str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
 ]

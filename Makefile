@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,14 @@ coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests 
 
 test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py
+
+vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
+	vm/build $(CURDIR)/build/vm
+
+vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd's place, inside the virtual machine
+	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
+	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
+	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && vm/run vm/jobs/test.sh 480
 
 lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
 	mkdir -p build

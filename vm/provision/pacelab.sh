@@ -10,7 +10,7 @@ if [ -d "$wheels" ]; then offline="--no-index --find-links $wheels"; else offlin
 # The dependencies are pinned; the wheel itself is taken anew each time.
 $home/bin/pip install -q $offline --require-hashes -r "$here/requirements.txt"
 $home/bin/pip install -q $offline --no-deps --force-reinstall "${wheel:-pacelab}"
-for tool in pacelab mediumd; do
+for tool in pacelab mediumd wmediumd; do
     [ ! -x $home/bin/$tool ] || ln -sf $home/bin/$tool /usr/local/bin/$tool
 done
 getent group pacelab >/dev/null || groupadd --system pacelab

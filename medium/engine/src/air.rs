@@ -34,6 +34,8 @@ pub enum PhyKind {
     A,
     /// OFDM at 2.4 GHz without 802.11b stations.
     G,
+    /// All rates of 802.11b and g, long slots: what Linux does at 2.4 GHz.
+    Bg,
 }
 
 /// At which rate ACKs are sent.
@@ -82,6 +84,8 @@ pub struct AirConfig {
     pub long_retry_limit: u32,
     /// Packets that may wait, the one in service not counted.
     pub queue_pkts: u32,
+    /// What the MAC adds to a packet, in the place of the preset's, bytes.
+    pub overhead_bytes: Option<u32>,
     /// Collect `Record`s.
     pub tap: bool,
 }
@@ -127,6 +131,8 @@ pub struct Air {
     pub(crate) config: AirConfig,
     pub(crate) stations: Vec<Station>,
     pub(crate) links: Vec<Vec<Link>>,
+    /// The channel of each station; 0: hears all.
+    pub(crate) channels: Vec<u32>,
     pub(crate) agenda: Agenda,
     pub(crate) now: Ns,
     pub(crate) notices: VecDeque<Notice>,
@@ -140,16 +146,13 @@ pub struct Air {
 impl Air {
     /// The air at time 0, silent.
     pub fn new(config: AirConfig) -> Self {
-        let phy = match config.phy {
-            PhyKind::B => Phy::dsss(config.preset != Preset::Ns2),
-            PhyKind::A => Phy::ofdm_a(),
-            PhyKind::G => Phy::ofdm_g(),
-        };
-        let rules = match config.preset {
+        let phy = Phy::of(config.phy, config.preset != Preset::Ns2);
+        let mut rules = match config.preset {
             Preset::Ns2 => Rules::ns2(phy),
             Preset::Standard => Rules::standard(phy),
             Preset::Sinr => Rules::sinr(phy),
         };
+        rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
         let contentions = if config.edca {
             Category::ALL.map(|category| Contention::edca(&phy, category)).to_vec()
         } else {
@@ -162,6 +165,7 @@ impl Air {
             rules,
             stations,
             links,
+            channels: vec![0; count as usize],
             agenda: Agenda::default(),
             now: 0,
             notices: VecDeque::new(),
@@ -187,6 +191,11 @@ impl Air {
         let Some(to) = to else { return self.config.basic_rate_bps };
         let exception = self.config.link_rates_bps.iter().find(|&&(a, b, _)| (a, b) == (from, to));
         exception.map_or(self.config.data_rates_bps[from as usize], |&(_, _, rate)| rate)
+    }
+
+    /// Rate of the packet's first attempt, bit/s.
+    pub(crate) fn first_rate_bps(&self, station: u32, packet: &Packet) -> u32 {
+        packet.rates.map_or_else(|| self.data_rate_bps(station, packet.to), |chain| chain.rate_bps(0))
     }
 
     /// When `step` is wanted, or `NEVER`.
@@ -361,7 +370,7 @@ impl Air {
     fn take_into_service(&mut self, station: u32, index: usize, packet: Packet) {
         let now = self.now;
         let frame_bytes = packet.bytes + self.rules.overhead_bytes;
-        let rate_bps = self.data_rate_bps(station, packet.to);
+        let rate_bps = self.first_rate_bps(station, &packet);
         let here = &mut self.stations[station as usize];
         here.next_number += 1;
         let idle = self.rules.immediate_access && here.is_idle(now);
@@ -388,15 +397,36 @@ impl Air {
     /// Moves a station: its links and all links to it are drawn anew. Frames under way keep their course.
     pub fn move_station(&mut self, station: u32, position_m: [f64; 2]) {
         self.config.positions_m[station as usize] = position_m;
-        let config = &self.config;
+        self.redraw_links(station);
+    }
+
+    /// The station sends and hears on this channel from now on; a station of channel 0, as all are at first, hears all.
+    pub fn set_channel(&mut self, station: u32, channel: u32) {
+        if self.channels[station as usize] != channel {
+            self.channels[station as usize] = channel;
+            self.redraw_links(station);
+        }
+    }
+
+    fn redraw_links(&mut self, station: u32) {
         for other in 0..self.links.len() as u32 {
             if other == station {
-                self.links[other as usize] = links_from(&config.propagation, &config.positions_m, config.seed, other);
+                self.links[other as usize] = self.links_on_channel(other);
             } else {
+                let config = &self.config;
                 let link = link_between(&config.propagation, &config.positions_m, config.seed, other, station);
+                let link = link.filter(|_| hears(&self.channels, other, station));
                 replace_link(&mut self.links[other as usize], station, link);
             }
         }
+    }
+
+    /// The links that leave `station` to those that hear its channel.
+    pub(crate) fn links_on_channel(&self, station: u32) -> Vec<Link> {
+        let config = &self.config;
+        let mut links = links_from(&config.propagation, &config.positions_m, config.seed, station);
+        links.retain(|link| hears(&self.channels, station, link.to));
+        links
     }
 
     /// Sets the data rate of one directed link from now on.
@@ -405,6 +435,11 @@ impl Air {
         rates.retain(|&(a, b, _)| (a, b) != (from, to));
         rates.push((from, to, rate_bps));
     }
+}
+
+fn hears(channels: &[u32], from: u32, to: u32) -> bool {
+    let there = channels[to as usize];
+    there == 0 || there == channels[from as usize]
 }
 
 /// Puts the link to `to` in its place, or takes it away.

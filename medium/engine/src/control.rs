@@ -2,7 +2,7 @@
 
 use crate::agenda::Ns;
 use crate::air::Air;
-use crate::propagation::{Propagation, links_from};
+use crate::propagation::Propagation;
 
 impl Air {
     /// Sets the data rate of one station from now on; rates set for a link outweigh it.
@@ -19,9 +19,8 @@ impl Air {
     pub fn set_propagation(&mut self, propagation: Propagation, capture_ratio: f64) {
         self.config.propagation = propagation;
         self.config.capture_ratio = capture_ratio;
-        let config = &self.config;
-        for (station, links) in self.links.iter_mut().enumerate() {
-            *links = links_from(&config.propagation, &config.positions_m, config.seed, station as u32);
+        for station in 0..self.links.len() {
+            self.links[station] = self.links_on_channel(station as u32);
         }
     }
 

@@ -5,7 +5,7 @@
 //! Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 //! model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-use crate::phy::{Modulation, Phy};
+use crate::phy::{DSSS_RATES_BPS, Modulation, Phy};
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
 const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
@@ -23,7 +23,7 @@ const LOST: f64 = -1e6;
 /// Noise power of a receiver, W.
 pub(crate) fn noise_w(phy: &Phy) -> f64 {
     let bandwidth_hz = match phy.modulation {
-        Modulation::Dsss { .. } => DSSS_BANDWIDTH_HZ,
+        Modulation::Dsss { .. } | Modulation::DsssAndOfdm => DSSS_BANDWIDTH_HZ,
         Modulation::Ofdm { .. } => OFDM_BANDWIDTH_HZ,
     };
     THERMAL_W_PER_HZ * bandwidth_hz * NOISE_FACTOR
@@ -33,7 +33,8 @@ pub(crate) fn noise_w(phy: &Phy) -> f64 {
 pub(crate) fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
     let error = match phy.modulation {
         Modulation::Dsss { .. } => dsss_bit_error(rate_bps, sinr),
-        Modulation::Ofdm { .. } => ofdm_bit_error(rate_bps, sinr),
+        Modulation::DsssAndOfdm if DSSS_RATES_BPS.contains(&rate_bps) => dsss_bit_error(rate_bps, sinr),
+        _ => ofdm_bit_error(rate_bps, sinr),
     };
     if error >= 0.5 { LOST } else { bits * libm::log1p(-error) }
 }

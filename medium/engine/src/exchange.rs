@@ -7,6 +7,7 @@ use crate::agenda::{NEVER, Ns};
 use crate::air::{Air, Failure, MacAckRate, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
+use crate::propagation::Link;
 use crate::rules::{Overlap, Patience, Rules};
 use crate::station::{Phase, Response};
 use crate::tap::Happening;
@@ -340,7 +341,8 @@ impl Air {
         let here = &mut self.stations[station as usize];
         here.counters.retries += 1;
         let access = here.access();
-        access.current = Some(Current { cleared: false, ..current });
+        let rate_bps = current.packet.rates.map_or(current.rate_bps, |chain| chain.rate_bps(current.attempts));
+        access.current = Some(Current { cleared: false, rate_bps, ..current });
         access.widen_cw();
         let count = access.short_retries.max(access.long_retries);
         self.tap.note(now, station, Happening::Retry, current.packet.to, u64::from(count));
@@ -438,7 +440,8 @@ impl Air {
             let link = self.links[station as usize][index];
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
-            let arrival = Arrival { start, end, power_w: link.power_w, decodable: link.decodable, header };
+            let Link { power_w, decodable, loss, .. } = link;
+            let arrival = Arrival { start, end, power_w, decodable, loss, header };
             self.apply_pending(link.to, now);
             let pending = &mut self.stations[link.to as usize].pending;
             let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);

@@ -13,6 +13,36 @@ pub struct Packet {
     pub bytes: u32,
     /// Which queue it takes where there are four.
     pub category: Category,
+    /// Rates of its attempts; None: the link's.
+    pub rates: Option<RateChain>,
+}
+
+/// Data rates of one packet's attempts, as a rate control above asks for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateChain {
+    /// (bit/s, attempts), in this order; the last one used holds for all attempts that follow. Unused: 0 attempts.
+    pub stages: [(u32, u8); 4],
+}
+
+impl RateChain {
+    /// Place of the stage that makes the attempt after `made` others.
+    pub fn stage(&self, made: u32) -> usize {
+        let mut until = 0;
+        let mut place = 0;
+        for (index, &(_, attempts)) in self.stages.iter().enumerate().filter(|(_, stage)| stage.1 > 0) {
+            place = index;
+            until += u32::from(attempts);
+            if made < until {
+                break;
+            }
+        }
+        place
+    }
+
+    /// Rate of the attempt after `made` others, bit/s.
+    pub fn rate_bps(&self, made: u32) -> u32 {
+        self.stages[self.stage(made)].0
+    }
 }
 
 /// EDCA's access categories, least urgent first.
@@ -72,5 +102,19 @@ pub(crate) struct Arrival {
     pub end: Ns,
     pub power_w: f64,
     pub decodable: bool,
+    /// See `Link`.
+    pub loss: f64,
     pub header: Header,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_stage_of_a_chain_makes_all_attempts_that_follow() {
+        let chain = RateChain { stages: [(11_000_000, 2), (2_000_000, 1), (0, 0), (0, 0)] };
+        let rates: Vec<u32> = (0..5).map(|made| chain.rate_bps(made) / 1_000_000).collect();
+        assert_eq!(rates, [11, 11, 2, 2, 2]);
+    }
 }

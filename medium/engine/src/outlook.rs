@@ -37,7 +37,7 @@ impl Air {
 
     fn airtime_ns(&self, station: u32, packet: &Packet) -> Ns {
         let bytes = packet.bytes + self.rules.overhead_bytes;
-        self.rules.phy.airtime_ns(bytes, self.data_rate_bps(station, packet.to))
+        self.rules.phy.airtime_ns(bytes, self.first_rate_bps(station, packet))
     }
 }
 

@@ -4,6 +4,8 @@
 //! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
 
 use crate::agenda::Ns;
+use crate::air::PhyKind;
+use crate::error_model;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
 
@@ -13,6 +15,16 @@ pub const DSSS_RATES_BPS: [u32; 4] = [1_000_000, 2_000_000, 5_500_000, 11_000_00
 /// The rates of 802.11a and g OFDM in bit/s.
 pub const OFDM_RATES_BPS: [u32; 8] =
     [6_000_000, 9_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000, 48_000_000, 54_000_000];
+
+/// Those of both, in the order of their speed.
+const ALL_RATES_BPS: [u32; 12] = [
+    1_000_000, 2_000_000, 5_500_000, 6_000_000, 9_000_000, 11_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000,
+    48_000_000, 54_000_000,
+];
+
+const fn is_dsss(rate_bps: u32) -> bool {
+    matches!(rate_bps, 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
+}
 
 /// Mandatory rates of OFDM: control responses use the highest not above the data rate.
 const OFDM_MANDATORY_BPS: [u32; 3] = [24_000_000, 12_000_000, 6_000_000];
@@ -42,6 +54,8 @@ pub enum Modulation {
         /// The signal extension.
         extension_ns: Ns,
     },
+    /// Each rate as the standard that it comes from sends it.
+    DsssAndOfdm,
 }
 
 /// Timing constants of one physical layer.
@@ -51,7 +65,7 @@ pub struct Phy {
     pub slot_ns: Ns,
     /// Short interframe space.
     pub sifs_ns: Ns,
-    /// Preamble and header.
+    /// Preamble and header; the longer one where there are two.
     pub preamble_ns: Ns,
     /// Smallest contention window, as the standard counts it (31: slots 0..=31).
     pub cw_min: u32,
@@ -91,11 +105,52 @@ impl Phy {
         Phy { sifs_ns: 10_000, modulation: Modulation::Ofdm { extension_ns: 6_000 }, ..Phy::ofdm_a() }
     }
 
+    /// 802.11b and g together: long slots, and the smaller contention window of g (IEEE 802.11-2016 Sec. 18.4.4:
+    /// aSlotTime 20 us, aCWmin(1) 15).
+    pub const fn dsss_and_ofdm() -> Self {
+        Phy { cw_min: 15, modulation: Modulation::DsssAndOfdm, ..Phy::dsss(true) }
+    }
+
+    /// By kind; `whole_us`: see `Modulation::Dsss`.
+    pub const fn of(kind: PhyKind, whole_us: bool) -> Self {
+        match kind {
+            PhyKind::B => Phy::dsss(whole_us),
+            PhyKind::A => Phy::ofdm_a(),
+            PhyKind::G => Phy::ofdm_g(),
+            PhyKind::Bg => Phy::dsss_and_ofdm(),
+        }
+    }
+
+    /// That of 802.11b or g whose frame of this rate it is.
+    const fn single(&self, rate_bps: u32) -> Self {
+        match self.modulation {
+            Modulation::DsssAndOfdm if is_dsss(rate_bps) => Phy::dsss(true),
+            Modulation::DsssAndOfdm => Phy::ofdm_g(),
+            _ => *self,
+        }
+    }
+
+    /// Preamble and header of a frame whose body has this rate.
+    pub const fn preamble_of_ns(&self, rate_bps: u32) -> Ns {
+        self.single(rate_bps).preamble_ns
+    }
+
+    /// Rate at which the preamble and header of such a frame are taken to be sent.
+    pub(crate) const fn preamble_rate_bps(&self, rate_bps: u32) -> u32 {
+        self.single(rate_bps).rates_bps()[0]
+    }
+
+    /// Receiver noise in W: thermal, and a noise figure of 7 dB.
+    pub fn noise_w(&self) -> f64 {
+        error_model::noise_w(self)
+    }
+
     /// Rates that this physical layer has, ascending, bit/s.
     pub const fn rates_bps(&self) -> &'static [u32] {
         match self.modulation {
             Modulation::Dsss { .. } => &DSSS_RATES_BPS,
             Modulation::Ofdm { .. } => &OFDM_RATES_BPS,
+            Modulation::DsssAndOfdm => &ALL_RATES_BPS,
         }
     }
 
@@ -119,6 +174,7 @@ impl Phy {
                 let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits_per_symbol);
                 self.preamble_ns + 4_000 * symbols + extension_ns
             }
+            Modulation::DsssAndOfdm => self.single(rate_bps).airtime_ns(bytes, rate_bps),
         }
     }
 
@@ -130,6 +186,7 @@ impl Phy {
                 let fitting = OFDM_MANDATORY_BPS.iter().find(|&&rate| rate <= data_rate_bps);
                 fitting.copied().unwrap_or(OFDM_RATES_BPS[0])
             }
+            Modulation::DsssAndOfdm => self.single(data_rate_bps).mandatory_rate_bps(data_rate_bps),
         }
     }
 
@@ -171,6 +228,16 @@ mod tests {
         assert_eq!(Phy::ofdm_a().difs_ns(), 34_000);
         assert_eq!(Phy::ofdm_g().difs_ns(), 28_000);
         assert_eq!(Phy::ofdm_a().eifs_ns(), 16_000 + 44_000 + 34_000);
+    }
+
+    #[test]
+    fn together_each_rate_keeps_its_own_standard() {
+        let both = Phy::dsss_and_ofdm();
+        // 192 us + 1536 B * 8 / 2; 26 us + 57 symbols of 4 us
+        assert_eq!(both.airtime_ns(1536, 2_000_000), 192_000 + 6_144_000);
+        assert_eq!(both.airtime_ns(1536, 54_000_000), 26_000 + 228_000);
+        assert_eq!((both.mandatory_rate_bps(11_000_000), both.mandatory_rate_bps(9_000_000)), (2_000_000, 6_000_000));
+        assert_eq!((both.slot_ns, both.sifs_ns, both.eifs_ns()), (20_000, 10_000, 364_000));
     }
 
     #[test]

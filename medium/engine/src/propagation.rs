@@ -47,6 +47,8 @@ pub enum Propagation {
     },
     /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
     Matrix(Vec<(u32, u32, f64)>),
+    /// The links themselves, by sender; positions say nothing.
+    Links(Vec<Vec<Link>>),
 }
 
 /// One directed link of the air.
@@ -60,6 +62,8 @@ pub struct Link {
     pub power_w: f64,
     /// Strong enough to be decoded.
     pub decodable: bool,
+    /// Probability that a frame is lost for a reason other than noise and interference.
+    pub loss: f64,
 }
 
 /// Received power in W at `distance_m` by two-ray ground reflection.
@@ -93,7 +97,10 @@ pub fn link_between(
     if let Propagation::Matrix(entries) = propagation {
         let entry = entries.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
         let &(_, _, power_w) = entry.filter(|&&(_, _, power_w)| power_w >= SENSE_THRESHOLD_W)?;
-        return Some(Link { to, delay_ns: 0, power_w, decodable: power_w >= DECODE_THRESHOLD_W });
+        return Some(Link { to, delay_ns: 0, power_w, decodable: power_w >= DECODE_THRESHOLD_W, loss: 0.0 });
+    }
+    if let Propagation::Links(rows) = propagation {
+        return rows.get(from as usize)?.iter().find(|link| link.to == to).copied();
     }
     let (here, there) = (positions_m[from as usize], positions_m[to as usize]);
     let distance_m = libm::hypot(there[0] - here[0], there[1] - here[1]);
@@ -112,7 +119,7 @@ pub fn link_between(
         }
     };
     let delay_ns = libm::round(distance_m / LIGHT_M_PER_S * 1e9) as Ns;
-    sensed.then_some(Link { to, delay_ns, power_w, decodable })
+    sensed.then_some(Link { to, delay_ns, power_w, decodable, loss: 0.0 })
 }
 
 /// Watts from dBm.

@@ -121,6 +121,8 @@ impl Air {
         } else {
             decodable
         };
+        // Drawn only where a link asks for it, so that other runs keep their draws.
+        let readable = readable && (lock.arrival.loss == 0.0 || here.random.unit() >= lock.arrival.loss);
         here.lock = None;
         here.idle_since = here.idle_since.max(end);
         if here.is_sending(end) {
@@ -162,7 +164,8 @@ fn round_to_us(ns: Ns) -> Ns {
 
 /// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.
 fn takes_over(rules: &Rules, lock: &Lock, newcomer: &Arrival, ratio: f64) -> bool {
-    newcomer.start < lock.arrival.start + rules.phy.preamble_ns && newcomer.power_w >= ratio * lock.arrival.power_w
+    newcomer.start < lock.arrival.start + rules.phy.preamble_of_ns(lock.arrival.header.rate_bps)
+        && newcomer.power_w >= ratio * lock.arrival.power_w
 }
 
 /// Brings the chance of the locked frame up to `until`, stretch by stretch of constant interference.
@@ -171,7 +174,7 @@ fn judge(here: &mut Station, rules: &Rules, until: Ns) {
     let (frame, rate_bps) = (lock.arrival, lock.arrival.header.rate_bps);
     let noise_w = error_model::noise_w(&rules.phy);
     // The preamble and header are taken as sent at the lowest rate.
-    let body_starts = frame.start + rules.phy.preamble_ns;
+    let body_starts = frame.start + rules.phy.preamble_of_ns(rate_bps);
     while lock.judged_until < until.min(frame.end) {
         let from = lock.judged_until;
         let others = here.signals.iter().filter(|&&(end, _)| end > from);
@@ -181,7 +184,7 @@ fn judge(here: &mut Station, rules: &Rules, until: Ns) {
         let to = until.min(frame.end).min(change).min(border);
         let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
         let sinr = frame.power_w / (noise_w + (sum_w - frame.power_w).max(0.0));
-        let rate_bps = if in_preamble { rules.phy.rates_bps()[0] } else { rate_bps };
+        let rate_bps = if in_preamble { rules.phy.preamble_rate_bps(rate_bps) } else { rate_bps };
         let bits = (to - from) as f64 * f64::from(rate_bps) / 1e9;
         lock.log_success += error_model::log_success(&rules.phy, rate_bps, sinr, bits);
         lock.judged_until = to;

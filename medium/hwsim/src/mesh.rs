@@ -267,7 +267,8 @@ mod tests {
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let own = Own { preset: "sinr".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        let own =
+            Own { preset: "sinr".into(), phy: "802.11bg".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 };
         Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, own })
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! ifaces: { ids = ["02:00:..", ...]; medium_array = ((0, 1), (2)); enable_interference = true; };
 //! model: { type = "path_loss"; positions = ((x, y, z), ...); tx_powers = (14.0, ...); ... };   or "snr", "prob"
-//! pacelab: { preset = "standard"; rts_threshold = 2347; decode_m = 250.0; sense_m = 550.0; seed = 1; };
+//! pacelab: { preset = "standard"; phy = "802.11bg"; rts_threshold = 2347; decode_m = 250.0; sense_m = 550.0; seed = 1; };
 //! ```
 //!
 //! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is taken where a float is meant (there it
@@ -95,6 +95,8 @@ pub enum Law {
 pub struct Own {
     /// Radio preset.
     pub preset: String,
+    /// Physical layer.
+    pub phy: String,
     /// Frames of at least this size use RTS; None: never.
     pub rts_threshold_bytes: Option<u32>,
     /// Ranges in m that take the place of the model's powers: (decode, sense).
@@ -252,6 +254,10 @@ fn own(file: &Value) -> Result<Own, String> {
     if !["ns2", "standard", "sinr"].contains(&preset) {
         return Err(format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"));
     }
+    let phy = file.at("pacelab.phy").map_or(Some("802.11bg"), Value::text).unwrap_or_default();
+    if !["802.11a", "802.11b", "802.11g", "802.11bg"].contains(&phy) {
+        return Err(format!("pacelab.phy: {phy:?}: allowed is 802.11a, 802.11b, 802.11g, 802.11bg"));
+    }
     let ranges_m = match (number("decode_m"), number("sense_m")) {
         (None, None) => None,
         (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
@@ -259,6 +265,7 @@ fn own(file: &Value) -> Result<Own, String> {
     };
     Ok(Own {
         preset: preset.to_owned(),
+        phy: phy.to_owned(),
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
         ranges_m,
         seed: number("seed").map_or(1, |seed| seed as u64),
@@ -307,7 +314,10 @@ model:
         assert_eq!(access_points, [false, false]);
         assert_eq!(noise_dbm, -91.0);
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
-        assert_eq!(config.own, Own { preset: "sinr".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 });
+        assert_eq!(
+            config.own,
+            Own { preset: "sinr".into(), phy: "802.11bg".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+        );
     }
 
     #[test]
@@ -315,11 +325,17 @@ model:
         let text = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"];
                                 medium_array = ((0, 2)); };
                       model: { type = "snr"; links = ((0, 1, 20)); };
-                      pacelab: { preset = "ns2"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
+                      pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
         let config = Config::read(text).unwrap();
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
-        let own = Own { preset: "ns2".into(), rts_threshold_bytes: Some(0), ranges_m: Some((250.0, 550.0)), seed: 7 };
+        let own = Own {
+            preset: "ns2".into(),
+            phy: "802.11b".into(),
+            rts_threshold_bytes: Some(0),
+            ranges_m: Some((250.0, 550.0)),
+            seed: 7,
+        };
         assert_eq!(config.own, own);
     }
 

@@ -13,7 +13,7 @@ use crate::carrier::Traffic;
 use crate::event::Cause;
 use crate::histogram::Histogram;
 use crate::lateness::Fidelity;
-use crate::pump::Pump;
+use crate::pump::Run;
 use crate::request::Change;
 use crate::syscalls;
 
@@ -91,7 +91,7 @@ impl AirHandle {
     /// # Errors
     /// When the kernel has no more threads.
     pub fn start(
-        mut pump: Pump,
+        mut pump: Box<dyn Run>,
         orders: Sender<Order>,
         bell: Arc<EventFd>,
         end_bell: Arc<EventFd>,

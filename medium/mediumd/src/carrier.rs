@@ -1,4 +1,4 @@
-//! Ethernet frames over the engine's air, without I/O and without a clock.
+//! Hosts' frames over the engine's air, without I/O and without a clock. What kind of frames is the wire's affair.
 //!
 //! ```text
 //!   host's frame -> arrive -> who is it for -> Air -> advance -> deliver -> the other host
@@ -15,23 +15,52 @@ use std::collections::VecDeque;
 
 use pacelab_engine::{Air, AirConfig, Counters, Failure, Notice, Ns, Packet, Propagation};
 
-use crate::ethernet::{Destination, Head, category, destination};
+use crate::ethernet::Head;
 use crate::event::{Cause, Event, What, kind};
-use crate::mac::Mac;
-use crate::pool::{HEADER_BYTES, Pool};
+use crate::pool::Pool;
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
 /// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
 /// step of the air more than doubles the cost of a frame.
 const PATIENCE_NS: Ns = 1_000_000;
-/// A VLAN tag may come on top of the MTU.
-const TAG_BYTES: usize = 4;
+/// The kind of frames that hosts send.
+pub trait Wire {
+    /// What comes with a frame beside its bytes.
+    type Tag: Copy + Default;
+
+    /// The engine's packet for a frame in `slot`, and whether it goes before those that wait.
+    ///
+    /// # Errors
+    /// Why it cannot be sent.
+    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Self::Tag) -> Result<(Packet, bool), Cause>;
+
+    /// Whether `station` hands up a frame that it has received as a broadcast.
+    fn is_for(&self, station: u32, frame: &[u8]) -> bool;
+
+    /// What listeners are told of a frame.
+    fn head(frame: &[u8]) -> Head;
+}
+
+/// A frame that has reached its receiver.
+#[derive(Debug)]
+pub struct Delivery<'a, T> {
+    /// When.
+    pub due: Ns,
+    /// As it was sent.
+    pub frame: &'a [u8],
+    /// What came with it.
+    pub tag: &'a T,
+    /// Received power.
+    pub power_w: f64,
+}
 
 /// What the carrier wants from around it.
-pub trait Surroundings {
-    /// Hands `frame` to the host of `station`, due at `due`; false: the host does not take it.
-    fn deliver(&mut self, station: u32, due: Ns, frame: &[u8]) -> bool;
+pub trait Surroundings<T> {
+    /// Hands a frame to the host of `station`; false: the host does not take it.
+    fn deliver(&mut self, station: u32, delivery: Delivery<'_, T>) -> bool;
+    /// The link layer is done with a frame of `station`; no attempts: it was refused.
+    fn finish(&mut self, station: u32, due: Ns, tag: &T, attempts: u32, acknowledged: bool);
     /// Whether anyone listens to events of this `kind`.
     fn listens(&self, kind: u32) -> bool;
     /// Tells of an event.
@@ -58,26 +87,25 @@ pub struct Traffic {
 
 /// The air and the frames on it.
 #[derive(Debug)]
-pub struct Carrier {
+pub struct Carrier<W: Wire> {
     air: Air,
-    macs: Vec<Mac>,
-    pool: Pool,
-    mtu_bytes: usize,
+    /// Who is who, and what a frame is.
+    pub wire: W,
+    pool: Pool<W::Tag>,
     /// Broadcasts that may still arrive somewhere, until when.
     echoes: VecDeque<(Ns, u32)>,
     traffic: Vec<Traffic>,
     drops: [u64; Cause::ALL.len()],
 }
 
-impl Carrier {
-    /// A silent air; `macs` are the stations' addresses in their order.
-    pub fn new(air: AirConfig, macs: Vec<Mac>, mtu_bytes: u32) -> Self {
+impl<W: Wire> Carrier<W> {
+    /// A silent air.
+    pub fn new(air: AirConfig, wire: W) -> Self {
         Carrier {
+            traffic: vec![Traffic::default(); air.positions_m.len()],
             air: Air::new(air),
-            traffic: vec![Traffic::default(); macs.len()],
-            macs,
+            wire,
             pool: Pool::default(),
-            mtu_bytes: mtu_bytes as usize,
             echoes: VecDeque::new(),
             drops: [0; Cause::ALL.len()],
         }
@@ -90,7 +118,7 @@ impl Carrier {
     }
 
     /// Does all that is due at `now` or before.
-    pub fn advance(&mut self, now: Ns, around: &mut impl Surroundings) {
+    pub fn advance(&mut self, now: Ns, around: &mut impl Surroundings<W::Tag>) {
         while self.air.next_at() <= now {
             self.air.step();
             while let Some(notice) = self.air.poll() {
@@ -129,44 +157,37 @@ impl Carrier {
         station: u32,
         slot: u32,
         length: usize,
-        around: &mut impl Surroundings,
+        tag: W::Tag,
+        around: &mut impl Surroundings<W::Tag>,
     ) -> Verdict {
-        self.pool.fill(slot, length, now);
+        self.pool.fill(slot, length, now, tag);
         self.traffic[station as usize].from_host += 1;
         let frame = self.pool.get(slot).frame();
-        let verdict = match self.packet(station, slot, frame) {
-            Ok(packet) => self.air.enqueue(now, station, packet, false).map_err(|refused| (Cause::Queue, refused.to)),
-            Err(cause) => Err((cause, None)),
+        let (cause, to, refused) = match self.wire.packet(station, slot, frame, &tag) {
+            Err(cause) => (cause, None, slot),
+            Ok((packet, front)) => match self.air.enqueue(now, station, packet, front) {
+                Ok(()) => return Verdict::Taken,
+                Err(refused) => (Cause::Queue, refused.to, refused.id),
+            },
         };
-        let Err((cause, to)) = verdict else { return Verdict::Taken };
-        self.lose(now, station, to, slot, cause, around);
-        self.pool.give_back(slot);
-        Verdict::Dropped(cause)
+        self.lose(now, station, to, refused, cause, around);
+        around.finish(station, now, &self.pool.get(refused).tag, 0, false);
+        self.pool.give_back(refused);
+        if refused == slot { Verdict::Dropped(cause) } else { Verdict::Taken }
     }
 
-    /// The engine's packet for a frame: all but the Ethernet header goes on the air.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8]) -> Result<Packet, Cause> {
-        let destination = destination(frame).ok_or(Cause::Malformed)?;
-        let bytes = frame.len() - HEADER_BYTES;
-        if bytes > self.mtu_bytes + TAG_BYTES {
-            return Err(Cause::Malformed);
+    fn received(&mut self, station: u32, from: u32, id: u32, around: &mut impl Surroundings<W::Tag>) {
+        let due = self.air.now();
+        let slot = self.pool.get(id);
+        if !self.wire.is_for(station, slot.frame()) {
+            return;
         }
-        let to = match destination {
-            Destination::Group => None,
-            Destination::One(mac) => {
-                let place = self.macs.iter().position(|&other| other == mac).map(|place| place as u32);
-                Some(place.filter(|&to| to != station).ok_or(Cause::NoStation)?)
-            }
-        };
-        Ok(Packet { id: slot, to, bytes: bytes as u32, category: category(frame) })
-    }
-
-    fn received(&mut self, station: u32, from: u32, id: u32, around: &mut impl Surroundings) {
-        let now = self.air.now();
-        if around.deliver(station, now, self.pool.get(id).frame()) {
+        let link = self.air.links(from).iter().find(|link| link.to == station);
+        let power_w = link.map_or(0.0, |link| link.power_w);
+        if around.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
             self.traffic[station as usize].to_host += 1;
         } else {
-            self.lose(now, from, Some(station), id, Cause::Host, around);
+            self.lose(due, from, Some(station), id, Cause::Host, around);
         }
     }
 
@@ -176,14 +197,16 @@ impl Carrier {
         packet: Packet,
         attempts: u32,
         failure: Option<Failure>,
-        around: &mut impl Surroundings,
+        around: &mut impl Surroundings<W::Tag>,
     ) {
         let now = self.air.now();
+        let acknowledged = failure.is_none() && packet.to.is_some();
+        around.finish(station, now, &self.pool.get(packet.id).tag, attempts, acknowledged);
         if around.listens(kind::TRANSMIT) {
             let slot = self.pool.get(packet.id);
             let queued_ns = now - slot.arrived_at;
             let what = What::Transmit { attempts, delivered: failure.is_none(), queued_ns };
-            around.tell(Event { at: now, station, to: packet.to, what, head: Head::of(slot.frame()) });
+            around.tell(Event { at: now, station, to: packet.to, what, head: W::head(slot.frame()) });
         }
         if let Some(failure) = failure {
             let cause = if failure == Failure::Rts { Cause::MacRts } else { Cause::MacData };
@@ -196,12 +219,30 @@ impl Carrier {
         }
     }
 
-    fn lose(&mut self, at: Ns, station: u32, to: Option<u32>, id: u32, cause: Cause, around: &mut impl Surroundings) {
+    fn lose(
+        &mut self,
+        at: Ns,
+        station: u32,
+        to: Option<u32>,
+        id: u32,
+        cause: Cause,
+        around: &mut impl Surroundings<W::Tag>,
+    ) {
         self.drops[cause as usize] += 1;
         if around.listens(kind::DROP) {
-            let head = Head::of(self.pool.get(id).frame());
+            let head = W::head(self.pool.get(id).frame());
             around.tell(Event { at, station, to, what: What::Drop(cause), head });
         }
+    }
+
+    /// Counts a frame of no station as dropped.
+    pub fn count_drop(&mut self, cause: Cause) {
+        self.drops[cause as usize] += 1;
+    }
+
+    /// How many stations there are.
+    pub fn stations(&self) -> u32 {
+        self.traffic.len() as u32
     }
 
     /// Frames that wait, are being sent or echo.
@@ -257,6 +298,11 @@ impl Carrier {
         self.air.set_rts_threshold(bytes);
     }
 
+    /// Sets the channel that `station` sends and hears on.
+    pub fn set_channel(&mut self, station: u32, channel: u32) {
+        self.air.set_channel(station, channel);
+    }
+
     /// Sets powers and ranges.
     pub fn set_propagation(&mut self, propagation: Propagation, capture_ratio: f64) {
         self.air.set_propagation(propagation, capture_ratio);
@@ -272,7 +318,7 @@ impl Carrier {
 mod tests {
     use super::*;
     use crate::config::{Config, tests::line};
-    use crate::ethernet::tests::ipv4;
+    use crate::ethernet::{Ethernet, tests::ipv4};
     use proptest::prelude::*;
 
     const MS: Ns = 1_000_000;
@@ -286,11 +332,12 @@ mod tests {
         deaf: bool,
     }
 
-    impl Surroundings for Hosts {
-        fn deliver(&mut self, station: u32, due: Ns, frame: &[u8]) -> bool {
+    impl Surroundings<()> for Hosts {
+        fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
             self.got.push((station, due, frame.to_vec()));
             !self.deaf
         }
+        fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: bool) {}
         fn listens(&self, _: u32) -> bool {
             true
         }
@@ -300,14 +347,14 @@ mod tests {
     }
 
     struct Rig {
-        carrier: Carrier,
+        carrier: Carrier<Ethernet>,
         hosts: Hosts,
     }
 
     impl Rig {
         fn new(config: &Config) -> Self {
             let macs = config.stations.iter().map(|station| station.mac).collect();
-            Rig { carrier: Carrier::new(config.air(), macs, config.mtu_bytes), hosts: Hosts::default() }
+            Rig { carrier: Carrier::new(config.air(), Ethernet::new(macs, config.mtu_bytes)), hosts: Hosts::default() }
         }
 
         fn send(&mut self, now: Ns, station: u32, frame: &[u8]) -> Verdict {
@@ -315,7 +362,7 @@ mod tests {
             let slot = self.carrier.slot();
             let length = frame.len().min(self.carrier.space(slot).len());
             self.carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
-            self.carrier.arrive(now, station, slot, length, &mut self.hosts)
+            self.carrier.arrive(now, station, slot, length, (), &mut self.hosts)
         }
 
         fn run(&mut self, until: Ns) {

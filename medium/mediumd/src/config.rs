@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pacelab_engine::{AirConfig, Propagation};
 use pacelab_network::Config as Simulation;
-use pacelab_network::config::{Headers, Node, PresetName, PropagationName, Radio, Routing};
+use pacelab_network::config::{Headers, Node, PresetName, PropagationName, Radio as RadioSettings, Routing};
 use serde::Deserialize;
 
 use crate::mac::Mac;
@@ -27,7 +27,7 @@ const INTERFACE_NAME_MAX: usize = 15;
 pub struct Config {
     pub version: u32,
     pub seed: u64,
-    pub radio: Radio,
+    pub radio: RadioSettings,
     #[serde(default = "default_mtu_bytes")]
     pub mtu_bytes: u32,
     pub stations: Vec<Station>,
@@ -35,7 +35,7 @@ pub struct Config {
     pub link_rates_bps: Vec<(u32, u32, u32)>,
 }
 
-/// A station and its TAP.
+/// A station, and its TAP or its radio.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
@@ -46,7 +46,10 @@ pub struct Station {
     #[serde(default)]
     pub data_rate_bps: Option<u32>,
     pub mac: Mac,
-    pub tap: Tap,
+    #[serde(default)]
+    pub tap: Option<Tap>,
+    #[serde(default)]
+    pub hwsim: Option<Radio>,
 }
 
 /// Where a station's TAP device is to be.
@@ -56,6 +59,14 @@ pub struct Station {
 pub struct Tap {
     pub netns: Option<PathBuf>,
     pub name: String,
+}
+
+/// A radio of mac80211_hwsim.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Radio {
+    pub mac: Mac,
 }
 
 fn default_mtu_bytes() -> u32 {
@@ -186,7 +197,10 @@ impl Station {
         if self.mac.is_group() {
             return Err(format!("station {:?}: mac {}: must not be a group address", self.name, self.mac));
         }
-        let name = &self.tap.name;
+        if self.tap.is_some() == self.hwsim.is_some() {
+            return Err(format!("station {:?}: one of \"tap\" and \"hwsim\" is needed", self.name));
+        }
+        let Some(Tap { name, .. }) = &self.tap else { return Ok(()) };
         let spelled = name.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'/' | b':' | b'%'));
         if !spelled || !(1..=INTERFACE_NAME_MAX).contains(&name.len()) || name == "." || name == ".." {
             return Err(format!("station {:?}: tap name {name:?}: no name of an interface", self.name));
@@ -201,8 +215,18 @@ impl Station {
         if self.mac == other.mac {
             return Err(format!("station {:?}: mac {} is station {:?}'s too", self.name, self.mac, other.name));
         }
-        if self.tap.netns == other.tap.netns && self.tap.name == other.tap.name {
-            return Err(format!("station {:?}: tap {:?} is station {:?}'s too", self.name, self.tap.name, other.name));
+        match (&self.tap, &other.tap) {
+            (Some(tap), Some(others)) if tap.netns == others.netns && tap.name == others.name => {
+                return Err(format!("station {:?}: tap {:?} is station {:?}'s too", self.name, tap.name, other.name));
+            }
+            (Some(_), None) | (None, Some(_)) => {
+                return Err(format!("station {:?}: \"tap\" and \"hwsim\" do not go together", self.name));
+            }
+            _ => {}
+        }
+        let radio = self.hwsim.map(|radio| radio.mac);
+        if radio.is_some() && radio == other.hwsim.map(|radio| radio.mac) {
+            return Err(format!("station {:?}: its radio is station {:?}'s too", self.name, other.name));
         }
         Ok(())
     }

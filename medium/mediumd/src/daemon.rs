@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 
 use nix::sys::eventfd::EventFd;
 use nix::sys::mman::{MlockAllFlags, mlockall};
@@ -12,17 +12,33 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
+use pacelab_engine::{AirConfig, Phy};
+use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
-use crate::air_handle::AirHandle;
+use crate::air_handle::{AirHandle, Order};
 use crate::carrier::Carrier;
 use crate::config::Config;
+use crate::ethernet::Ethernet;
+use crate::mac::Mac;
 use crate::options::{self, Command, Options};
-use crate::pump::{Pump, clock_ns};
+use crate::pump::{Ledger, Pump, Run, clock_ns};
+use crate::radio::{OVERHEAD_BYTES, Radios};
+use crate::radio_hosts::RadioHosts;
+use crate::radio_socket::RadioSocket;
 use crate::report::Reporter;
 use crate::server::Server;
 use crate::socket_file::SocketFile;
-use crate::tap::Tap;
+use crate::tap::{Tap, TapInfo};
+use crate::tap_hosts::TapHosts;
 use crate::tell::{Shared, ring};
+use crate::wmediumd::{self, World};
+use crate::wmediumd_server::WmediumdServer;
+
+/// The other name.
+const WMEDIUMD: &str = "wmediumd";
+
+/// Further than anyone may be.
+const FAR_M: f64 = 1e9;
 
 /// Why it ends before its time: whose fault it is, and one line.
 enum Trouble {
@@ -41,13 +57,29 @@ pub fn main() -> ExitCode {
                 Trouble::Host(message) => (3, message),
                 Trouble::Bug(message) => (4, message),
             };
-            eprintln!("mediumd: {message}");
+            eprintln!("{}: {message}", if is_wmediumd() { WMEDIUMD } else { "mediumd" });
             ExitCode::from(code)
         }
     }
 }
 
+/// Whether it is called, or told as its first argument, to be wmediumd.
+fn is_wmediumd() -> bool {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().is_some_and(|path| Path::new(&path).file_name() == Some(WMEDIUMD.as_ref()));
+    called || arguments.next().is_some_and(|first| first == WMEDIUMD)
+}
+
 fn run() -> Result<(), Trouble> {
+    if is_wmediumd() {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let options = arguments.strip_prefix(&[WMEDIUMD.to_owned()]).unwrap_or(&arguments).to_vec();
+        return match wmediumd::parse(options).map_err(Trouble::Usage)? {
+            wmediumd::Command::Help => print_line(wmediumd::USAGE),
+            wmediumd::Command::Version => print_line(concat!("wmediumd of mediumd ", env!("CARGO_PKG_VERSION"))),
+            wmediumd::Command::Run { config, serves } => serve_as_wmediumd(&config, serves),
+        };
+    }
     let options = match options::parse(std::env::args().skip(1)).map_err(Trouble::Usage)? {
         Command::Help => return print_line(options::USAGE),
         Command::Version => return print_line(concat!("mediumd ", env!("CARGO_PKG_VERSION"))),
@@ -96,11 +128,6 @@ fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
     let socket = path.map(|path| SocketFile::listen(path, options.socket_group.as_deref())).transpose();
     let socket = socket.map_err(Trouble::Host)?;
 
-    let created = config.stations.iter().map(|station| Tap::create(station, config.mtu_bytes));
-    let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(Trouble::Host)?;
-    let macs = config.stations.iter().map(|station| station.mac).collect();
-    let carrier = Carrier::new(config.air(), macs, config.mtu_bytes);
-
     let (air_bell, server_bell) = (bell()?, bell()?);
     let shared = Arc::new(Shared::default());
     let (teller, events) = ring(shared.clone(), server_bell.clone());
@@ -108,8 +135,7 @@ fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
     let memory_locked = options.realtime && mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
     let t0 = clock_ns();
     let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
-    let queue_pkts = config.radio.queue_pkts;
-    let pump = Pump::new(carrier, taps, queue_pkts, teller, to_obey, air_bell.clone(), t0).map_err(host)?;
+    let (pump, infos) = pump(&config, Ledger::new(t0, teller), to_obey, air_bell.clone())?;
     let air = AirHandle::start(pump, orders, air_bell, server_bell.clone(), options.realtime).map_err(host)?;
 
     let reporter = Reporter::new(config, infos, t0);
@@ -119,6 +145,75 @@ fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
     let served = server.run(&air);
     air.stop().map_err(Trouble::Bug)?;
     served.map_err(|error| Trouble::Bug(format!("the server has ended: {error}")))
+}
+
+/// The same air behind wmediumd's file and socket.
+fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
+    let kernel = |what: &'static str| move |error: nix::Error| Trouble::Host(format!("{what}: {error}"));
+    let told = |error: String| Trouble::Usage(format!("-c {}: {error}", config.display()));
+    let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
+    let text = std::fs::read_to_string(config).map_err(|error| told(error.to_string()))?;
+    let world = World::new(&text).map_err(told)?;
+    let _ = prctl::set_name(c"wmediumd"); // for pkill
+    let signals = watch_signals().map_err(kernel("watching signals"))?;
+    let path = serves.then_some(Path::new(SOCKET_PATH));
+    let socket = path.map(|path| SocketFile::listen(path, None)).transpose().map_err(Trouble::Host)?;
+
+    let mut macs: Vec<Option<Mac>> =
+        world.mesh.interfaces().iter().flatten().map(|known| Some(Mac(known.mac))).collect();
+    macs.resize(world.capacity, None);
+    let permanent = macs.iter().map(|mac| mac.unwrap_or(Mac([0; 6])));
+    let (air_bell, server_bell) = (bell()?, bell()?);
+    let (teller, _events) = ring(Arc::new(Shared::default()), server_bell.clone());
+    let (orders, to_obey) = channel();
+    let radio_socket = RadioSocket::open().map_err(Trouble::Host)?;
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // helps where it is allowed
+    let hosts = RadioHosts::new(radio_socket, permanent, world.shift_db(), Ledger::new(clock_ns(), teller));
+    let carrier = Carrier::new(with_nobody(world.air()), Radios::new(macs.clone(), world.phy().rates_bps()));
+    let pump = Pump::new(carrier, hosts, to_obey, air_bell.clone()).map_err(host)?;
+    let air = AirHandle::start(Box::new(pump), orders, air_bell, server_bell.clone(), true).map_err(host)?;
+
+    let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
+    let served = WmediumdServer::new(listener, signals, server_bell, world).run(&air);
+    air.stop().map_err(Trouble::Bug)?;
+    served.map_err(|error| Trouble::Bug(format!("the server has ended: {error}")))
+}
+
+/// The air between the configuration's hosts, and what is known of their TAPs.
+fn pump(
+    config: &Config,
+    ledger: Ledger,
+    orders: Receiver<Order>,
+    bell: Arc<EventFd>,
+) -> Result<(Box<dyn Run>, Vec<TapInfo>), Trouble> {
+    let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
+    let macs = config.stations.iter().map(|station| station.mac);
+    let radios: Vec<Mac> = config.stations.iter().filter_map(|station| station.hwsim).map(|radio| radio.mac).collect();
+    if !radios.is_empty() {
+        let air = with_nobody(config.air());
+        let wire = Radios::new(macs.map(Some), Phy::of(air.phy, true).rates_bps());
+        let socket = RadioSocket::open().map_err(Trouble::Host)?;
+        let hosts = RadioHosts::new(socket, radios, 0.0, ledger);
+        let pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
+        return Ok((Box::new(pump), Vec::new()));
+    }
+    let created = config.stations.iter().filter_map(|station| {
+        let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes);
+        Some(made.map_err(|error| format!("station {:?}: {error}", station.name)))
+    });
+    let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(Trouble::Host)?;
+    let carrier = Carrier::new(config.air(), Ethernet::new(macs.collect(), config.mtu_bytes));
+    let hosts = TapHosts::new(taps, config.radio.queue_pkts, ledger);
+    Ok((Box::new(Pump::new(carrier, hosts, orders, bell).map_err(host)?), infos))
+}
+
+/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
+/// its FCS only.
+pub fn with_nobody(mut air: AirConfig) -> AirConfig {
+    air.positions_m.push([FAR_M, FAR_M]);
+    air.data_rates_bps.push(air.basic_rate_bps);
+    air.overhead_bytes = Some(OVERHEAD_BYTES);
+    air
 }
 
 /// SIGTERM and SIGINT come as a descriptor; call while there is one thread.

@@ -2,9 +2,11 @@
 
 use std::net::Ipv4Addr;
 
-use pacelab_engine::Category;
+use pacelab_engine::{Category, Packet};
 use serde::Serialize;
 
+use crate::carrier::Wire;
+use crate::event::Cause;
 use crate::mac::Mac;
 use crate::pool::HEADER_BYTES;
 
@@ -15,6 +17,52 @@ const UDP: u8 = 17;
 
 /// Bytes of a frame that an event keeps: Ethernet, IPv4 with a few options, TCP without.
 const HEAD_BYTES: usize = 96;
+
+/// A VLAN tag may come on top of the MTU.
+const TAG_BYTES: usize = 4;
+
+/// Ethernet frames between stations with one address each.
+#[derive(Debug)]
+pub struct Ethernet {
+    macs: Vec<Mac>,
+    mtu_bytes: usize,
+}
+
+impl Ethernet {
+    /// `macs` are the stations' addresses in their order.
+    pub fn new(macs: Vec<Mac>, mtu_bytes: u32) -> Self {
+        Ethernet { macs, mtu_bytes: mtu_bytes as usize }
+    }
+}
+
+impl Wire for Ethernet {
+    type Tag = ();
+
+    /// All but the Ethernet header goes on the air.
+    fn packet(&self, station: u32, slot: u32, frame: &[u8], (): &()) -> Result<(Packet, bool), Cause> {
+        let destination = destination(frame).ok_or(Cause::Malformed)?;
+        let bytes = frame.len() - HEADER_BYTES;
+        if bytes > self.mtu_bytes + TAG_BYTES {
+            return Err(Cause::Malformed);
+        }
+        let to = match destination {
+            Destination::Group => None,
+            Destination::One(mac) => {
+                let place = self.macs.iter().position(|&other| other == mac).map(|place| place as u32);
+                Some(place.filter(|&to| to != station).ok_or(Cause::NoStation)?)
+            }
+        };
+        Ok((Packet { id: slot, to, bytes: bytes as u32, category: category(frame), rates: None }, false))
+    }
+
+    fn is_for(&self, _: u32, _: &[u8]) -> bool {
+        true
+    }
+
+    fn head(frame: &[u8]) -> Head {
+        Head::of(frame)
+    }
+}
 
 /// Where a frame wants to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,11 +126,16 @@ impl Head {
         Head { bytes, kept: kept as u8, length: frame.len() as u16 }
     }
 
+    /// Of a frame of `length` bytes that begins so.
+    pub fn of_length(beginning: &[u8], length: usize) -> Self {
+        Head { length: length as u16, ..Head::of(beginning) }
+    }
+
     /// What the frame says of itself, as far as it goes; None for something shorter than an Ethernet header.
     pub fn describe(&self) -> Option<Description> {
         let bytes = &self.bytes[..usize::from(self.kept)];
         let ethertype = ethertype(bytes)?;
-        let length = usize::from(self.length) - HEADER_BYTES;
+        let length = usize::from(self.length).saturating_sub(HEADER_BYTES);
         let mut described =
             Description { bytes: length, ethertype, ip: None, ports: None, tcp: None, payload_bytes: None };
         if ethertype == IPV4 {

@@ -1,13 +1,14 @@
 //! mediumd: the engine in real time, the air between real Linux hosts. PROTOCOL.md says how to talk to it.
 //!
 //! ```text
-//!   hosts' TAPs <--> pump, one real-time thread            server, the main thread <--> Unix socket, signals
+//!   hosts' TAPs,
+//!   radios      <--> pump, one real-time thread            server, the main thread <--> Unix socket, signals
 //!                     carrier: frames over the air   <--   orders (changes, snapshots)
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `carrier`, `ethernet`, `request`, `histogram` and `lateness` have no I/O; `pump`, `tap`, `server` and `connection` are the
-//! shell; `syscalls` has the unsafe code.
+//! `carrier`, the two wires `ethernet` and `radio`, `request`, `wmediumd`, `histogram` and `lateness` have no I/O. `pump` with
+//! its two kinds of hosts, `server` and `wmediumd_server` are the shell; `syscalls` has the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air_handle;
@@ -38,6 +39,12 @@ mod pool;
 #[cfg(target_os = "linux")]
 mod pump;
 #[cfg(target_os = "linux")]
+mod radio;
+#[cfg(target_os = "linux")]
+mod radio_hosts;
+#[cfg(target_os = "linux")]
+mod radio_socket;
+#[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod request;
@@ -50,7 +57,13 @@ mod syscalls;
 #[cfg(target_os = "linux")]
 mod tap;
 #[cfg(target_os = "linux")]
+mod tap_hosts;
+#[cfg(target_os = "linux")]
 mod tell;
+#[cfg(target_os = "linux")]
+mod wmediumd;
+#[cfg(target_os = "linux")]
+mod wmediumd_server;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

@@ -6,19 +6,22 @@ use pacelab_engine::Ns;
 /// Bytes of an Ethernet header.
 pub const HEADER_BYTES: usize = 14;
 /// Largest frame that is read: header, a VLAN tag, the largest MTU that the configuration allows, and one byte more, by
-/// which a longer frame betrays itself.
-pub const FRAME_BYTES: usize = HEADER_BYTES + 4 + 2290 + 1;
+/// which a longer frame betrays itself. An 802.11 frame of as much payload has up to 36 bytes of header, 18 of mesh
+/// control, 8 of LLC and 16 of cipher.
+pub const FRAME_BYTES: usize = 2290 + 36 + 18 + 8 + 16 + 1;
 
 /// One frame.
 #[derive(Debug)]
-pub struct Slot {
+pub struct Slot<T> {
     bytes: Box<[u8; FRAME_BYTES]>,
     length: usize,
     /// When the host handed it over.
     pub arrived_at: Ns,
+    /// What came with it.
+    pub tag: T,
 }
 
-impl Slot {
+impl<T> Slot<T> {
     /// Ethernet header and payload.
     pub fn frame(&self) -> &[u8] {
         &self.bytes[..self.length]
@@ -27,16 +30,16 @@ impl Slot {
 
 /// All slots.
 #[derive(Debug, Default)]
-pub struct Pool {
-    slots: Vec<Slot>,
+pub struct Pool<T> {
+    slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
-impl Pool {
+impl<T: Default> Pool<T> {
     /// Takes a free slot; its bytes are to be written through `space`, then `fill`ed.
     pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { bytes: Box::new([0; FRAME_BYTES]), length: 0, arrived_at: 0 });
+            self.slots.push(Slot { bytes: Box::new([0; FRAME_BYTES]), length: 0, arrived_at: 0, tag: T::default() });
             (self.slots.len() - 1) as u32
         })
     }
@@ -46,15 +49,16 @@ impl Pool {
         &mut self.slots[id as usize].bytes[..]
     }
 
-    /// Says how many bytes were written, and when they came.
-    pub fn fill(&mut self, id: u32, length: usize, arrived_at: Ns) {
+    /// Says how many bytes were written, when they came, and what with.
+    pub fn fill(&mut self, id: u32, length: usize, arrived_at: Ns, tag: T) {
         let slot = &mut self.slots[id as usize];
         slot.length = length.min(FRAME_BYTES);
         slot.arrived_at = arrived_at;
+        slot.tag = tag;
     }
 
     /// A filled slot.
-    pub fn get(&self, id: u32) -> &Slot {
+    pub fn get(&self, id: u32) -> &Slot<T> {
         &self.slots[id as usize]
     }
 

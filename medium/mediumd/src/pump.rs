@@ -18,21 +18,12 @@ use nix::time::{ClockId, clock_gettime};
 use pacelab_engine::{NEVER, Ns};
 
 use crate::air_handle::{Order, Snapshot, StationSnapshot};
-use crate::carrier::{Carrier, Surroundings, Verdict};
-use crate::event::{Cause, Event};
+use crate::carrier::{Carrier, Surroundings, Wire};
+use crate::event::Cause;
 use crate::lateness::Lateness;
+use crate::mac::Mac;
 use crate::request::Change;
-use crate::tap::Tap;
 use crate::tell::Teller;
-
-/// Frames read of one TAP in a row, before the others and the air have their turn.
-const BATCH: usize = 16;
-/// A host whose frames are dropped so many times in a row is not read for a while: a flood must not cost the daemon
-/// more than the air does.
-const REFUSALS: u32 = 8;
-const PAUSE_NS: Ns = 1_000_000;
-/// A TAP that cannot be read (its interface is down, or gone) is tried again after this.
-const ERROR_PAUSE_NS: Ns = 100_000_000;
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;
@@ -48,51 +39,71 @@ fn timespec_ns(time: nix::Result<TimeSpec>) -> Ns {
     time.map_or(0, |time| time.tv_sec() as Ns * 1_000_000_000 + time.tv_nsec() as Ns)
 }
 
-/// The hosts, and who listens.
-struct Hosts {
-    t0: Ns,
-    taps: Vec<Tap>,
-    lateness: Lateness,
-    teller: Teller,
+/// Time, lateness, and who listens.
+pub struct Ledger {
+    /// The beginning, by the clock.
+    pub t0: Ns,
+    /// Of what was handed over.
+    pub lateness: Lateness,
+    /// Events go here.
+    pub teller: Teller,
 }
 
-impl Surroundings for Hosts {
-    fn deliver(&mut self, station: u32, due: Ns, frame: &[u8]) -> bool {
-        let taken = self.taps[station as usize].write(frame).is_ok();
-        let now = clock_ns() - self.t0;
+impl Ledger {
+    /// Of an air that begins at `t0` of the clock.
+    pub fn new(t0: Ns, teller: Teller) -> Self {
+        Ledger { t0, lateness: Lateness::default(), teller }
+    }
+
+    /// Time of the air.
+    pub fn now(&self) -> Ns {
+        clock_ns() - self.t0
+    }
+
+    /// Notes a delivery due at `due`, and whether the host took it.
+    pub fn delivered(&mut self, due: Ns, taken: bool) {
+        let now = self.now();
         if taken {
             self.lateness.delivered(due, now);
         } else {
             self.lateness.lost(now);
         }
-        taken
-    }
-
-    fn listens(&self, kind: u32) -> bool {
-        self.teller.listens(kind)
-    }
-
-    fn tell(&mut self, event: Event) {
-        self.teller.tell(event);
     }
 }
 
-/// How far a host may be read.
-#[derive(Clone, Copy, Default)]
-struct Reading {
-    refusals: u32,
-    /// Not read until then; 0: read.
-    paused_until: Ns,
-    /// Paused for its full queue: room there ends the pause.
-    ends_with_room: bool,
+/// The hosts around the air, and how they are read.
+pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
+    /// Their frames.
+    type Wire: Wire;
+
+    /// Puts what they are read from into `epoll`, under tokens of their own.
+    ///
+    /// # Errors
+    /// When the kernel has no more room.
+    fn watch(&self, epoll: &Epoll) -> io::Result<()>;
+    /// When `mind` is wanted next, or `NEVER`.
+    fn wanted_at(&self) -> Ns;
+    /// Reads what `token` promised.
+    ///
+    /// # Errors
+    /// A bug.
+    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    /// Sees to what has come due.
+    ///
+    /// # Errors
+    /// A bug.
+    fn mind(&mut self, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    /// Changes who a station is.
+    fn set_address(&mut self, carrier: &mut Carrier<Self::Wire>, station: u32, mac: Option<Mac>);
+    /// Time and lateness.
+    fn ledger(&mut self) -> &mut Ledger;
 }
 
-/// The air between the TAPs.
-pub struct Pump {
-    carrier: Carrier,
-    hosts: Hosts,
-    readings: Vec<Reading>,
-    queue_pkts: usize,
+/// The air between the hosts.
+pub struct Pump<H: Hosts> {
+    carrier: Carrier<H::Wire>,
+    hosts: H,
+    t0: Ns,
     orders: Receiver<Order>,
     epoll: Epoll,
     timer: TimerFd,
@@ -100,31 +111,42 @@ pub struct Pump {
     bell: Arc<EventFd>,
 }
 
-impl Pump {
-    /// An air that begins at `t0` of the clock. `bell` is rung when there are orders.
+/// What runs until it is told to stop.
+pub trait Run: Send {
+    /// Runs.
+    ///
+    /// # Errors
+    /// When waiting fails: a bug.
+    fn run(&mut self) -> io::Result<()>;
+}
+
+impl<H: Hosts + Send> Run for Pump<H>
+where
+    Carrier<H::Wire>: Send,
+{
+    fn run(&mut self) -> io::Result<()> {
+        Pump::run(self)
+    }
+}
+
+impl<H: Hosts> Pump<H> {
+    /// The air between `hosts`. `bell` is rung when there are orders.
     ///
     /// # Errors
     /// When the kernel has no more descriptors.
     pub fn new(
-        carrier: Carrier,
-        taps: Vec<Tap>,
-        queue_pkts: u32,
-        teller: Teller,
+        carrier: Carrier<H::Wire>,
+        mut hosts: H,
         orders: Receiver<Order>,
         bell: Arc<EventFd>,
-        t0: Ns,
     ) -> io::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
         epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
         epoll.add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
-        for (station, tap) in taps.iter().enumerate() {
-            epoll.add(tap, EpollEvent::new(EpollFlags::EPOLLIN, station as u64))?;
-        }
-        let readings = vec![Reading::default(); taps.len()];
-        let hosts = Hosts { t0, taps, lateness: Lateness::default(), teller };
-        let queue_pkts = queue_pkts as usize;
-        Ok(Pump { carrier, hosts, readings, queue_pkts, orders, epoll, timer, armed: NEVER, bell })
+        hosts.watch(&epoll)?;
+        let t0 = hosts.ledger().t0;
+        Ok(Pump { carrier, hosts, t0, orders, epoll, timer, armed: NEVER, bell })
     }
 
     /// Runs until it is told to stop.
@@ -142,7 +164,7 @@ impl Pump {
             let now = self.now();
             let tokens = ready[..count].iter().map(EpollEvent::data);
             if tokens.clone().any(|token| token == TIMER) {
-                self.hosts.lateness.woken(self.armed, now);
+                self.hosts.ledger().lateness.woken(self.armed, now);
             }
             self.carrier.advance(now, &mut self.hosts);
             for token in tokens {
@@ -154,22 +176,21 @@ impl Pump {
                             return Ok(());
                         }
                     }
-                    station => self.read(station as usize)?,
+                    token => self.hosts.read(token, &mut self.carrier, &self.epoll)?,
                 }
             }
-            self.end_pauses()?;
-            self.hosts.teller.ring_bell();
+            self.hosts.mind(&mut self.carrier, &self.epoll)?;
+            self.hosts.ledger().teller.ring_bell();
         }
     }
 
     fn now(&self) -> Ns {
-        clock_ns() - self.hosts.t0
+        clock_ns() - self.t0
     }
 
     /// Sets the timer to what is due next.
     fn arm(&mut self) -> io::Result<()> {
-        let pauses = self.readings.iter().map(|reading| reading.paused_until).filter(|&until| until > 0);
-        let due = pauses.fold(self.carrier.wanted_at(), Ns::min);
+        let due = self.carrier.wanted_at().min(self.hosts.wanted_at());
         if due == self.armed {
             return Ok(());
         }
@@ -177,60 +198,8 @@ impl Pump {
         if due == NEVER {
             self.timer.unset()?;
         } else {
-            let at = TimeSpec::from(Duration::from_nanos(self.hosts.t0 + due));
+            let at = TimeSpec::from(Duration::from_nanos(self.t0 + due));
             self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
-        }
-        Ok(())
-    }
-
-    fn read(&mut self, station: usize) -> io::Result<()> {
-        for _ in 0..BATCH {
-            let slot = self.carrier.slot();
-            let result = self.hosts.taps[station].read(self.carrier.space(slot));
-            let now = self.now();
-            let length = match result {
-                Ok(length) => length,
-                Err(error) => {
-                    self.carrier.unread(slot);
-                    let nothing = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
-                    return if nothing { Ok(()) } else { self.pause(station, now + ERROR_PAUSE_NS, false) };
-                }
-            };
-            self.carrier.advance(now, &mut self.hosts);
-            let verdict = self.carrier.arrive(now, station as u32, slot, length, &mut self.hosts);
-            let reading = &mut self.readings[station];
-            reading.refusals = if verdict == Verdict::Taken { 0 } else { reading.refusals + 1 };
-            if reading.refusals >= REFUSALS {
-                reading.refusals = 0;
-                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(Cause::Queue));
-            }
-        }
-        Ok(())
-    }
-
-    fn pause(&mut self, station: usize, until: Ns, ends_with_room: bool) -> io::Result<()> {
-        let reading = &mut self.readings[station];
-        reading.paused_until = until;
-        reading.ends_with_room = ends_with_room;
-        Ok(self.epoll.delete(&self.hosts.taps[station])?)
-    }
-
-    fn end_pauses(&mut self) -> io::Result<()> {
-        let mut now = 0;
-        for station in 0..self.readings.len() {
-            let Reading { paused_until, ends_with_room, .. } = self.readings[station];
-            if paused_until == 0 {
-                continue;
-            }
-            if now == 0 {
-                now = self.now();
-            }
-            let has_room = ends_with_room && self.carrier.queue_pkts(station as u32) < self.queue_pkts;
-            if has_room || paused_until <= now {
-                self.readings[station].paused_until = 0;
-                let wanted = EpollEvent::new(EpollFlags::EPOLLIN, station as u64);
-                self.epoll.add(&self.hosts.taps[station], wanted)?;
-            }
         }
         Ok(())
     }
@@ -260,6 +229,7 @@ impl Pump {
             Change::RtsThreshold { bytes } => carrier.set_rts_threshold(bytes),
             Change::Propagation { propagation, capture_ratio } => carrier.set_propagation(propagation, capture_ratio),
             Change::ExtraBackoff { station, slots } => carrier.set_extra_backoff(station, slots),
+            Change::Address { station, mac } => self.hosts.set_address(carrier, station, mac),
         }
     }
 
@@ -267,7 +237,7 @@ impl Pump {
         let now = self.now();
         self.carrier.advance(now, &mut self.hosts);
         let carrier = &mut self.carrier;
-        let stations = (0..self.readings.len() as u32).map(|station| StationSnapshot {
+        let stations = (0..carrier.stations()).map(|station| StationSnapshot {
             position_m: carrier.position_m(station),
             data_rate_bps: carrier.data_rate_bps(station),
             queue_pkts: carrier.queue_pkts(station),
@@ -275,15 +245,16 @@ impl Pump {
             counters: carrier.counters(now, station),
         });
         let stations = stations.collect();
+        let lateness = &mut self.hosts.ledger().lateness;
         Snapshot {
             at: now,
             stations,
             in_air: carrier.in_air(),
             drops: Cause::ALL.map(|cause| carrier.drops(cause)),
-            delivery: self.hosts.lateness.delivery.clone(),
-            wakeup: self.hosts.lateness.wakeup.clone(),
-            fidelity: self.hosts.lateness.fidelity(now),
-            seconds: self.hosts.lateness.seconds,
+            delivery: lateness.delivery.clone(),
+            wakeup: lateness.wakeup.clone(),
+            fidelity: lateness.fidelity(now),
+            seconds: lateness.seconds,
             cpu_ns: timespec_ns(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)),
         }
     }

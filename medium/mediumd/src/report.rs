@@ -22,7 +22,7 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// For the stations of `config` and their TAPs, since `t0`.
+    /// For the stations of `config` and their TAPs (none: radios), since `t0`.
     pub fn new(config: Config, taps: Vec<TapInfo>, t0: Ns) -> Self {
         Reporter { config, taps, t0 }
     }
@@ -42,14 +42,17 @@ impl Reporter {
     }
 
     fn stations(&self) -> Vec<Value> {
-        let both = self.config.stations.iter().zip(&self.taps);
-        let row = both.map(|(station, tap)| {
-            json!({
-                "name": station.name, "mac": station.mac, "netns": station.tap.netns, "tap": station.tap.name,
-                "ifindex": tap.ifindex,
-            })
+        let rows = self.config.stations.iter().enumerate().map(|(index, station)| {
+            let mut row = json!({"name": station.name, "mac": station.mac});
+            if let (Some(tap), Some(info)) = (&station.tap, self.taps.get(index)) {
+                (row["netns"], row["tap"], row["ifindex"]) = (json!(tap.netns), json!(tap.name), json!(info.ifindex));
+            }
+            if let Some(radio) = station.hwsim {
+                row["radio"] = json!(radio.mac);
+            }
+            row
         });
-        row.collect()
+        rows.collect()
     }
 
     /// The answer to `hello`.
@@ -67,7 +70,8 @@ impl Reporter {
 
     /// The answer to `stats`; events are those told and lost.
     pub fn stats(&mut self, snapshot: &Snapshot, events: (u64, u64)) -> Value {
-        let ring_drops: Vec<Option<u64>> = self.taps.iter_mut().map(TapInfo::ring_drops).collect();
+        let mut ring_drops: Vec<Option<u64>> = self.taps.iter_mut().map(TapInfo::ring_drops).collect();
+        ring_drops.resize(self.config.stations.len(), None); // radios have none
         let mut drops: Map<String, Value> = Cause::ALL
             .into_iter()
             .zip(snapshot.drops)
@@ -110,8 +114,8 @@ impl Reporter {
 
     /// A `transmit` or `drop`.
     pub fn event(&self, event: &Event) -> Value {
-        let name = |station: u32| self.config.stations[station as usize].name.as_str();
-        let (t_ns, station, to) = (self.t0 + event.at, name(event.station), event.to.map(name));
+        let name = |station: u32| self.config.stations.get(station as usize).map(|station| station.name.as_str());
+        let (t_ns, station, to) = (self.t0 + event.at, name(event.station), event.to.and_then(name));
         let frame = event.head.describe();
         match event.what {
             What::Transmit { attempts, delivered, queued_ns } => json!({

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, VERSION};
 use crate::event::kind;
+use crate::mac::Mac;
 
 /// Longest line that is read, in bytes.
 pub const LINE_BYTES_MAX: usize = 65_536;
@@ -45,11 +46,31 @@ pub enum Request {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub enum Change {
-    Position { station: u32, position_m: [f64; 2] },
-    Rate { station: u32, to: Option<u32>, data_rate_bps: u32 },
-    RtsThreshold { bytes: u32 },
-    Propagation { propagation: Propagation, capture_ratio: f64 },
-    ExtraBackoff { station: u32, slots: u32 },
+    Position {
+        station: u32,
+        position_m: [f64; 2],
+    },
+    Rate {
+        station: u32,
+        to: Option<u32>,
+        data_rate_bps: u32,
+    },
+    RtsThreshold {
+        bytes: u32,
+    },
+    Propagation {
+        propagation: Propagation,
+        capture_ratio: f64,
+    },
+    ExtraBackoff {
+        station: u32,
+        slots: u32,
+    },
+    /// None: the station is no more. Only wmediumd's socket asks for it.
+    Address {
+        station: u32,
+        mac: Option<Mac>,
+    },
 }
 
 /// What one connection wants to be told.

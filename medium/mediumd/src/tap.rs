@@ -8,7 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use nix::net::if_::if_nametoindex;
 
-use crate::config::Station;
+use crate::config::Tap as Place;
+use crate::mac::Mac;
 use crate::namespace::inside;
 use crate::syscalls;
 
@@ -33,13 +34,12 @@ pub struct TapInfo {
 }
 
 impl Tap {
-    /// Creates the device in the station's namespace and brings it up.
+    /// Creates the device in its station's namespace and brings it up.
     ///
     /// # Errors
     /// One line: what the host lacks.
-    pub fn create(station: &Station, mtu_bytes: u32) -> Result<(Self, TapInfo), String> {
-        inside(station.tap.netns.as_deref(), || create_here(station, mtu_bytes))
-            .map_err(|error| format!("station {:?}: {error}", station.name))
+    pub fn create(place: &Place, mac: Mac, mtu_bytes: u32) -> Result<(Self, TapInfo), String> {
+        inside(place.netns.as_deref(), || create_here(&place.name, mac, mtu_bytes))
     }
 
     /// Reads one frame.
@@ -59,8 +59,7 @@ impl AsFd for Tap {
     }
 }
 
-fn create_here(station: &Station, mtu_bytes: u32) -> Result<(Tap, TapInfo), String> {
-    let name = station.tap.name.as_str();
+fn create_here(name: &str, mac: Mac, mtu_bytes: u32) -> Result<(Tap, TapInfo), String> {
     let told = |what: &str, error: io::Error| format!("{what} TAP {name:?}: {error}{}", advice(&error));
     let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
     let device = device.map_err(|error| format!("opening /dev/net/tun: {error}{}", advice(&error)))?;
@@ -68,7 +67,7 @@ fn create_here(station: &Station, mtu_bytes: u32) -> Result<(Tap, TapInfo), Stri
     // Any socket serves as the door for interface ioctls.
     let socket = UdpSocket::bind("0.0.0.0:0").map_err(|error| told("opening a socket for", error))?;
     let door = socket.as_fd();
-    syscalls::set_mac(door, name, station.mac).map_err(|error| told("setting the address of", error))?;
+    syscalls::set_mac(door, name, mac).map_err(|error| told("setting the address of", error))?;
     syscalls::set_mtu(door, name, mtu_bytes).map_err(|error| told("setting the MTU of", error))?;
     syscalls::set_queue_length(door, name, RING_FRAMES).map_err(|error| told("setting the queue of", error))?;
     syscalls::bring_up(door, name).map_err(|error| told("bringing up", error))?;

@@ -486,6 +486,7 @@ impl Config {
             short_retry_limit: self.radio.short_retry_limit,
             long_retry_limit: self.radio.long_retry_limit,
             queue_pkts: self.radio.queue_pkts,
+            overhead_bytes: None,
             tap: self.tap || self.capture.is_some(),
         }
     }

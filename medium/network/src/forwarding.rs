@@ -151,7 +151,7 @@ impl Network {
         let front = matches!(packet.body, Body::Aodv(_));
         let flow = self.flows.get(packet.flow as usize);
         let category = flow.map_or(Category::Voice, |flow| flow.config.category.into()); // routing goes first
-        let frame = AirPacket { id, to, bytes: packet.bytes, category };
+        let frame = AirPacket { id, to, bytes: packet.bytes, category, rates: None };
         if self.config.capture.is_some() {
             self.enqueued.push(Enqueued { at: self.now, id, packet: packet.clone() });
         }

@@ -32,6 +32,7 @@ fn scenes() -> impl Strategy<Value = Scene> {
             rts_threshold_bytes: if rts { 0 } else { NEVER_RTS },
             mac_ack_rate: if data_acks { MacAckRate::Data } else { MacAckRate::Basic },
             queue_pkts: 5,
+            overhead_bytes: None,
             ..plain(if standard { Preset::Standard } else { Preset::Ns2 }, &[])
         };
         let mut plan: Vec<_> = packets
@@ -39,7 +40,7 @@ fn scenes() -> impl Strategy<Value = Scene> {
             .enumerate()
             .map(|(id, (at, station, offset, bytes))| {
                 let to = offset.map(|offset| (station + offset) % STATIONS);
-                (at, station, Packet { id: id as u32, to, bytes, category: Category::default() })
+                (at, station, Packet { id: id as u32, to, bytes, category: Category::default(), rates: None })
             })
             .collect();
         plan.sort_by_key(|&(at, _, packet)| (at, packet.id));

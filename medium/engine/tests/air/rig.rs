@@ -36,6 +36,7 @@ pub fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
         short_retry_limit: 7,
         long_retry_limit: 4,
         queue_pkts: 50,
+        overhead_bytes: None,
         tap: true,
     }
 }
@@ -46,7 +47,7 @@ pub fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
 }
 
 pub fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
-    Packet { id, to: Some(to), bytes, category: Category::default() }
+    Packet { id, to: Some(to), bytes, category: Category::default(), rates: None }
 }
 
 pub fn voice(id: u32, to: u32, bytes: u32) -> Packet {
@@ -54,7 +55,7 @@ pub fn voice(id: u32, to: u32, bytes: u32) -> Packet {
 }
 
 pub fn broadcast(id: u32, bytes: u32) -> Packet {
-    Packet { id, to: None, bytes, category: Category::default() }
+    Packet { id, to: None, bytes, category: Category::default(), rates: None }
 }
 
 pub struct Rig {

@@ -1,0 +1,276 @@
+//! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
+
+use pacelab_engine::{Category, Packet, RateChain};
+use pacelab_hwsim::frame::{Class, Head as RadioHead, rate_bps};
+use pacelab_hwsim::message::{NO_ACK, STAGES, Stage};
+
+use crate::carrier::Wire;
+use crate::ethernet::Head;
+use crate::event::Cause;
+use crate::mac::Mac;
+use crate::pool::FRAME_BYTES;
+
+/// What the MAC adds to a frame of the kernel: its FCS.
+pub const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
+/// Further addresses that one radio's interfaces may have.
+const ADDRESSES_MAX: usize = 16;
+/// LLC and SNAP, before the ethertype.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+
+/// What the kernel says of a frame besides.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // as pacelab_hwsim::message::Sent has them
+pub struct Tag {
+    pub transmitter: Mac,
+    pub flags: u32,
+    pub frequency_mhz: u32,
+    pub chain: [Stage; STAGES],
+    pub cookie: u64,
+}
+
+impl Default for Tag {
+    fn default() -> Self {
+        let chain = [Stage::UNUSED; STAGES];
+        Tag { transmitter: Mac([0; 6]), flags: 0, frequency_mhz: 0, chain, cookie: 0 }
+    }
+}
+
+/// Who answers to which address.
+#[derive(Debug)]
+pub struct Radios {
+    /// The interfaces' addresses by station; the first is the configured one. None: no station there any more.
+    addresses: Vec<Vec<Mac>>,
+    /// Of the physical layer, ascending.
+    rates_bps: &'static [u32],
+}
+
+impl Radios {
+    /// Stations with these addresses, on a physical layer with these rates.
+    pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
+        let addresses = macs.into_iter().map(|mac| mac.into_iter().collect());
+        Radios { addresses: addresses.collect(), rates_bps }
+    }
+
+    /// The station with this address.
+    pub fn station_of(&self, address: Mac) -> Option<u32> {
+        let place = self.addresses.iter().position(|addresses| addresses.contains(&address));
+        place.map(|place| place as u32)
+    }
+
+    /// The station answers to this address alone, or is no more.
+    pub fn set(&mut self, station: u32, mac: Option<Mac>) {
+        self.addresses[station as usize] = mac.into_iter().collect();
+    }
+
+    /// The station answers to this address too.
+    pub fn add(&mut self, station: u32, address: Mac) {
+        let addresses = &mut self.addresses[station as usize];
+        if !addresses.contains(&address) && addresses.len() < ADDRESSES_MAX {
+            addresses.push(address);
+        }
+    }
+
+    /// The station no longer answers to this address; the configured one stays.
+    pub fn remove(&mut self, station: u32, address: Mac) {
+        let mut place = 0;
+        self.addresses[station as usize].retain(|&other| {
+            place += 1;
+            place == 1 || other != address
+        });
+    }
+
+    /// The engine's station that nobody is and nobody hears: frames to unknown addresses go there.
+    pub fn nobody(&self) -> u32 {
+        self.addresses.len() as u32
+    }
+
+    fn rates(&self, tag: &Tag) -> Option<RateChain> {
+        let mut stages = [(0, 0); STAGES];
+        for (place, stage) in used(&tag.chain).enumerate() {
+            let wanted = rate_bps(tag.frequency_mhz, stage.rate_index).unwrap_or(0);
+            let rate = self.rates_bps.iter().rev().find(|&&rate| rate <= wanted).or(self.rates_bps.first())?;
+            stages[place] = (*rate, stage.count);
+        }
+        (stages[0].1 > 0).then_some(RateChain { stages })
+    }
+}
+
+impl Wire for Radios {
+    type Tag = Tag;
+
+    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Tag) -> Result<(Packet, bool), Cause> {
+        let head = RadioHead::read(frame).filter(|_| frame.len() < FRAME_BYTES).ok_or(Cause::Malformed)?;
+        let to = if head.is_broadcast() || tag.flags & NO_ACK != 0 {
+            None
+        } else {
+            let receiver = self.station_of(Mac(head.receiver)).filter(|&to| to != station);
+            Some(receiver.unwrap_or_else(|| self.nobody()))
+        };
+        let is_management = head.class == Class::Management;
+        let category = match head.priority {
+            None if is_management => Category::Voice,
+            Some(1 | 2) => Category::Background,
+            Some(4 | 5) => Category::Video,
+            Some(6 | 7) => Category::Voice,
+            _ => Category::BestEffort,
+        };
+        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(tag) };
+        Ok((packet, is_management))
+    }
+
+    fn is_for(&self, station: u32, frame: &[u8]) -> bool {
+        let head = RadioHead::read(frame);
+        head.is_some_and(|head| head.is_broadcast() || self.station_of(Mac(head.receiver)) == Some(station))
+    }
+
+    fn head(frame: &[u8]) -> Head {
+        packet_within(frame).map_or(Head::of(&[]), |(ethertype, packet)| {
+            let mut bytes = frame[4..16].to_vec(); // receiver, transmitter
+            bytes.extend(ethertype);
+            let length = bytes.len() + packet.len();
+            bytes.extend(packet.iter().take(96));
+            Head::of_length(&bytes, length)
+        })
+    }
+}
+
+/// Ethertype and payload of an unencrypted data frame.
+/// Source: IEEE 802.11-2020 Sec. 9.2.4.1 (frame control), 9.2.4.7.3 (mesh control).
+fn packet_within(frame: &[u8]) -> Option<([u8; 2], &[u8])> {
+    const DATA: u8 = 2;
+    const PROTECTED: u8 = 0x40;
+    let (kind, flags) = (*frame.first()?, *frame.get(1)?);
+    if kind >> 2 & 3 != DATA || flags & PROTECTED != 0 {
+        return None;
+    }
+    let mut at = if flags & 3 == 3 { 30 } else { 24 };
+    if kind & 0x80 != 0 {
+        let has_mesh_control = frame.get(at + 1)? & 1 == 1;
+        at += 2;
+        if has_mesh_control {
+            at += 6 + 6 * usize::from(frame.get(at)? & 3);
+        }
+    }
+    let body = frame.get(at..)?;
+    let ethertype = body.get(6..8)?.try_into().ok()?;
+    (body[..6] == SNAP).then_some((ethertype, &body[8..]))
+}
+
+fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = Stage> {
+    chain.iter().copied().take_while(|stage| stage.rate_index >= 0).filter(|stage| stage.count > 0)
+}
+
+/// The chain as it was carried out.
+pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
+    let mut done = [Stage::UNUSED; STAGES];
+    let mut left = attempts;
+    let count = used(chain).count();
+    for (place, stage) in used(chain).enumerate() {
+        let all = if place + 1 == count { left } else { left.min(u32::from(stage.count)) };
+        if all > 0 || place == 0 {
+            done[place] = Stage { count: all.min(255) as u8, ..stage };
+        }
+        left -= all;
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pacelab_engine::DSSS_RATES_BPS;
+
+    fn mac(last: u8) -> Mac {
+        Mac([2, 0, 0, 0, last, 0])
+    }
+
+    fn radios() -> Radios {
+        Radios::new([Some(mac(0)), Some(mac(1)), None], &DSSS_RATES_BPS)
+    }
+
+    fn chain(stages: &[(i8, u8)]) -> [Stage; STAGES] {
+        let mut chain = [Stage::UNUSED; STAGES];
+        for (place, &(rate_index, count)) in stages.iter().enumerate() {
+            chain[place] = Stage { rate_index, count };
+        }
+        chain
+    }
+
+    /// Data of an IBSS with an IPv4 packet of 20 bytes, or management.
+    fn frame(control: u8, to: Mac, from: Mac) -> Vec<u8> {
+        let mut frame = vec![control, 0, 0, 0];
+        frame.extend(to.0);
+        frame.extend(from.0);
+        frame.extend([9; 8]);
+        frame.extend(SNAP);
+        frame.extend([8, 0, 0x45, 0, 0, 20]);
+        frame.extend([0; 16]);
+        frame
+    }
+
+    #[test]
+    fn a_frame_goes_to_who_has_the_address_and_else_to_nobody() {
+        let radios = radios();
+        let tag = Tag { frequency_mhz: 2412, chain: chain(&[(1, 2), (0, 3)]), ..Tag::default() };
+        let to = |address: Mac, flags: u32| {
+            let mut asked = tag;
+            asked.flags = flags;
+            radios.packet(0, 7, &frame(8, address, mac(0)), &asked).map(|(packet, _)| packet.to)
+        };
+        assert_eq!(to(mac(1), 0), Ok(Some(1)));
+        assert_eq!(to(mac(9), 0), Ok(Some(3)));
+        assert_eq!(to(mac(0), 0), Ok(Some(3))); // to itself
+        assert_eq!((to(Mac([0xff; 6]), 0), to(mac(1), NO_ACK)), (Ok(None), Ok(None)));
+        let (packet, front) = radios.packet(0, 7, &frame(8, mac(1), mac(0)), &tag).expect("a packet");
+        assert_eq!((packet.bytes, packet.category, front), (52, Category::BestEffort, false));
+        assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
+        assert!(radios.packet(0, 7, &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front));
+        assert_eq!(radios.packet(0, 7, &[8; 15], &tag), Err(Cause::Malformed));
+    }
+
+    #[test]
+    fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
+        let rates = |stages| radios().rates(&Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
+        assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
+        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // an MCS
+        assert_eq!(rates(&[]), None);
+    }
+
+    #[test]
+    fn addresses_come_and_go_but_the_configured_one_stays() {
+        let mut radios = radios();
+        radios.add(1, mac(5));
+        assert_eq!(radios.station_of(mac(5)), Some(1));
+        radios.remove(1, mac(5));
+        radios.remove(1, mac(1));
+        assert_eq!((radios.station_of(mac(5)), radios.station_of(mac(1))), (None, Some(1)));
+        radios.set(1, None);
+        assert_eq!(radios.station_of(mac(1)), None);
+    }
+
+    #[test]
+    fn the_kernel_is_told_the_attempts_of_each_stage() {
+        let asked = chain(&[(11, 2), (4, 1), (0, 1)]);
+        assert_eq!(carried_out(&asked, 1), chain(&[(11, 1)]));
+        assert_eq!(carried_out(&asked, 3), chain(&[(11, 2), (4, 1)]));
+        assert_eq!(carried_out(&asked, 7), chain(&[(11, 2), (4, 1), (0, 4)]));
+        assert_eq!(carried_out(&asked, 0), chain(&[(11, 0)])); // refused
+        assert_eq!(carried_out(&chain(&[]), 3), chain(&[]));
+    }
+
+    #[test]
+    fn listeners_see_the_ip_packet_inside() {
+        let told = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
+        let plain = told(&frame(8, mac(1), mac(0)));
+        assert_eq!((&plain["bytes"], &plain["ethertype"]), (&20.into(), &0x0800.into()));
+        assert_eq!(plain["ip"]["bytes"], 20);
+        let mut mesh = frame(0x88, mac(1), mac(0));
+        mesh.splice(24..24, [0, 1, 0, 31, 0, 0, 0, 0]); // QoS with mesh control, no further addresses
+        assert_eq!(told(&mesh), plain);
+        assert!(told(&frame(0x80, mac(1), mac(0))).is_null());
+        (0..52).for_each(|length| {
+            assert!(Radios::head(&frame(8, mac(1), mac(0))[..length]).describe().is_none() || length >= 32)
+        });
+    }
+}

@@ -10,6 +10,7 @@ import typer
 
 from pacelab.console import log
 from pacelab.demo.catalog import DEMOS, find_demo
+from pacelab.demo.live import Live
 from pacelab.demo.model import Demo
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.server import DemoServer
@@ -22,6 +23,10 @@ def demo(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write one self-contained .html, or a .gif for slides, instead."),
     ] = None,
+    live: Annotated[
+        str | None,
+        typer.Option("--live", metavar="SOCKET", help="Follow a running network: mediumd's socket."),
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0: any free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
@@ -31,9 +36,15 @@ def demo(
             raise ConfigError(f"demo --export {export_to}: say which one: {', '.join(DEMOS)}")
         _export(find_demo(name), export_to)
         return
+    network = None
     link_to = None if name is None else find_demo(name).name
-    engine_bytes()  # before anything is promised
-    with DemoServer(port) as server:
+    if live is not None:
+        if name is not None:
+            raise ConfigError(f"demo {name} --live {live}: allowed is one of the two")
+        network, link_to = Live(live), "live"
+    else:
+        engine_bytes()  # before anything is promised
+    with DemoServer(port, network) as server:
         link = server.link(link_to)
         print(link, flush=True)
         log("Ctrl-C ends it")

@@ -16,7 +16,7 @@ from pacelab.demo.runs import recorded
 from pacelab.errors import HostError
 from pacelab.folder import write_file
 
-MODULES = ("engine.js", "air.js", "view.js", "bars.js", "scene.js", "timeline.js", "curves.js", "demo.js")
+MODULES = ("engine.js", "air.js", "view.js", "live.js", "bars.js", "scene.js", "timeline.js", "curves.js", "demo.js")
 """The component's modules, each after those it imports."""
 ENGINE = "engine.wasm"
 IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
@@ -24,6 +24,7 @@ IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)
 START = """
 const page = JSON.parse(document.getElementById("demo").textContent);
 const backEnd = async () => {
+  if (page.demo.live) return nothingYet();
   if (page.recorded) return recordedRuns(page.demo, page.recorded);
   if (page.demo.python) return serverRuns(page.demo);
   const bytes = Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0));
@@ -33,6 +34,7 @@ backEnd().then((run) => {
   const element = document.createElement("pacelab-demo");
   document.querySelector("main").replaceChildren(element);
   element.start(page.demo, run);
+  if (page.demo.live) follow(element);
 }).catch((error) => { document.querySelector("main").innerHTML = `<p class="pacelab-error">${error}</p>`; });
 """
 
@@ -70,11 +72,20 @@ def recorded_page(demo: Demo) -> str:
     return _page(demo, {"recorded": list(recorded(demo))})
 
 
+def live_page(document: dict[str, Any]) -> str:
+    """The page that follows a running network; `document` is `Live.document`."""
+    return _page_of(document, {})
+
+
 def _page(demo: Demo, backing: dict[str, Any]) -> str:
+    return _page_of(demo.document(), backing)
+
+
+def _page_of(document: dict[str, Any], backing: dict[str, Any]) -> str:
     # "</" would end the script element.
-    data = json.dumps({"demo": demo.document(), **backing}, allow_nan=False).replace("</", "<\\/")
+    data = json.dumps({"demo": document, **backing}, allow_nan=False).replace("</", "<\\/")
     return _document(
-        demo.title,
+        document["title"],
         f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{data}</script>\n'
         f'<script type="module">{bundle()}\n{START}</script>',
     )

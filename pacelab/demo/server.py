@@ -6,18 +6,23 @@ another page in the same browser cannot reach it. A demonstration of schemes run
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
 import secrets
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from pacelab.demo.catalog import DEMOS
-from pacelab.demo.page import index, page
+from pacelab.demo.page import index, live_page, page
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
+
+if TYPE_CHECKING:
+    from pacelab.demo.live import Live
 
 LOOPBACK = "127.0.0.1"
 LONGEST_CHANGE_BYTES = 16 * 1024
@@ -30,7 +35,8 @@ class DemoServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, live: Live | None = None) -> None:
+        self.live = live
         self.token = secrets.token_urlsafe(16)
         self.running = threading.Lock()
         """One run at a time: several pages would slow each other down."""
@@ -59,6 +65,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
         elif name in DEMOS:
             self._send(HTTPStatus.OK, page(DEMOS[name]), "text/html")
+        elif name == "live" and self.server.live is not None:
+            self._send(HTTPStatus.OK, live_page(self.server.live.document()), "text/html")
+        elif name == "live/events" and self.server.live is not None:
+            self._stream(self.server.live)
         else:
             self._send(HTTPStatus.NOT_FOUND, f"no such demonstration; there are: {', '.join(DEMOS)}")
 
@@ -87,6 +97,24 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(HTTPStatus.BAD_REQUEST, str(error))
             else:
                 self._send(HTTPStatus.OK, json.dumps(outcome, allow_nan=False), "application/json")
+
+    def _stream(self, live: Live) -> None:
+        """Server-sent events until the page goes or mediumd ends."""
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        try:
+            for kind, content in live.messages():
+                self._tell(kind, content)
+        except HostError as error:
+            with contextlib.suppress(OSError):
+                self._tell("end", str(error))
+        except OSError:
+            pass  # the page is gone
+
+    def _tell(self, kind: str, content: Any) -> None:
+        self.wfile.write(f"event: {kind}\ndata: {json.dumps(content, allow_nan=False)}\n\n".encode())
 
     def _ask(self, *, origin_needed: bool = False) -> str | None:
         """What is asked for by one who may; None once refused."""

@@ -9,6 +9,7 @@ import base64
 import json
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,10 +19,12 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
+from pacelab.demo.live import Live, Traffic  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.engine import run_air  # noqa: E402
+from pacelab.errors import HostError  # noqa: E402
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 if CHROMIUM is None:
@@ -178,7 +181,7 @@ def test_log_tells_as_text_and_seed_changes(open_demo) -> None:
 def serve(browser: sync_api.Browser, complaints: list[str]) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
     with DemoServer() as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
 
         def open_(name: str) -> tuple[sync_api.Page, DemoServer]:
@@ -267,6 +270,49 @@ def test_a_file_for_slides_switches_schemes_without_a_server(open_demo) -> None:
     for seed in (2, 3, 1):
         page.get_by_role("button", name="Another seed").click()
         assert f"seed {seed}," in page.locator(".numbers").inner_text()
+
+
+class Network(Live):
+    """Three stations; a flow that runs for two views, then the end."""
+
+    def __init__(self) -> None:
+        self._stations = [{"name": name, "position_m": [200.0 * x, 0.0]} for x, name in enumerate("PQR")]
+
+    def messages(self) -> Iterator[tuple[str, object]]:
+        traffic = Traffic("PQR")
+        for number in range(2):
+            ip = {"src": "10.0.0.1", "dst": "10.0.0.3", "protocol": 17}
+            for hop in ("PQ", "QR"):
+                frame = {"ip": ip, "ports": [1, 2], "payload_bytes": 20_000}
+                ends = {"station": hop[0], "to": hop[1]}
+                traffic.hear({"event": "transmit", "t_ns": number, "delivered": True, "frame": frame, **ends})
+            yield "beams", traffic.take_beams()
+            yield "view", traffic.view(1.0) | {"places": [[0, 0], [200, 0], [400, 100]]}
+        time.sleep(2)
+        raise HostError("mediumd: it has ended")
+
+
+def test_live_page_follows_and_tells_the_end(browser: sync_api.Browser, complaints: list[str]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with DemoServer(live=Network()) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        page = browser.new_page(viewport=SIZE)
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(server.link("live"))
+        page.wait_for_selector("pacelab-demo .bar")
+        assert page.locator(".bar").all_inner_texts() == ["P → R\n160 kbit/s"]
+        assert page.locator(".node.DATA").count() == 2
+        assert page.locator("[data-node='2']").get_attribute("aria-label") == "Node R at 400 m, 100 m"
+        page.get_by_role("alert").wait_for()
+        assert page.get_by_role("alert").inner_text() == "mediumd: it has ended. Start the network and this page again."
+        assert Axe().run(page).response["violations"] == []
+        page.close()
+        server.shutdown()
+        thread.join()
+    assert complaints == []
 
 
 def slide(page: sync_api.Page, name: str, value: float) -> None:

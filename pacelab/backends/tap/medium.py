@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,14 @@ class Medium:
             raise ProtocolError(f"mediumd: {answer['error']['message']}")
         result: dict[str, Any] = answer["result"]
         return result
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """The subscription's events as they come; HostError when mediumd ends. Nothing else may be asked meanwhile."""
+        for line in self._lines:
+            event = json.loads(line)
+            if "event" in event:
+                yield event
+        raise HostError("mediumd: it has ended")
 
     def close(self) -> None:
         """End the connection."""

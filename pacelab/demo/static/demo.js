@@ -48,6 +48,7 @@ export class PacelabDemo extends HTMLElement {
   build() {
     const { demo } = this;
     this.classList.toggle("seconds", demo.python);
+    this.classList.toggle("live", Boolean(demo.live));
     this.innerHTML = `
       <header><h1></h1><p class="question"></p></header>
       <div class="stage">
@@ -83,6 +84,7 @@ export class PacelabDemo extends HTMLElement {
     if (demo.python) {
       this.querySelector(this.scene.flat ? ".view" : ".side").append(this.querySelector(".air"));
       this.curves = new Curves(this.querySelector(".air"));
+      if (demo.live) this.querySelector(".transport").remove();
       for (const part of this.querySelectorAll(".play, .speed, .clock, .log")) (part.closest("label") ?? part).remove();
     } else {
       this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
@@ -93,8 +95,8 @@ export class PacelabDemo extends HTMLElement {
     const form = this.querySelector(".controls");
     form.addEventListener("submit", (event) => event.preventDefault());
     for (const control of demo.controls) form.append(this.makeControl(control));
-    this.querySelector(".again").addEventListener("click", () => { this.seed += 1; this.refresh(); });
-    this.querySelector(".reset").addEventListener("click", () => this.reset());
+    this.querySelector(".again")?.addEventListener("click", () => { this.seed += 1; this.refresh(); });
+    this.querySelector(".reset")?.addEventListener("click", () => this.reset());
     this.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -218,9 +220,15 @@ export class PacelabDemo extends HTMLElement {
     this.writeLog();
   }
 
+  /** Nodes that moved by themselves. */
+  move(places) {
+    this.fitSoon ||= String(places) !== String(this.places);
+    this.places.splice(0, this.places.length, ...places);
+  }
+
   draw() {
     if (!this.view || !this.isConnected) return;
-    this.scene.show({ places: this.places, flows: this.view.flows, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps : null });
+    this.scene.show({ places: this.places, flows: this.view.flows, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
     if (this.curves) this.curves.show(this.view.curves);
     else {
       this.timeline.show(this.log, this.spanNs);

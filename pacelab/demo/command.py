@@ -48,8 +48,8 @@ def demo(
         link = server.link(link_to)
         print(link, flush=True)
         log("Ctrl-C ends it")
-        if browser:
-            webbrowser.open(link)
+        if browser and not webbrowser.open(link):
+            log("no browser could be opened here: open the link above in one")
         server.serve_forever()
 
 

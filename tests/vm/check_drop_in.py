@@ -42,6 +42,12 @@ class WmediumdConnector:
         self.socket.settimeout(5)
         self.socket.connect(SOCKET)
 
+    def __enter__(self) -> "WmediumdConnector":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
+
     def ask(self, form: str, answer_form: str, *values: object) -> int:
         """The result: the last octet."""
         self.socket.sendall(struct.pack("!" + form, *values))
@@ -89,11 +95,11 @@ class DropIn(unittest.TestCase):
             time.sleep(2.5)
             (alone,) = radios.saturate([(0, 1)], 4)
             together = radios.saturate([(0, 1), (2, 3)], 4)
-            client = WmediumdConnector()
-            assert client.position(1, 3000.0, 0.0) == 0
-            (gone,) = radios.saturate([(0, 1)], 2)
-            assert client.position(1, 20.0, 0.0) == 0
-            (back,) = radios.saturate([(0, 1)], 3)
+            with WmediumdConnector() as client:
+                assert client.position(1, 3000.0, 0.0) == 0
+                (gone,) = radios.saturate([(0, 1)], 2)
+                assert client.position(1, 20.0, 0.0) == 0
+                (back,) = radios.saturate([(0, 1)], 3)
             assert sh("pgrep -x wmediumd").split() == [str(medium.process.pid)]
             sh("pkill wmediumd")
             assert medium.process.wait(10) == 0
@@ -113,26 +119,28 @@ class DropIn(unittest.TestCase):
                 each.sendall(b"\x0d\x02\x00")  # the rest never comes
             noisy = socket.socket(socket.AF_UNIX)
             noisy.connect(SOCKET)
-            noisy.sendall(os.urandom(1) + b"\xc8" * 5000)
-            client = WmediumdConnector()
-            for expected, form, answer, values in [
-                (3, "B6s6si", "BB6s6siB", (1, a, b, 20)),  # SNR under a path loss law: wrong mode
-                (3, "B6s6si", "BB6s6siB", (9, a, b, 1 << 30)),
-                (3, "B6s6s144i", "B6s6sB", (11, a, b, *[0] * 144)),
-                (0, "B6s3f", "BB6s3fB", (13, a, 1.0, 2.0, 0.0)),
-                (1, "B6s3f", "BB6s3fB", (13, unknown, 1.0, 2.0, 0.0)),
-                (3, "B6s3f", "BB6s3fB", (13, a, float("nan"), 0.0, 0.0)),
-                (0, "B6si", "BB6siB", (15, a, 20)),
-                (0, "B6si", "BB6siB", (17, a, 5)),
-                (0, "B6si", "BB6siB", (19, a, 2)),
-                (0, "B6sf", "BB6sfB", (21, a, 1.5)),
-                (0, "B6si", "BB6siB", (23, a, 0)),
-                (2, "B6s", "BB6siB", (7, a)),
-                (0, "B6s", "BB6siB", (7, unknown)),
-                (0, "B6s", "BB6sB", (3, unknown)),
-                (1, "Bi", "BBiB", (5, 4711)),
-            ]:
-                assert client.ask(form, answer, *values) == expected, values[0]
+            noisy.sendall(b"\xc8" * 5000)
+            with WmediumdConnector() as client:
+                for expected, form, answer, values in [
+                    (3, "B6s6si", "BB6s6siB", (1, a, b, 20)),  # SNR under a path loss law: wrong mode
+                    (3, "B6s6si", "BB6s6siB", (9, a, b, 1 << 30)),
+                    (3, "B6s6s144i", "B6s6sB", (11, a, b, *[0] * 144)),
+                    (0, "B6s3f", "BB6s3fB", (13, a, 1.0, 2.0, 0.0)),
+                    (1, "B6s3f", "BB6s3fB", (13, unknown, 1.0, 2.0, 0.0)),
+                    (3, "B6s3f", "BB6s3fB", (13, a, float("nan"), 0.0, 0.0)),
+                    (0, "B6si", "BB6siB", (15, a, 20)),
+                    (0, "B6si", "BB6siB", (17, a, 5)),
+                    (0, "B6si", "BB6siB", (19, a, 2)),
+                    (0, "B6sf", "BB6sfB", (21, a, 1.5)),
+                    (0, "B6si", "BB6siB", (23, a, 0)),
+                    (2, "B6s", "BB6siB", (7, a)),
+                    (0, "B6s", "BB6siB", (7, unknown)),
+                    (0, "B6s", "BB6sB", (3, unknown)),
+                    (1, "Bi", "BBiB", (5, 4711)),
+                ]:
+                    assert client.ask(form, answer, *values) == expected, values[0]
+            for each in [*hanging, noisy]:
+                each.close()
 
     def test_a_second_medium_and_a_bad_file_are_refused_with_one_line(self) -> None:
         good = config([(0, 0), (20, 0)])

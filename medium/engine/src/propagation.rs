@@ -47,7 +47,7 @@ pub enum Propagation {
     },
     /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
     Matrix(Vec<(u32, u32, f64)>),
-    /// The links themselves, by sender; positions say nothing.
+    /// The links themselves, by sender and in the order of receivers; positions say nothing.
     Links(Vec<Vec<Link>>),
 }
 
@@ -82,6 +82,9 @@ pub fn two_ray_power_w(distance_m: f64) -> f64 {
 
 /// The links that leave station `from`, by number; stations that do not sense it are left out.
 pub fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], seed: u64, from: u32) -> Vec<Link> {
+    if let Propagation::Links(rows) = propagation {
+        return rows.get(from as usize).cloned().unwrap_or_default();
+    }
     let others = (0..positions_m.len() as u32).filter(|&to| to != from);
     others.filter_map(|to| link_between(propagation, positions_m, seed, from, to)).collect()
 }

@@ -10,5 +10,6 @@ mod closed_forms;
 mod link_layer;
 mod ns2_rules;
 mod properties;
+mod radios;
 mod rig;
 mod standard_rules;

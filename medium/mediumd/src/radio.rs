@@ -178,7 +178,13 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pacelab_engine::DSSS_RATES_BPS;
+    use crate::carrier::{Carrier, Delivery, Surroundings};
+    use crate::config::tests::line;
+    use crate::daemon::with_nobody;
+    use crate::event::Event;
+    use pacelab_engine::{DSSS_RATES_BPS, Ns};
+    use pacelab_hwsim::message::WANTS_STATUS;
+    use proptest::prelude::*;
 
     fn mac(last: u8) -> Mac {
         Mac([2, 0, 0, 0, last, 0])
@@ -226,6 +232,91 @@ mod tests {
         assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
         assert!(radios.packet(0, 7, &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front));
         assert_eq!(radios.packet(0, 7, &[8; 15], &tag), Err(Cause::Malformed));
+    }
+
+    /// A kernel that writes down what it is told.
+    #[derive(Default)]
+    struct Kernel {
+        got: Vec<(u32, u64)>,
+        /// Cookie, attempts, acknowledged.
+        told: Vec<(u64, u32, bool)>,
+    }
+
+    impl Surroundings<Tag> for Kernel {
+        fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
+            self.got.push((station, delivery.tag.cookie));
+            true
+        }
+        fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, acknowledged: bool) {
+            self.told.push((tag.cookie, attempts, acknowledged));
+        }
+        fn listens(&self, _: u32) -> bool {
+            true
+        }
+        fn tell(&mut self, _: Event) {}
+    }
+
+    /// `count` stations 200 m apart, by ns-2's radio.
+    fn carrier(count: u8) -> Carrier<Radios> {
+        let air = with_nobody(line(usize::from(count), 200.0, "ns2").air());
+        Carrier::new(air, Radios::new((0..count).map(|station| Some(mac(station))), &DSSS_RATES_BPS))
+    }
+
+    fn send(carrier: &mut Carrier<Radios>, kernel: &mut Kernel, now: Ns, station: u32, cookie: u64, frame: &[u8]) {
+        carrier.advance(now, kernel);
+        let slot = carrier.slot();
+        let length = frame.len().min(carrier.space(slot).len());
+        carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
+        let chain = chain(&[(1, 7)]);
+        let tag = Tag { transmitter: mac(station as u8), flags: WANTS_STATUS, frequency_mhz: 2412, chain, cookie };
+        carrier.arrive(now, station, slot, length, tag, kernel);
+    }
+
+    #[test]
+    fn the_kernel_learns_of_every_frame_what_became_of_it() {
+        let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(8, mac(1), mac(0)));
+        carrier.advance(100_000_000, &mut kernel);
+        send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(9), mac(0)));
+        carrier.advance(900_000_000, &mut kernel);
+        send(&mut carrier, &mut kernel, 900_000_000, 1, 3, &frame(8, Mac([0xff; 6]), mac(1)));
+        carrier.advance(990_000_000, &mut kernel);
+        assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
+        assert_eq!(kernel.told, [(1, 1, true), (2, 7, false), (3, 1, false)]);
+    }
+
+    #[test]
+    fn a_full_queue_tells_at_once_and_gives_way_to_management() {
+        let (mut carrier, mut kernel) = (carrier(2), Kernel::default());
+        let data = frame(8, mac(1), mac(0));
+        (0..52).for_each(|cookie| send(&mut carrier, &mut kernel, 5_000_000, 0, cookie, &data));
+        assert_eq!(kernel.told, [(51, 0, false)]); // one in service, fifty wait
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 99, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        assert_eq!(kernel.told, [(51, 0, false), (50, 0, false)]);
+        carrier.advance(9_000_000_000, &mut kernel);
+        assert_eq!((kernel.got[0], kernel.got[1], kernel.told.len()), ((1, 0), (1, 99), 53));
+        assert_eq!(carrier.in_air(), 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_comes_is_told_of_once(
+            frames in prop::collection::vec((0_u32..3, prop::collection::vec(any::<u8>(), 0..2500), 0_u64..3_000_000), 1..60),
+        ) {
+            let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+            let mut now = 0;
+            for (cookie, (station, frame, pause)) in frames.iter().enumerate() {
+                now += pause;
+                send(&mut carrier, &mut kernel, now, *station, cookie as u64, frame);
+            }
+            carrier.advance(now + 60_000_000_000, &mut kernel);
+            let mut cookies: Vec<u64> = kernel.told.iter().map(|&(cookie, ..)| cookie).collect();
+            cookies.sort_unstable();
+            prop_assert_eq!(cookies, (0..frames.len() as u64).collect::<Vec<_>>());
+            prop_assert_eq!(carrier.in_air(), 0);
+        }
     }
 
     #[test]

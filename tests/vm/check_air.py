@@ -17,7 +17,7 @@ def told(what: str, **numbers: object) -> None:
 class Air(unittest.TestCase):
     def test_a_lone_link_reaches_the_closed_form(self) -> None:
         with Radios(2) as radios, Medium(radios, [(0, 0), (200, 0)]) as medium:
-            (rate,) = radios.saturate([(0, 1)])
+            (rate,) = radios.saturate([(0, 1)], 10)
             stats = medium.ask("stats")
         told(
             "alone",

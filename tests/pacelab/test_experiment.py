@@ -52,7 +52,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"warmup_s": 60.0}, "--warmup 60: allowed is less than --seconds, 60"),
         ({"rate_bps": 6_000_000}, "--rate 6: allowed with --phy 802.11b is one of 1, 2, 5.5, 11"),
         ({"cc": "bbr"}, "--cc 'bbr': allowed is one of newreno, reno"),
-        ({"backend": "tap"}, "--backend 'tap': allowed is only sim"),
+        ({"backend": "hwsim"}, "--backend 'hwsim': allowed is one of sim, tap"),
         ({"rate_bps": 6_000_001}, "--rate 6000001: allowed is one of 1, 2, 5.5, 6, 9, 11"),
         ({"seed": -1}, "--seed -1: allowed is a whole number from 0"),
         ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),

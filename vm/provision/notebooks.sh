@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
 wheels=$here/build/vm/wheels
 if [ -d "$wheels" ]; then offline="--no-index --find-links $wheels"; else offline=; fi
-$home/bin/pip install -q $offline -r "$here/vm/requirements-notebooks.txt"
+$home/bin/pip install -q $offline --require-hashes -r "$here/requirements-notebooks.txt"
 usermod -aG pacelab "$user"
 folder=$(getent passwd "$user" | cut -d: -f6)
 # The labs are copied once; a student's own work is never overwritten.

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
 LIMIT_S = 60.0
 SLIDER_LIMIT_S = 1.0
+BUSY_LOAD_PER_CORE = 1.5
 SETTINGS = 40
 """Random settings of each exploration: enough for a 95th percentile, the second largest of 40."""
 
@@ -77,13 +78,11 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield Kernel()
 
 
-def busy() -> float:
-    """How many times the cores are wanted, 1 where they suffice: limits are for a machine that does nothing else."""
+def skip_if_busy() -> None:
+    """The limits are for a machine that does nothing else; on another the times say nothing."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    share = max(1.0, load / (os.cpu_count() or 1))
-    if share > 1:
-        print(f"busy machine: load {load:.1f}, limits times {share:.1f}")
-    return share
+    if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
+        pytest.skip(f"ran well, but the machine is too busy to time it (load {load:.1f}): run it with nothing beside")
 
 
 def error_of(outputs: list[Any]) -> tuple[str, str] | None:
@@ -108,10 +107,10 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
     assert "SECONDS" in said, said
     slow = [sorted(seconds)[-(SETTINGS // 20)] for seconds in json.loads(said.split("SECONDS")[1])]
     print(f"\n{master.stem}: {took_s:.1f} s; controls, 95th percentile: {[f'{s * 1000:.0f} ms' for s in slow]}")
-    share = busy()
-    assert took_s < LIMIT_S * share
     assert slow
-    assert max(slow) < SLIDER_LIMIT_S * share
+    skip_if_busy()
+    assert took_s < LIMIT_S
+    assert max(slow) < SLIDER_LIMIT_S
 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)

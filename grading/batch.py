@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -159,12 +160,11 @@ class _Cluster:
 
     def __init__(self, address: str) -> None:
         try:
-            import distributed  # type: ignore[import-not-found,unused-ignore]
+            self._distributed: Any = import_module("distributed")
         except ImportError:
             raise HostError("--scheduler: Dask is not installed here: `pip install distributed`") from None
-        self._distributed: Any = distributed
         try:
-            self._client = distributed.Client(address, timeout=10)
+            self._client = self._distributed.Client(address, timeout=10)
         except (OSError, ValueError) as error:
             raise HostError(f"--scheduler {address}: cannot be reached ({error})") from None
 

@@ -1,0 +1,15 @@
+"""Schemes: which algorithm sits at which hook point. One registry; an algorithm itself lives in `pacelab.pacer.core`.
+
+    gateway   between the wired and the air interface of every gateway
+    sender    at every wireless host that is the source of a flow, calls not counted
+    station   at every wireless host that is an end of a flow, both directions
+    link      at every wireless node, before the interface queue, with the outcome of each transmission
+
+A scheme states what it needs; what a topology or the traffic does not offer is refused with the reason. Nothing is
+silently replaced: a hook point that a topology lacks but the scheme can do without is stated in the result.
+"""
+
+from pacelab.schemes.registry import SCHEMES, find_scheme
+from pacelab.schemes.scheme import POINTS, Attachment, HookFactory, HookSettings, Scheme
+
+__all__ = ["POINTS", "SCHEMES", "Attachment", "HookFactory", "HookSettings", "Scheme", "find_scheme"]

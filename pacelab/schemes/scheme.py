@@ -1,0 +1,136 @@
+"""What a scheme is: its hooks, its needs, what it brings; and what an experiment tells its hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ConfigError
+from pacelab.options import BY_FIELD
+from pacelab.topologies.model import Topology
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookSettings:
+    """What an experiment tells the hooks of its scheme."""
+
+    pace_rate_bps: int | None = None
+    """Rate of the schemes `fixed-rate` (bit/s per flow), `data-pacing` and `ack-pacing` (all flows together)."""
+    gateway_window_pkts: int | None = None
+    """Window of the scheme `window-control`, packets per flow."""
+    phy: str = "802.11b"
+    rts: bool = True
+    """RTS/CTS is on."""
+    playout_s: float = 0.06
+    """Playout buffer of voice calls."""
+    seed: int = 1
+    """The experiment's."""
+    pace_hops: int = 4
+    """n of TCP-AP's n-hop delay."""
+    throttle: str = "zero-window"
+    """How ack-suppression holds a station's own TCP back (`ack_suppression_station.Throttle`)."""
+    sense_hops: int = 2
+    """H_cs: hops within the carrier sense range."""
+    node: int = 0
+    """Where the hook is; `Scheme.attach` fills it in."""
+
+    def stream(self, name: str) -> Random:
+        """A random stream of its own for the part called `name` of this node's hook."""
+        return Random(f"{name}/{self.seed}/{self.node}")  # a string seeds by SHA-512, the same everywhere
+
+
+POINTS = ("gateway", "sender", "station", "link")
+
+HookFactory = Callable[[HookSettings], "Hook"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """One hook of a run: at which point of which node."""
+
+    point: str
+    node: int
+    hook: Hook
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheme:
+    """A named set of hooks. Factories make a fresh hook for each node and run."""
+
+    name: str
+    summary: str
+    source: str
+    gateway: HookFactory | None = None
+    sender: HookFactory | None = None
+    station: HookFactory | None = None
+    link: HookFactory | None = None
+    needs: tuple[str, ...] = ()
+    """Features that a topology must have (see `Topology.features`)."""
+    traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
+    """Kinds of traffic that it can act on."""
+    settings: tuple[str, ...] = ()
+    """Fields of `HookSettings` that it cannot do without."""
+    ecn: bool = False
+    """TCP flows negotiate ECN."""
+    ecn_throttles: tuple[str, ...] = ()
+    """Values of --throttle with which they do, too."""
+    brings: Mapping[str, Any] = field(default_factory=dict)
+    """Options of an experiment that belong to the scheme, with their values, for example `{"edca": True}`."""
+    acting: frozenset[str] = frozenset()
+    """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """Hook points at which it acts."""
+        return tuple(point for point in POINTS if getattr(self, point) is not None)
+
+    def uses_ecn(self, throttle: str) -> bool:
+        """Whether TCP flows negotiate ECN under this --throttle."""
+        return self.ecn or throttle in self.ecn_throttles
+
+    def check(self, topology: Topology, *, traffic: str, settings: HookSettings) -> None:
+        """Raise ConfigError with the reason when the scheme cannot act on this topology or traffic."""
+        for name in self.settings:
+            if getattr(settings, name) is None:
+                raise ConfigError(f"scheme {self.name!r} needs {BY_FIELD[name].flag}: {BY_FIELD[name].domain.allowed}")
+        if traffic not in self.traffic:
+            raise ConfigError(
+                f"scheme {self.name!r} with --traffic {traffic}: it acts on {', '.join(self.traffic)} traffic only"
+            )
+        for feature in self.needs:
+            if feature not in topology.features:
+                has = ", ".join(topology.features) or "none"
+                raise ConfigError(
+                    f"scheme {self.name!r} on topology {topology.name!r}: it needs the feature {feature!r}; "
+                    f"this topology offers: {has}"
+                )
+        if self.points and not self.sites(topology):
+            raise ConfigError(
+                f"scheme {self.name!r} on topology {topology.name!r}: no node is one of its hook points "
+                f"({', '.join(self.points)})"
+            )
+
+    def sites(self, topology: Topology) -> list[tuple[str, int]]:
+        """Hook points with the nodes they are at, gateways first, each in the order of the nodes."""
+        wireless = [index for index, node in enumerate(topology.nodes) if node.wireless]
+        inner = set(wireless) - set(topology.gateways)
+        nodes = {
+            "gateway": list(topology.gateways),
+            "sender": sorted({flow.src for flow in topology.flows if flow.call is None} & inner),
+            "station": sorted({end for flow in topology.flows for end in (flow.src, flow.dst)} & inner),
+            "link": wireless,
+        }
+        return [(point, node) for point in self.points for node in nodes[point]]
+
+    def attach(self, topology: Topology, settings: HookSettings) -> list[Attachment]:
+        """Fresh hooks for one run."""
+        made = []
+        for point, node in self.sites(topology):
+            factory: HookFactory = getattr(self, point)
+            made.append(Attachment(point=point, node=node, hook=factory(replace(settings, node=node))))
+        return made

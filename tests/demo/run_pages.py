@@ -266,10 +266,11 @@ def test_a_file_for_slides_switches_schemes_without_a_server(open_demo) -> None:
     page = open_demo("starvation")
     assert max(bars(page)[0], bars(page)[2]) < 5
     page.get_by_label("TCP-GAP", exact=True).check()
+    page.wait_for_function("document.querySelector('pacelab-demo').view.flows[0].goodput_bps > 50e3")
     assert min(bars(page)[:4]) > 60
     for seed in (2, 3, 1):
         page.get_by_role("button", name="Another seed").click()
-        assert f"seed {seed}," in page.locator(".numbers").inner_text()
+        page.wait_for_function(f"/seed {seed},/.test(document.querySelector('.numbers').textContent)")
 
 
 class Network(Live):

@@ -24,6 +24,10 @@ Number = Annotated[int, typer.Option("--assignment", metavar="N", help="1 to 5")
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
 
+NumberOrStamp = Annotated[
+    int | None, typer.Option("--assignment", metavar="N", help="1 to 5 (the one that the files are stamped with)")
+]
+
 
 def _option(flag: str, metavar: str | None, text: str) -> Any:
     return typer.Option(flag, metavar=metavar, help=text)
@@ -50,7 +54,7 @@ Hidden = Annotated[str, _option("--hidden", "WHEN", "on Gradescope: after_due_da
 def grade(
     submissions: Places = None,
     *,
-    assignment: Number,
+    assignment: NumberOrStamp = None,
     roster: Roster = None,
     out: Out = Path("grades"),
     due: Due = None,
@@ -74,7 +78,10 @@ def grade(
     from pacelab.grading.batch import Settings, grade_all
     from pacelab.grading.collect import collect
     from pacelab.grading.roster import LateRule, parse_time, read_roster
+    from pacelab.grading.submission import stamped_number
 
+    if assignment is None:
+        assignment = stamped_number(submissions or [])
     wanted = find_assignment(assignment)
     _check(
         hidden in ("after_due_date", "hidden", "visible"),

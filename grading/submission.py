@@ -11,13 +11,18 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.notebook import module_of
 
 MAX_FILE_BYTES = 1 << 20
 """Of one file; templates have a few thousand."""
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
+
+ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
+"""The same in a notebook's JSON, too, where quotes are escaped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,3 +133,17 @@ def _stamped(name: str, source: str, assignment: Assignment, problems: list[str]
         problems.append(f"{name} is of version {version}, known are 1 to {assignment.version}: the newest is assumed")
         return source, None
     return source, version
+
+
+def stamped_number(places: Sequence[Path]) -> int:
+    """The assignment that the files among `places` are stamped with; ConfigError unless they agree. Zips stay shut."""
+    files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
+    found: set[int] = set()
+    for file in files:
+        if file.suffix in (".py", ".ipynb") and file.is_file() and file.stat().st_size <= MAX_FILE_BYTES:
+            stamp = ANYWHERE.search(file.read_text("utf-8", errors="replace"))
+            found |= {int(stamp[1])} if stamp else set()
+    if len(found) != 1:
+        stamps = ", ".join(map(str, sorted(found))) or "none that can be read from here"
+        raise ConfigError(f"which assignment? the files are stamped with {stamps}: say --assignment N")
+    return found.pop()

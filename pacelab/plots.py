@@ -126,6 +126,7 @@ def plot_goodput(comparison: Comparison, ax: Axes | None = None, *, point: dict[
     ax.set(xlabel=axis_label(axis), ylabel="goodput (kbit/s)")
     if axis is None:
         ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
+        ax.tick_params(axis="x", rotation=25)  # eight names do not fit side by side
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
     _scale_goodput(ax, comparison)
@@ -176,7 +177,7 @@ def render_comparison(comparison: Comparison) -> dict[str, bytes]:
         for panel, point in zip(panels.flat, points, strict=True):
             plot_goodput(comparison, panel, point=point)
         config = comparison.compare["config"]
-        figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}")
+        figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
         figure.supxlabel(caption(comparison), fontsize="small")
         return {"goodput.png": _bytes(figure, "png"), "goodput.svg": _bytes(figure, "svg")}
 

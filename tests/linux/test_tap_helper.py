@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -22,7 +23,7 @@ from pacelab.backends.tap.helper import may_run
 from pacelab.backends.tap.plan import MOST_BYTES, dump_plan
 from pacelab.backends.tap.session import converse
 from pacelab.backends.tap.units import write_units
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, HostError
 
 NOBODY, DAEMON = 65_534, 1
 """Users of every Debian; the tests' helper serves the group `daemon`."""
@@ -136,7 +137,8 @@ def _ask_as(user: int, path: Path, text: bytes) -> str:
             os.setuid(user)
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
                 link.connect(str(path))
-                link.sendall(text)
+                with contextlib.suppress(BrokenPipeError):
+                    link.sendall(text)  # who is refused may be answered before
                 line = link.makefile("rb").readline()
             os.write(write, json.loads(line)["error"]["kind"].encode())
         finally:
@@ -159,6 +161,14 @@ def test_units_name_this_installation(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["pacelab-helper.socket", "pacelab-helper.service"]
     assert "SocketGroup=pacelab" in paths[0].read_text()
     assert f'ExecStart="{sys.executable}" -P -m pacelab helper' in paths[1].read_text()
+
+
+def test_converse_tells_why_it_was_refused_before_its_plan_was_read() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b'{"error": {"kind": "host", "message": "not in the group"}}\n')
+    theirs.close()
+    with ours, pytest.raises(HostError, match="not in the group"):
+        converse(ours, short_plan(), lambda _: None)
 
 
 def test_converse_turns_errors_into_ours() -> None:

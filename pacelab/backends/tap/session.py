@@ -40,7 +40,8 @@ def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
 def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str, Any]:
     """Send the plan, relay the progress, return the result."""
     try:
-        link.sendall(dump_plan(plan) + b"\n")
+        with contextlib.suppress(BrokenPipeError):  # refused before it was read: the reason is there to read
+            link.sendall(dump_plan(plan) + b"\n")
         with link.makefile("rb") as lines:
             for line in lines:
                 message = json.loads(line)

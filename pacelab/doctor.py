@@ -55,7 +55,7 @@ def _tap() -> Feature:
     if sys.platform != "linux":
         mend = "use Linux, WSL2, or a virtual machine"
         return Feature(name="back end tap", present=False, detail="it needs Linux", mend=mend)
-    from pacelab.backends.tap.features import missing
+    from pacelab.backends.hosts.features import missing
 
     lacks = list(missing())
     detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux hosts in network namespaces"
@@ -65,7 +65,7 @@ def _tap() -> Feature:
 def _mininet() -> Feature:
     if sys.platform != "linux":
         return Feature(name="pacelab shell", present=False, detail="it needs the back end tap", mend="as above")
-    from pacelab.backends.tap.features import mininet
+    from pacelab.backends.hosts.features import mininet
 
     mend = mininet()
     return Feature(

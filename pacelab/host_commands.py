@@ -30,8 +30,8 @@ def shell(
     if experiment.backend == "sim":
         raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is tap")
     _need_linux()
-    from pacelab.backends.tap.compile import compile_plan
-    from pacelab.backends.tap.session import run_shell
+    from pacelab.backends.hosts.compile import compile_plan
+    from pacelab.backends.hosts.session import run_shell
 
     run_shell(compile_plan(experiment, experiment.build_topology()))
 
@@ -39,7 +39,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.backends.tap.cleanup import clean_up
+    from pacelab.backends.hosts.cleanup import clean_up
 
     removed = clean_up()
     log(f"removed {len(removed.processes)} processes and {len(removed.rules)} firewall chains of runs that were killed")
@@ -55,12 +55,12 @@ def helper(
     """Run plans for members of the group pacelab, so that notebooks reach real hosts without root."""
     _need_linux()
     if units is not None:
-        from pacelab.backends.tap.units import write_units
+        from pacelab.backends.hosts.units import write_units
 
         for path in write_units(units):
             log(f"written: {path}")
         return
-    from pacelab.backends.tap.helper import serve
+    from pacelab.backends.hosts.helper import serve
 
     serve(socket, say=log)
 

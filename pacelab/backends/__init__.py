@@ -10,8 +10,8 @@ that all behind it - run.json, series, metrics, plots - never learns which one i
 from __future__ import annotations
 
 from pacelab.backends.contract import Backend, Outcome
+from pacelab.backends.hosts.backend import Tap
 from pacelab.backends.sim import Sim
-from pacelab.backends.tap.backend import Tap
 
 __all__ = ["BACKENDS", "Backend", "Outcome", "find_backend"]
 

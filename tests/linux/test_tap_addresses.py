@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from test_tap_plan import plan_of
 
-from pacelab.backends.tap import addresses
-from pacelab.backends.tap.addresses import Interface, Route
-from pacelab.backends.tap.agents import command, path_rates
+from pacelab.backends.hosts import addresses
+from pacelab.backends.hosts.addresses import Interface, Route
+from pacelab.backends.hosts.agents import command, path_rates
 
 
 def test_addresses_are_one_per_host() -> None:

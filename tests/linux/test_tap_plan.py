@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacelab.backends.tap.compile import compile_plan
-from pacelab.backends.tap.plan import MOST_BYTES, Plan, dump_plan, read_plan
+from pacelab.backends.hosts.compile import compile_plan
+from pacelab.backends.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 

@@ -1,6 +1,6 @@
 """Wired links without netem: a TAP device at each end, and this process between them, which delays.
 
-    python -m pacelab.backends.tap.wire_relay < configuration, one JSON line
+    python -m pacelab.backends.hosts.wire_relay < configuration, one JSON line
 
 prints `{"ready": true}` when both ends of every link are up, and after SIGTERM one line of counters. Lateness is the
 clock at the hand-over less the planned arrival; it never accumulates: arrivals follow from when a packet was read.
@@ -19,10 +19,10 @@ import sys
 import time
 from typing import Any
 
-from pacelab.backends.tap.namespaces import inside
-from pacelab.backends.tap.quantiles import quantiles
-from pacelab.backends.tap.realtime import Waiter, become_real_time
-from pacelab.backends.tap.wire_path import ETHERNET_HEADER_BYTES, WirePath
+from pacelab.backends.hosts.namespaces import inside
+from pacelab.backends.hosts.quantiles import quantiles
+from pacelab.backends.hosts.realtime import Waiter, become_real_time
+from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES, WirePath
 from pacelab.units import NS_PER_S, ns_from_s
 
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000

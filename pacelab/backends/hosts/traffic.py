@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacelab.backends.tap import iperf
-from pacelab.backends.tap.addresses import address
-from pacelab.backends.tap.meter import Window
-from pacelab.backends.tap.namespaces import inside
-from pacelab.backends.tap.plan import Flow, Plan
-from pacelab.backends.tap.processes import Child, last_document, python
-from pacelab.backends.tap.sockets import FlowSockets
-from pacelab.backends.tap.tcp_counters import Counters, read_counters
+from pacelab.backends.hosts import iperf
+from pacelab.backends.hosts.addresses import address
+from pacelab.backends.hosts.meter import Window
+from pacelab.backends.hosts.namespaces import inside
+from pacelab.backends.hosts.plan import Flow, Plan
+from pacelab.backends.hosts.processes import Child, last_document, python
+from pacelab.backends.hosts.sockets import FlowSockets
+from pacelab.backends.hosts.tcp_counters import Counters, read_counters
 from pacelab.errors import HostError
 from pacelab.units import NS_PER_S, ns_from_s
 
@@ -25,7 +25,7 @@ LEAD_S = 0.3
 DATAGRAM_PORT = 6000
 VOICE_PORT = 16_384
 """As in the simulator (network/src/voice.rs)."""
-_DATAGRAMS = "pacelab.backends.tap.datagrams"
+_DATAGRAMS = "pacelab.backends.hosts.datagrams"
 _LISTEN_S = 5.0
 _LISTENING = "0A"
 _STEP_S = 0.05

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, Protocol
 
-from pacelab.backends.tap.meter import Meter, Window
-from pacelab.backends.tap.namespaces import inside
+from pacelab.backends.hosts.meter import Meter, Window
+from pacelab.backends.hosts.namespaces import inside
 from pacelab.units import transmission_ns
 
 HEADER = Struct("!4sIIQ")

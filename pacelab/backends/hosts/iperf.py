@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.backends.tap.meter import Window
+from pacelab.backends.hosts.meter import Window
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 FIRST_PORT = 5201

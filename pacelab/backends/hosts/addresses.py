@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from pacelab.backends.tap.plan import Plan
+from pacelab.backends.hosts.plan import Plan
 
 AIR = "air0"
 """Name of the wireless interface at every wireless host."""

@@ -1,6 +1,6 @@
 """The root side of `pacelab shell`: PID 1 of its namespaces, with Mininet's command line at the terminal.
 
-    python -m pacelab.backends.tap.shell FD
+    python -m pacelab.backends.hosts.shell FD
 
 reads a plan from the socket FD as the supervisor does, and says there what went wrong, if something did.
 """
@@ -13,8 +13,8 @@ import sys
 import threading
 import traceback
 
-from pacelab.backends.tap.plan import Plan, read_plan
-from pacelab.backends.tap.supervisor import end_with, isolate, read_line, tell
+from pacelab.backends.hosts.plan import Plan, read_plan
+from pacelab.backends.hosts.supervisor import end_with, isolate, read_line, tell
 from pacelab.errors import ConfigError, PaceLabError
 
 
@@ -38,9 +38,9 @@ def main() -> int:
 
 def talk(plan: Plan) -> None:
     """Build the hosts, and let Mininet's command line have them until it is left."""
-    from pacelab.backends.tap.agents import start_agents
-    from pacelab.backends.tap.lab import Lab
-    from pacelab.backends.tap.mininet_hosts import load_mininet, network_of
+    from pacelab.backends.hosts.agents import start_agents
+    from pacelab.backends.hosts.lab import Lab
+    from pacelab.backends.hosts.mininet_hosts import load_mininet, network_of
 
     load_mininet("log").setLogLevel("info")
     lab = Lab(plan)

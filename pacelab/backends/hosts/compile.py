@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from pacelab.airconfig import compile_air
-from pacelab.backends.tap import plan as plans
+from pacelab.backends.hosts import plan as plans
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES
 from pacelab.voice import CODECS

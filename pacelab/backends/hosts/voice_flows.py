@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.backends.tap.datagram_flows import Endpoints
-from pacelab.backends.tap.meter import Window
-from pacelab.backends.tap.playout import Playout, report
+from pacelab.backends.hosts.datagram_flows import Endpoints
+from pacelab.backends.hosts.meter import Window
+from pacelab.backends.hosts.playout import Playout, report
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet
 from pacelab.units import BITS_PER_BYTE, ns_from_s

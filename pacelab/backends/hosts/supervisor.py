@@ -1,6 +1,6 @@
 """The root side of a run: PID 1 of its namespaces.
 
-    python -m pacelab.backends.tap.supervisor FD      FD: a stream socket to the one who wants the run
+    python -m pacelab.backends.hosts.supervisor FD      FD: a stream socket to the one who wants the run
 
 reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last
 {"result": {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the other end is closed, it ends
@@ -20,8 +20,8 @@ import time
 import traceback
 from typing import Any
 
-from pacelab.backends.tap.machine import describe, judge, read_load
-from pacelab.backends.tap.plan import MOST_BYTES, Plan, read_plan
+from pacelab.backends.hosts.machine import describe, judge, read_load
+from pacelab.backends.hosts.plan import MOST_BYTES, Plan, read_plan
 from pacelab.errors import ConfigError, PaceLabError
 
 PROGRESS_S = 0.25
@@ -56,11 +56,11 @@ def main() -> int:
 def perform(plan: Plan, link: socket.socket) -> dict[str, Any]:
     """Build the hosts, run the traffic, measure."""
     # Imported here, so that a refused plan costs nothing.
-    from pacelab.backends.tap.agents import start_agents
-    from pacelab.backends.tap.changes import Changes
-    from pacelab.backends.tap.lab import Lab
-    from pacelab.backends.tap.report import air_result, complaints
-    from pacelab.backends.tap.traffic import Traffic
+    from pacelab.backends.hosts.agents import start_agents
+    from pacelab.backends.hosts.changes import Changes
+    from pacelab.backends.hosts.lab import Lab
+    from pacelab.backends.hosts.report import air_result, complaints
+    from pacelab.backends.hosts.traffic import Traffic
 
     started = time.monotonic()
     lab = Lab(plan)
@@ -120,7 +120,7 @@ def perform(plan: Plan, link: socket.socket) -> dict[str, Any]:
 
 def isolate() -> None:
     """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
-    from pacelab.backends.tap.namespaces import mount_tmpfs
+    from pacelab.backends.hosts.namespaces import mount_tmpfs
 
     mount_tmpfs("/run")
     os.chdir("/")

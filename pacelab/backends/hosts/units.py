@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pacelab
-from pacelab.backends.tap.helper_client import SOCKET
+from pacelab.backends.hosts.helper_client import SOCKET
 from pacelab.folder import write_file
 
 NAME = "pacelab-helper"

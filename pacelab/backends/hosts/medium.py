@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pacelab
-from pacelab.backends.tap import addresses
-from pacelab.backends.tap.namespaces import FOLDER
-from pacelab.backends.tap.plan import Plan, radio_document
-from pacelab.backends.tap.tcp_settings import mtu_bytes
+from pacelab.backends.hosts import addresses
+from pacelab.backends.hosts.namespaces import FOLDER
+from pacelab.backends.hosts.plan import Plan, radio_document
+from pacelab.backends.hosts.tcp_settings import mtu_bytes
 from pacelab.errors import HostError, ProtocolError
 
 PROTOCOL_VERSION = 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.backends.tap.plan import Plan, Tcp
+from pacelab.backends.hosts.plan import Plan, Tcp
 
 HEADERS_BYTES = 40
 """IP and TCP without options."""

@@ -10,12 +10,12 @@ from typing import Any
 
 from pyroute2 import IPRoute
 
-from pacelab.backends.tap import addresses, tcp_settings
-from pacelab.backends.tap.medium import SOCKET, Medium, configuration, find_program
-from pacelab.backends.tap.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
-from pacelab.backends.tap.plan import Plan, Wire
-from pacelab.backends.tap.processes import Child, environment, last_document, python
-from pacelab.backends.tap.wire_path import ETHERNET_HEADER_BYTES
+from pacelab.backends.hosts import addresses, tcp_settings
+from pacelab.backends.hosts.medium import SOCKET, Medium, configuration, find_program
+from pacelab.backends.hosts.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
+from pacelab.backends.hosts.plan import Plan, Wire
+from pacelab.backends.hosts.processes import Child, environment, last_document, python
+from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE
 
@@ -24,7 +24,7 @@ US_PER_S = 1_000_000
 _PERMANENT = 0x80
 _ONLINK = 4
 _SCOPE_LINK = 253
-_RELAY = "pacelab.backends.tap.wire_relay"
+_RELAY = "pacelab.backends.hosts.wire_relay"
 
 
 class Lab:

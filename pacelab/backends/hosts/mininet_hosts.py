@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pacelab.backends.tap import addresses
-from pacelab.backends.tap.namespaces import command_in
-from pacelab.backends.tap.plan import Plan
-from pacelab.backends.tap.processes import SAFE_PATH
+from pacelab.backends.hosts import addresses
+from pacelab.backends.hosts.namespaces import command_in
+from pacelab.backends.hosts.plan import Plan
+from pacelab.backends.hosts.processes import SAFE_PATH
 from pacelab.errors import HostError
 from pacelab.units import BPS_PER_MBPS
 

@@ -1,6 +1,6 @@
 """Senders and receivers of datagrams and voice: one process with sockets in each host's namespace.
 
-    python -m pacelab.backends.tap.datagrams < configuration, one JSON line
+    python -m pacelab.backends.hosts.datagrams < configuration, one JSON line
 
 prints `{"ready": true}` once all sockets are open, and at the end one line with what each flow did. One process, so
 that all share one clock and one place in the scheduler's queue; a schedule of planned moments keeps mean rates exact.
@@ -18,11 +18,11 @@ import sys
 import time
 from typing import Any
 
-from pacelab.backends.tap.datagram_flows import Endpoints, Receiver, Sender, Source
-from pacelab.backends.tap.meter import Window
-from pacelab.backends.tap.quantiles import quantiles
-from pacelab.backends.tap.realtime import Waiter, become_real_time
-from pacelab.backends.tap.voice_flows import VoiceFlow
+from pacelab.backends.hosts.datagram_flows import Endpoints, Receiver, Sender, Source
+from pacelab.backends.hosts.meter import Window
+from pacelab.backends.hosts.quantiles import quantiles
+from pacelab.backends.hosts.realtime import Waiter, become_real_time
+from pacelab.backends.hosts.voice_flows import VoiceFlow
 from pacelab.units import NS_PER_S
 
 _BURST = 64

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pacelab.backends.contract import Progress
-from pacelab.backends.tap.plan import Plan, dump_plan
-from pacelab.backends.tap.processes import OWNER, environment, python
+from pacelab.backends.hosts.plan import Plan, dump_plan
+from pacelab.backends.hosts.processes import OWNER, environment, python
 from pacelab.errors import ConfigError, HostError
 
-_SUPERVISOR = "pacelab.backends.tap.supervisor"
+_SUPERVISOR = "pacelab.backends.hosts.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
-_SHELL = "pacelab.backends.tap.shell"
+_SHELL = "pacelab.backends.hosts.shell"
 _TERMINAL = ("TERM", "DISPLAY", "XAUTHORITY", "HOME", "LANG", "COLUMNS", "LINES")
 SILENCE_S = 120.0
 """A supervisor tells its progress four times a second; building takes less than this, even where all is slow."""
@@ -87,7 +87,7 @@ def owner() -> str:
 
 def run_shell(plan: Plan) -> int:
     """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
-    from pacelab.backends.tap.mininet_hosts import check_mininet
+    from pacelab.backends.hosts.mininet_hosts import check_mininet
 
     check_mininet()
     if os.geteuid() != 0:
@@ -119,7 +119,7 @@ def run_shell(plan: Plan) -> int:
 @contextlib.contextmanager
 def _supervisor() -> Iterator[socket.socket]:
     if os.geteuid() != 0:
-        from pacelab.backends.tap.helper_client import connect
+        from pacelab.backends.hosts.helper_client import connect
 
         with connect() as link:
             yield link

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Protocol
 
-from pacelab.backends.tap.plan import Move, Plan
+from pacelab.backends.hosts.plan import Move, Plan
 
 STEP_S = 0.1
 """A moving host is told its place so often: 10 m at 100 m/s."""

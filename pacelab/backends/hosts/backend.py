@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Tap:
-    """See `pacelab.backends.tap`."""
+    """See `pacelab.backends.hosts`."""
 
     real_time = True
 
     def check(self, experiment: Experiment, topology: Topology) -> None:
         """See `Backend.check`."""
-        from pacelab.backends.tap.compile import check
+        from pacelab.backends.hosts.compile import check
 
         check(experiment, topology)
 
@@ -36,8 +36,8 @@ class Tap:
         pcap: PcapFile | None,
     ) -> Outcome:
         """See `Backend.run`."""
-        from pacelab.backends.tap.compile import compile_plan
-        from pacelab.backends.tap.session import run_plan
+        from pacelab.backends.hosts.compile import compile_plan
+        from pacelab.backends.hosts.session import run_plan
         from pacelab.traffic import ENGINE_KIND
 
         if scheme != experiment.find_scheme():

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from pacelab.backends.tap import iperf
-from pacelab.backends.tap.addresses import path
-from pacelab.backends.tap.plan import Flow, Plan
-from pacelab.backends.tap.traffic import Measured, TcpRun
+from pacelab.backends.hosts import iperf
+from pacelab.backends.hosts.addresses import path
+from pacelab.backends.hosts.plan import Flow, Plan
+from pacelab.backends.hosts.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 COUNTED = (

@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pacelab.backends.tap.helper_client import SOCKET
-from pacelab.backends.tap.session import start_supervisor
-from pacelab.backends.tap.supervisor import tell
+from pacelab.backends.hosts.helper_client import SOCKET
+from pacelab.backends.hosts.session import start_supervisor
+from pacelab.backends.hosts.supervisor import tell
 from pacelab.errors import HostError
 
 GROUP = "pacelab"

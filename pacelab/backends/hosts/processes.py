@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pacelab
-from pacelab.backends.tap.namespaces import command_in
+from pacelab.backends.hosts.namespaces import command_in
 from pacelab.errors import HostError
 
 READY_S = 60.0

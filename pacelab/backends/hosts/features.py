@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from pacelab.backends.tap.helper_client import SOCKET
-from pacelab.backends.tap.processes import SAFE_PATH
+from pacelab.backends.hosts.helper_client import SOCKET
+from pacelab.backends.hosts.processes import SAFE_PATH
 from pacelab.errors import HostError
 
 PROGRAMS = {
@@ -31,7 +31,7 @@ def missing() -> Iterator[tuple[str, str]]:
     if importlib.util.find_spec("pyroute2") is None:
         yield "pyroute2", "pip install pyroute2"
     try:
-        from pacelab.backends.tap.medium import find_program
+        from pacelab.backends.hosts.medium import find_program
 
         find_program()
     except HostError as error:
@@ -44,7 +44,7 @@ def missing() -> Iterator[tuple[str, str]]:
 
 def mininet() -> str | None:
     """None when Mininet's command line can be had, else how to get it."""
-    from pacelab.backends.tap.mininet_hosts import check_mininet
+    from pacelab.backends.hosts.mininet_hosts import check_mininet
 
     try:
         check_mininet()

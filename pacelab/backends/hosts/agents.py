@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from pacelab.backends.tap import addresses
-from pacelab.backends.tap.medium import SOCKET
-from pacelab.backends.tap.plan import Hook, Plan
-from pacelab.backends.tap.processes import Child, last_document, python
+from pacelab.backends.hosts import addresses
+from pacelab.backends.hosts.medium import SOCKET
+from pacelab.backends.hosts.plan import Hook, Plan
+from pacelab.backends.hosts.processes import Child, last_document, python
 from pacelab.errors import HostError
 from pacelab.options import BY_FIELD
 

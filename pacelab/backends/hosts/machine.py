@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacelab.backends.tap.processes import environment
+from pacelab.backends.hosts.processes import environment
 
 GRADES = ("valid", "degraded", "invalid")
 LATE_S = {"degraded": 2e-3, "invalid": 20e-3}

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab.backends.tap.processes import OWNER
+from pacelab.backends.hosts.processes import OWNER
 from pacelab.errors import HostError
 
 _PROC = Path("/proc")

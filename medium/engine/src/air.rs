@@ -6,7 +6,7 @@ use crate::access::{Backoff, Contention, Current};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
 use crate::frame::{BROADCAST, Category, Packet};
-use crate::phy::Phy;
+use crate::phy::{Phy, PhyKind};
 use crate::propagation::{Link, Propagation, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::Rules;
@@ -22,20 +22,6 @@ pub enum Preset {
     Standard,
     /// The standard's DCF, cumulative interference and per-rate error curves.
     Sinr,
-}
-
-/// The physical layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PhyKind {
-    /// DSSS and CCK, long preamble.
-    #[default]
-    B,
-    /// OFDM at 5 GHz.
-    A,
-    /// OFDM at 2.4 GHz without 802.11b stations.
-    G,
-    /// All rates of 802.11b and g, long slots: what Linux does at 2.4 GHz.
-    Bg,
 }
 
 /// At which rate ACKs are sent.

@@ -5,13 +5,7 @@
 //! Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 //! model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-use crate::phy::{DSSS_RATES_BPS, Modulation, Phy};
-
-/// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
-const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
-const NOISE_FACTOR: f64 = 5.011_872_336_272_722;
-const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
-const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
+use crate::phy::{DSSS_BANDWIDTH_HZ, DSSS_RATES_BPS, Modulation, Phy};
 
 /// Outside these ratios the fitted CCK curves are not used: beyond doubt good, beyond doubt lost.
 const CCK_PERFECT: f64 = 10.0;
@@ -19,15 +13,6 @@ const CCK_IMPOSSIBLE: f64 = 0.1;
 
 /// A bit error rate of 1/2 says nothing: no need to go below this logarithm.
 const LOST: f64 = -1e6;
-
-/// Noise power of a receiver, W.
-pub(crate) fn noise_w(phy: &Phy) -> f64 {
-    let bandwidth_hz = match phy.modulation {
-        Modulation::Dsss { .. } | Modulation::DsssAndOfdm => DSSS_BANDWIDTH_HZ,
-        Modulation::Ofdm { .. } => OFDM_BANDWIDTH_HZ,
-    };
-    THERMAL_W_PER_HZ * bandwidth_hz * NOISE_FACTOR
-}
 
 /// Natural logarithm of the chance that `bits` bits at `rate_bps` survive at this power ratio.
 pub(crate) fn log_success(phy: &Phy, rate_bps: u32, sinr: f64, bits: f64) -> f64 {
@@ -105,7 +90,7 @@ mod tests {
     #[test]
     fn noise_is_that_of_a_7_db_receiver() {
         // -174 dBm/Hz + 10 log10(22e6) + 7 = -93.5 dBm = 4.4e-13 W
-        assert!((noise_w(&Phy::dsss(true)) / 4.41e-13 - 1.0).abs() < 0.01);
+        assert!((Phy::dsss(true).noise_w() / 4.41e-13 - 1.0).abs() < 0.01);
     }
 
     #[test]

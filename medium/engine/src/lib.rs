@@ -30,10 +30,10 @@ mod station;
 mod tap;
 
 pub use agenda::{Agenda, NEVER, Ns};
-pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, PhyKind, Preset};
+pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, Preset};
 pub use counters::Counters;
 pub use frame::{Category, Kind, Packet, RateChain};
-pub use phy::{DSSS_RATES_BPS, Modulation, OFDM_RATES_BPS, Phy, frame_bytes};
+pub use phy::{DSSS_RATES_BPS, Modulation, OFDM_RATES_BPS, Phy, PhyKind, frame_bytes};
 pub use propagation::{
     DECODE_THRESHOLD_W, Link, Propagation, SENSE_THRESHOLD_W, link_between, links_from, two_ray_power_w,
 };

@@ -4,8 +4,12 @@
 //! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
 
 use crate::agenda::Ns;
-use crate::air::PhyKind;
-use crate::error_model;
+
+/// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
+const THERMAL_W_PER_HZ: f64 = 1.380_649e-23 * 290.0;
+const NOISE_FACTOR: f64 = 5.011_872_336_272_722;
+pub(crate) const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
+const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
 
@@ -37,6 +41,20 @@ pub mod frame_bytes {
     pub const CTS: u32 = 14;
     /// Acknowledgement.
     pub const ACK: u32 = 14;
+}
+
+/// The physical layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PhyKind {
+    /// DSSS and CCK, long preamble.
+    #[default]
+    B,
+    /// OFDM at 5 GHz.
+    A,
+    /// OFDM at 2.4 GHz without 802.11b stations.
+    G,
+    /// All rates of 802.11b and g, long slots: what Linux does at 2.4 GHz.
+    Bg,
 }
 
 /// How bits become airtime.
@@ -142,7 +160,11 @@ impl Phy {
 
     /// Receiver noise in W: thermal, and a noise figure of 7 dB.
     pub fn noise_w(&self) -> f64 {
-        error_model::noise_w(self)
+        let bandwidth_hz = match self.modulation {
+            Modulation::Dsss { .. } | Modulation::DsssAndOfdm => DSSS_BANDWIDTH_HZ,
+            Modulation::Ofdm { .. } => OFDM_BANDWIDTH_HZ,
+        };
+        THERMAL_W_PER_HZ * bandwidth_hz * NOISE_FACTOR
     }
 
     /// Rates that this physical layer has, ascending, bit/s.

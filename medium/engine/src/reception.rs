@@ -172,7 +172,7 @@ fn takes_over(rules: &Rules, lock: &Lock, newcomer: &Arrival, ratio: f64) -> boo
 fn judge(here: &mut Station, rules: &Rules, until: Ns) {
     let Some(mut lock) = here.lock else { return };
     let (frame, rate_bps) = (lock.arrival, lock.arrival.header.rate_bps);
-    let noise_w = error_model::noise_w(&rules.phy);
+    let noise_w = rules.phy.noise_w();
     // The preamble and header are taken as sent at the lowest rate.
     let body_starts = frame.start + rules.phy.preamble_of_ns(rate_bps);
     while lock.judged_until < until.min(frame.end) {

@@ -16,7 +16,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pacelab.backends import find_backend
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
@@ -26,6 +25,7 @@ from pacelab.runner import describe_host, run_many
 from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.sweep import run_cached
 from pacelab.tables import BASELINE, comparison_csv, show_point
+from pacelab.where import in_real_time
 
 ALL = "all"
 """In the place of scheme names: all that can act."""
@@ -106,7 +106,7 @@ def compare(
     experiments = [
         _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
     ]
-    if cache is not None and any(find_backend(experiment.backend).real_time for experiment in experiments):
+    if cache is not None and any(in_real_time(experiment) for experiment in experiments):
         raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
     total = len(experiments)

@@ -58,6 +58,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
         "radio": "ns2",
         "headers": "real",
         "backend": "sim",
+        "where": "here",
         "duration_s": 60.0,
         "warmup_s": 0.0,
         "seed": 1,
@@ -114,6 +115,7 @@ class Experiment:
     mac_ack: str = UNSET
     headers: str = UNSET
     backend: str = UNSET
+    where: str = UNSET
     duration_s: float = UNSET
     warmup_s: float = UNSET
     seed: int = UNSET
@@ -143,9 +145,10 @@ class Experiment:
         topology = self.build_topology()
         self.find_scheme().check(topology, traffic=self.traffic_kind, settings=self.hook_settings)
         self.plan()  # refuses more flows than the engine should run
-        from pacelab.backends import find_backend  # it imports us
+        from pacelab import backends, where  # they import us
 
-        find_backend(self.backend).check(self, topology)
+        where.check(self)
+        backends.find_backend(self.backend).check(self, topology)
 
     def vary(self, **changes: Any) -> Experiment:
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""

@@ -14,6 +14,7 @@ from pacelab.phys import ALL_RATES, PHYS
 from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole
 from pacelab.units import BPS_PER_MBPS
 from pacelab.voice import CODECS
+from pacelab.where import PLACES
 
 LARGEST_PAYLOAD_BYTES = 2256
 """802.11's MSDU of 2304 B less 8 B LLC and 40 B TCP/IP headers."""
@@ -174,6 +175,7 @@ OPTIONS: tuple[Option, ...] = tuple(
             Choice.of("sim", "tap"),
             "where the air is: simulated, or between real Linux hosts (needs root)",
         ),
+        ("where", "--where", Choice.of(*PLACES), "whose kernel the hosts are on: this machine's or a guest's"),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),

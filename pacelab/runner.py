@@ -25,6 +25,7 @@ from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble, join_series
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
+from pacelab.where import in_real_time
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -91,7 +92,7 @@ def for_each(
 
     As `run_many`; WorkerDied when a worker process was killed. Runs in real time go one after the other.
     """
-    alone = any(find_backend(experiment.backend).real_time for experiment in experiments)
+    alone = any(in_real_time(experiment) for experiment in experiments)
     if alone and jobs is not None and jobs > 1:
         raise ConfigError(f"--jobs {jobs}: runs in real time would disturb each other: allowed is 1")
     jobs = 1 if alone else min(jobs or usable_cores(), len(experiments))

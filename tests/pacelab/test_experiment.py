@@ -21,7 +21,7 @@ def test_defaults_are_the_documented_ones() -> None:
         **{"rate_bps": 11_000_000, "rts": True, "radio": "ns2", "routing": "static", "window_pkts": 32},
         **{"direction": "up", "scheme": "newreno", "ack": "every", "duration_s": 60.0, "warmup_s": 0.0, "seed": 1},
         **{"backend": "sim", "initial_window_pkts": 2, "min_rto_s": 0.2, "mac_ack": "basic", "headers": "real"},
-        **{"payload_bytes": 1460, "queue_pkts": 50, "traffic": "tcp"},
+        **{"payload_bytes": 1460, "queue_pkts": 50, "traffic": "tcp", "where": "here"},
     }
     assert {name: config[name] for name in expected} == expected
 
@@ -53,6 +53,8 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"rate_bps": 6_000_000}, "--rate 6: allowed with --phy 802.11b is one of 1, 2, 5.5, 11"),
         ({"cc": "bbr"}, "--cc 'bbr': allowed is one of newreno, reno"),
         ({"backend": "hwsim"}, "--backend 'hwsim': allowed is one of sim, tap"),
+        ({"where": "cloud"}, "--where 'cloud': allowed is one of here, vm, uml"),
+        ({"where": "uml"}, "--where uml with --backend sim: it has no kernel: allowed is here"),
         ({"rate_bps": 6_000_001}, "--rate 6000001: allowed is one of 1, 2, 5.5, 6, 9, 11"),
         ({"seed": -1}, "--seed -1: allowed is a whole number from 0"),
         ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),

@@ -37,8 +37,8 @@ class Tap:
     ) -> Outcome:
         """See `Backend.run`."""
         from pacelab.backends.hosts.compile import compile_plan
-        from pacelab.backends.hosts.session import run_plan
         from pacelab.traffic import ENGINE_KIND
+        from pacelab.where import run_plan
 
         if scheme != experiment.find_scheme():
             raise ConfigError(f"scheme {scheme.name!r} of your own with --backend tap: allowed are registered ones")
@@ -46,7 +46,7 @@ class Tap:
             raise ConfigError("--pcap with --backend tap: run tcpdump at a host (`pacelab shell`): allowed is sim")
         if sys.platform != "linux":
             raise HostError(f"back end tap: it needs Linux, this is {sys.platform}; --backend sim runs here")
-        result = run_plan(compile_plan(experiment, topology), on_progress)
+        result = run_plan(experiment, compile_plan(experiment, topology), on_progress)
         for flow, planned in zip(result["air"]["flows"], experiment.plan(), strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(

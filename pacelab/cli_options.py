@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab.experiment import DEFAULTS
+from pacelab.experiment import DEFAULTS, HWSIM_DEFAULTS
 from pacelab.options import BY_FIELD, OPTIONS, Option
 from pacelab.settings import SET, topology_options
 from pacelab.topologies.domain import ON_OFF
@@ -21,6 +21,7 @@ GIVEN_BY = {
     "traffic": "the topology's",
     "rate_bps": "the PHY's highest",
     "mac_ack": "basic with 802.11b, else mandatory",
+    **HWSIM_DEFAULTS,
 }
 """Where defaults come from that are not the same for every experiment."""
 

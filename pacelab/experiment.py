@@ -66,6 +66,9 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 )
 """Default of each option. --direction and --traffic have the topology's, --rate and --mac-ack the PHY's."""
 
+HWSIM_DEFAULTS: Mapping[str, Any] = MappingProxyType({"builder": "plain", "medium": "own"})
+"""Of the options that belong to the back end hwsim. They are no part of other back ends' `config`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
@@ -116,6 +119,10 @@ class Experiment:
     headers: str = UNSET
     backend: str = UNSET
     where: str = UNSET
+    builder: str | None = UNSET
+    """Of the back end hwsim; None with any other."""
+    medium: str | None = UNSET
+    """Of the back end hwsim; None with any other."""
     duration_s: float = UNSET
     warmup_s: float = UNSET
     seed: int = UNSET
@@ -138,6 +145,7 @@ class Experiment:
         self._fill(_topology_defaults(kind, self._bare_topology()))
         self._fill_from_scheme()
         self._fill({"traffic": kind.traffic, **DEFAULTS})
+        self._fill_from_backend()
         self._fill({"rate_bps": self._phy.rate_bps, "mac_ack": self._phy.mac_ack})
         self._check_rates()
         if self.warmup_s > self.duration_s - SHORTEST_RUN_S:
@@ -170,6 +178,14 @@ class Experiment:
                     f"{option.flag} {given!r} with scheme {self.scheme!r}: it has its own, {option.domain.show(own)!r}"
                 )
             object.__setattr__(self, name, own)
+
+    def _fill_from_backend(self) -> None:
+        if self.backend == "hwsim":
+            self._fill(HWSIM_DEFAULTS)
+            return
+        for name in HWSIM_DEFAULTS:
+            if name in self._given:
+                raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.backend}: it belongs to --backend hwsim")
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():
@@ -254,6 +270,8 @@ class Experiment:
         settings: dict[str, Any] = {"topology": kind.name, "topology_options": options, "scheme": self.scheme}
         for option in OPTIONS:
             value = getattr(self, option.field)
+            if value is None and option.field in HWSIM_DEFAULTS:
+                continue
             settings[option.field] = float(value) if option.field.endswith("_s") else value
         if kind.digest is not None:
             settings["topology_sha256"] = kind.digest

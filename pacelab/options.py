@@ -172,10 +172,22 @@ OPTIONS: tuple[Option, ...] = tuple(
         (
             "backend",
             "--backend",
-            Choice.of("sim", "tap"),
+            Choice.of("sim", "tap", "hwsim"),
             "where the air is: simulated, or between real Linux hosts (needs root)",
         ),
         ("where", "--where", Choice.of(*PLACES), "whose kernel the hosts are on: this machine's or a guest's"),
+        (
+            "builder",
+            "--builder",
+            Choice.of("plain", "mininet-wifi"),
+            "of --backend hwsim: plain namespaces, or a network of Mininet-WiFi",
+        ),
+        (
+            "medium",
+            "--medium",
+            Choice.of("own", "stock"),
+            "of --backend hwsim: our air, or the wmediumd on the PATH, which has no interference",
+        ),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),

@@ -2,6 +2,7 @@
 
     sim   the engine in virtual time, in this process
     tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
+    hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
 
 A back end says what it cannot do before anything runs, and reports in the engine's result format (medium/README.md), so
 that all behind it - run.json, series, metrics, plots - never learns which one it was.
@@ -10,12 +11,12 @@ that all behind it - run.json, series, metrics, plots - never learns which one i
 from __future__ import annotations
 
 from pacelab.backends.contract import Backend, Outcome
-from pacelab.backends.hosts.backend import Tap
+from pacelab.backends.hosts.backend import RealHosts
 from pacelab.backends.sim import Sim
 
 __all__ = ["BACKENDS", "Backend", "Outcome", "find_backend"]
 
-BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": Tap()}
+BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
 """Name -> back end; the names are those of --backend."""
 
 

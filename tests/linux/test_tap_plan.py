@@ -76,6 +76,27 @@ def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], 
         Experiment(backend="tap", **options)
 
 
+def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -> None:
+    tap, hwsim = (Experiment(backend=name, topology="chain") for name in ("tap", "hwsim"))
+    assert plan_of(topology="chain").radios == "tap"
+    assert compile_plan(hwsim, hwsim.build_topology()).radios == "hwsim"
+    assert (hwsim.config()["builder"], hwsim.config()["medium"]) == ("plain", "own")
+    assert not {"builder", "medium"} & tap.config().keys()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"phy": "802.11a"}, "--phy 802.11a: not built for the kernel's radios: allowed is 802.11b"),
+        ({"queue_pkts": 200}, "--queue 200: mac80211_hwsim forgets frames: allowed is up to 100"),
+        ({"builder": "mininet-wifi"}, "--builder mininet-wifi: not built yet"),
+    ],
+)
+def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        Experiment(backend="hwsim", **options)
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [

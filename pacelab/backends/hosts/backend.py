@@ -1,4 +1,4 @@
-"""Back end `tap`, as `pacelab.backends` knows it."""
+"""Back ends with real hosts, as `pacelab.backends` knows them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from pacelab.topologies.model import Topology
 
 
-class Tap:
-    """See `pacelab.backends.hosts`."""
+class RealHosts:
+    """See `pacelab.backends.hosts`; `name` is the back end's: what radios are."""
 
     real_time = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     def check(self, experiment: Experiment, topology: Topology) -> None:
         """See `Backend.check`."""
@@ -41,11 +44,14 @@ class Tap:
         from pacelab.where import run_plan
 
         if scheme != experiment.find_scheme():
-            raise ConfigError(f"scheme {scheme.name!r} of your own with --backend tap: allowed are registered ones")
+            own = f"scheme {scheme.name!r} of your own with --backend {self.name}"
+            raise ConfigError(f"{own}: allowed are registered ones")
         if pcap is not None:
-            raise ConfigError("--pcap with --backend tap: run tcpdump at a host (`pacelab shell`): allowed is sim")
+            raise ConfigError(
+                f"--pcap with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
+            )
         if sys.platform != "linux":
-            raise HostError(f"back end tap: it needs Linux, this is {sys.platform}; --backend sim runs here")
+            raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
         result = run_plan(experiment, compile_plan(experiment, topology), on_progress)
         for flow, planned in zip(result["air"]["flows"], experiment.plan(), strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]

@@ -25,6 +25,9 @@ CONTROLS: Mapping[str, str] = MappingProxyType(
 )
 """Congestion control -> Linux's. Linux's `reno` without SACK recovers as NewReno does (RFC 6582)."""
 
+MOST_PENDING = 100
+"""Frames that a radio of mac80211_hwsim may wait for: from 200 on it drops the oldest ones (its MAX_QUEUE)."""
+
 SATURATING_FACTOR = 1.25
 """A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
 
@@ -35,9 +38,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
 
 
 def check(experiment: Experiment, topology: Topology) -> None:
-    """Raise ConfigError with the reason when the back end tap cannot run this."""
+    """Raise ConfigError with the reason when real hosts cannot run this."""
     for reason in _reasons(experiment, topology):
-        raise ConfigError(f"--backend tap: {reason}")
+        raise ConfigError(f"--backend {experiment.backend}: {reason}")
 
 
 def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
@@ -46,6 +49,7 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
     air = compile_air(experiment, topology)
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
     document: dict[str, Any] = {
+        "radios": experiment.backend,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
         "warmup_s": air["warmup_s"],
@@ -81,7 +85,8 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False)[0]
         where = ".".join(map(str, first["loc"])) or "topology"
-        raise ConfigError(f"--backend tap: {where}: {first['msg']}; given is {str(first['input'])[:60]}") from None
+        given = str(first["input"])[:60]
+        raise ConfigError(f"--backend {experiment.backend}: {where}: {first['msg']}; given is {given}") from None
 
 
 def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
@@ -135,7 +140,25 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
         found.append("--full counts packets: real hosts run for --seconds")
     if experiment.series_interval_s < 0.1:
         found.append(f"series of {experiment.series_interval_s:g} s: iperf3 reports at most every 0.1 s")
+    if experiment.backend == "hwsim":
+        found += _radio_reasons(experiment, topology)
     for node in topology.nodes:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
             found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+    return found
+
+
+def _radio_reasons(experiment: Experiment, topology: Topology) -> list[str]:
+    """Why not with simulated radios."""
+    found = []
+    if experiment.builder != "plain":
+        found.append(f"--builder {experiment.builder}: not built yet: allowed is plain")
+    if experiment.medium != "own":
+        found.append(f"--medium {experiment.medium}: not built yet: allowed is own")
+    if experiment.phy != "802.11b":
+        found.append(f"--phy {experiment.phy}: not built for the kernel's radios: allowed is 802.11b")
+    if topology.link_rates:
+        found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
+    if experiment.queue_pkts > MOST_PENDING:
+        found.append(f"--queue {experiment.queue_pkts}: mac80211_hwsim forgets frames: allowed is up to {MOST_PENDING}")
     return found

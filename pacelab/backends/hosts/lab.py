@@ -32,6 +32,8 @@ class Lab:
 
     def __init__(self, plan: Plan) -> None:
         """Build everything, or raise HostError."""
+        if plan.radios != "tap":
+            raise HostError(f"back end {plan.radios}: not built yet")
         self.plan = plan
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None

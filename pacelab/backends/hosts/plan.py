@@ -199,6 +199,8 @@ class Plan(_Strict):
     """One run."""
 
     version: Literal[1] = 1
+    radios: Literal["tap", "hwsim"]
+    """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
     warmup_s: Seconds

@@ -34,9 +34,9 @@ def examine() -> list[Feature]:
         _package("tables", "rich", required=True),
         _workers(),
         _demos(),
-        _tap(),
+        _real_hosts("tap", "real Linux hosts in network namespaces"),
+        _real_hosts("hwsim", "such hosts with the kernel's simulated radios and its own Wi-Fi stack"),
         _mininet(),
-        Feature(name="back end hwsim", present=False, detail="not in this version", mend="none yet"),
     ]
 
 
@@ -51,15 +51,16 @@ def _demos() -> Feature:
     return Feature(name="live demos", present=True, detail="the engine as WebAssembly")
 
 
-def _tap() -> Feature:
+def _real_hosts(back_end: str, what: str) -> Feature:
+    name = f"back end {back_end}"
     if sys.platform != "linux":
         mend = "use Linux, WSL2, or a virtual machine"
-        return Feature(name="back end tap", present=False, detail="it needs Linux", mend=mend)
+        return Feature(name=name, present=False, detail="it needs Linux", mend=mend)
     from pacelab.backends.hosts.features import missing
 
-    lacks = list(missing())
-    detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux hosts in network namespaces"
-    return Feature(name="back end tap", present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
+    lacks = list(missing(back_end))
+    detail = f"no {', '.join(thing for thing, _ in lacks)}" if lacks else what
+    return Feature(name=name, present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
 
 
 def _mininet() -> Feature:

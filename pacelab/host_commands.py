@@ -23,12 +23,12 @@ def shell(
     scheme: Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")] = "newreno",
     **values: Any,
 ) -> None:
-    """Open Mininet's command line on a topology's real hosts (--backend tap; needs root)."""
+    """Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root)."""
     if values.get("backend") is None:
-        raise ConfigError("shell: there is one on real hosts only: add --backend tap")
+        raise ConfigError("shell: there is one on real hosts only: add --backend tap or hwsim")
     experiment = build_experiment(topology, values, scheme=scheme)
     if experiment.backend == "sim":
-        raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is tap")
+        raise ConfigError("shell --backend sim: there are no hosts to type at: allowed is one of tap, hwsim")
     _need_linux()
     from pacelab.backends.hosts.compile import compile_plan
     from pacelab.backends.hosts.session import run_shell

@@ -17,13 +17,13 @@ PACELAB = [sys.executable, "-m", "pacelab"]
 GONE_S = 10.0
 
 
-def why_not() -> str | None:
-    """Why real hosts cannot be had here, or None."""
+def why_not(back_end: str = "tap") -> str | None:
+    """Why the back end cannot be had here, or None."""
     if sys.platform != "linux":
         return "needs Linux"
     if os.geteuid() != 0:
         return "not root: run `sudo make test-linux`"
-    lacks = list(missing())
+    lacks = list(missing(back_end))
     return "; ".join(f"no {name}: {mend}" for name, mend in lacks) or None
 
 

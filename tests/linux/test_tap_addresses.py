@@ -18,7 +18,7 @@ def test_addresses_are_one_per_host() -> None:
 def test_interfaces_of_a_gateway() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 2})
     assert addresses.interfaces(plan, 2) == [
-        Interface("air0", "02:50:4c:00:00:02", None),
+        Interface("air0", "42:50:4c:00:00:02", None),
         Interface("wire0", "02:50:4c:01:00:00", 3),
     ]
     assert addresses.interfaces(plan, 3) == [Interface("wire0", "02:50:4c:02:00:00", 2)]

@@ -1,9 +1,10 @@
-"""Back end `tap`: the same air between real Linux hosts.
+"""Back ends `tap` and `hwsim`: the same air between real Linux hosts.
 
     pacelab (you, or root)                          what the experiment is: compile -> Plan (pure data)
        |  a Plan, as JSON; progress and result back, as JSON lines
     supervisor (root, PID 1 of its own namespaces)  builds hosts, air and wires of the Plan, runs traffic, measures
-       |- mediumd      the air: a TAP device in each wireless host's network namespace
+       |- mediumd      the air: between a TAP device in each wireless host's network namespace,
+       |               or between radios of mac80211_hwsim there (`pacelab.backends.hwsim`)
        |- wires        wired links, where the kernel has no netem
        |- agents       the scheme: pacelab gateway, sender, relay, station
        |- iperf3, datagrams    the traffic

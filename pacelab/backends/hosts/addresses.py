@@ -44,12 +44,19 @@ def address(host: int) -> str:
 
 def interfaces(plan: Plan, host: int) -> list[Interface]:
     """Interfaces of a host: the air, then its wires in the plan's order."""
-    found = [Interface(AIR, _mac(0, host), None)] if plan.nodes[host].wireless else []
+    found = [Interface(AIR, air_mac(host), None)] if plan.nodes[host].wireless else []
     for number, wire in enumerate(plan.wires):
         if host in (wire.a, wire.b):
             peer = wire.b if host == wire.a else wire.a
             found.append(Interface(wire_name(number), _mac(1 + (host == wire.b), number), peer))
     return found
+
+
+def air_mac(host: int) -> str:
+    """MAC of a host's wireless interface: locally administered, with the bit by which mac80211_hwsim tells a radio's
+    address from its interface's, so that both are the same.
+    """
+    return f"42{_mac(0, host)[2:]}"
 
 
 def wire_name(number: int) -> str:
@@ -61,7 +68,7 @@ def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:
     """MAC by which `host` reaches its neighbour."""
     out = interface_towards(plan, host, neighbour)
     if out == AIR:
-        return _mac(0, neighbour)
+        return air_mac(neighbour)
     return next(port.mac for port in interfaces(plan, neighbour) if port.name == out)
 
 

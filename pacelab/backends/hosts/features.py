@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from pacelab.backends.hosts.helper_client import SOCKET
-from pacelab.backends.hosts.processes import SAFE_PATH
+from pacelab.backends.hosts.processes import SAFE_PATH, environment
+from pacelab.backends.hwsim.family import MEND, MODULE
 from pacelab.errors import HostError
 
 PROGRAMS = {
@@ -21,10 +23,11 @@ PROGRAMS = {
 }
 """Program -> Debian's package that has it."""
 TUN = Path("/dev/net/tun")
+LOADED = Path("/sys/module") / MODULE
 
 
-def missing() -> Iterator[tuple[str, str]]:
-    """What the back end tap lacks here, and the command that mends it."""
+def missing(radios: str) -> Iterator[tuple[str, str]]:
+    """What a back end with these radios lacks here, and the command that mends it."""
     for program, package in PROGRAMS.items():
         if shutil.which(program, path=SAFE_PATH) is None:
             yield program, f"sudo apt-get install {package}"
@@ -36,10 +39,23 @@ def missing() -> Iterator[tuple[str, str]]:
         find_program()
     except HostError as error:
         yield "mediumd", str(error).split("; ")[-1]
-    if not TUN.exists():
+    if radios == "hwsim" and not has_hwsim():
+        yield f"{MODULE} in this kernel", MEND
+    if radios == "tap" and not TUN.exists():
         yield str(TUN), "sudo modprobe tun; in a container: --device /dev/net/tun --cap-add NET_ADMIN,SYS_ADMIN"
     if os.geteuid() != 0 and not SOCKET.exists():
         yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+
+
+def has_hwsim() -> bool:
+    """Whether the kernel's simulated radios are loaded, built in, or there to be loaded."""
+    if LOADED.exists():
+        return True
+    try:
+        asked = subprocess.run(["modprobe", "--dry-run", "--quiet", MODULE], env=environment(), check=False)
+    except OSError:
+        return False
+    return asked.returncode == 0
 
 
 def mininet() -> str | None:

@@ -25,10 +25,10 @@ def connect() -> socket.socket:
     except PermissionError:
         link.close()
         raise HostError(
-            "back end tap: the root helper is there, but you are not in the group pacelab: "
+            "real hosts: the root helper is there, but you are not in the group pacelab: "
             "sudo usermod -aG pacelab $USER, then log in again"
         ) from None
     except OSError:
         link.close()
-        raise HostError(f"back end tap: it needs root, and no root helper listens at {path}: {MEND}") from None
+        raise HostError(f"real hosts: they need root, and no root helper listens at {path}: {MEND}") from None
     return link

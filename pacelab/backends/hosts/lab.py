@@ -16,6 +16,7 @@ from pacelab.backends.hosts.namespaces import FOLDER, command_in, create, inside
 from pacelab.backends.hosts.plan import Plan, Wire
 from pacelab.backends.hosts.processes import Child, environment, last_document, python
 from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES
+from pacelab.backends.hwsim.radios import Radios
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE
 
@@ -32,8 +33,6 @@ class Lab:
 
     def __init__(self, plan: Plan) -> None:
         """Build everything, or raise HostError."""
-        if plan.radios != "tap":
-            raise HostError(f"back end {plan.radios}: not built yet")
         self.plan = plan
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None
@@ -44,12 +43,15 @@ class Lab:
                 missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
                 self._netlink.append(IPRoute())
             self.missing_sysctls = missing  # the same kernel everywhere
+        self.radios = Radios(plan) if plan.radios == "hwsim" else None
         self.mediumd = self._start_mediumd()
         self.wires = self._wire_up() if plan.wires else "none"
         for host in range(len(plan.nodes)):
             self._configure(host)
         for host, table in enumerate(addresses.routes(plan)):
             self._route(host, table)
+        if self.radios is not None:
+            self.radios.join()
         self.medium = Medium()
 
     def check_alive(self) -> None:
@@ -122,8 +124,10 @@ class Lab:
         netlink.link("set", index=self._index(host, "lo"), state="up")
         for port in ports:
             index = self._index(host, port.name)
-            if port.peer is not None:  # mediumd has brought the air up
-                netlink.link("set", index=index, address=port.mac, mtu=mtu)
+            if port.peer is not None:  # radios have their addresses, and mediumd's TAPs their MTU
+                netlink.link("set", index=index, address=port.mac)
+            if port.peer is not None or self.radios is not None:
+                netlink.link("set", index=index, mtu=mtu)
             netlink.link("set", index=index, state="up", gso_max_segs=1)
             netlink.addr("add", index=index, address=addresses.address(host), prefixlen=32)
         with inside(self.plan.nodes[host].name):

@@ -33,7 +33,7 @@ def find_program() -> Path:
             return place
     found = shutil.which("mediumd")
     if found is None:
-        raise HostError(f"back end tap: no program mediumd here; {MEND}")
+        raise HostError(f"real hosts: no program mediumd here; {MEND}")
     return Path(found)
 
 
@@ -50,13 +50,19 @@ def configuration(plan: Plan) -> dict[str, Any]:
             {
                 "name": plan.nodes[host].name,
                 "position_m": list(plan.nodes[host].position_m),
-                "mac": addresses.interfaces(plan, host)[0].mac,
-                "tap": {"netns": str(FOLDER / plan.nodes[host].name), "name": addresses.AIR},
+                "mac": addresses.air_mac(host),
+                **_radio(plan, host),
             }
             for host in plan.stations
         ],
         **({"link_rates_bps": rates} if rates else {}),
     }
+
+
+def _radio(plan: Plan, host: int) -> dict[str, Any]:
+    if plan.radios == "hwsim":
+        return {"hwsim": {"mac": addresses.air_mac(host)}}
+    return {"tap": {"netns": str(FOLDER / plan.nodes[host].name), "name": addresses.AIR}}
 
 
 class Medium:

@@ -53,10 +53,10 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
                     result: dict[str, Any] = message["result"]
                     return result
     except TimeoutError:
-        raise HostError(f"back end tap: its supervisor has said nothing for {SILENCE_S:g} s; try once more") from None
+        raise HostError(f"real hosts: their supervisor has said nothing for {SILENCE_S:g} s; try once more") from None
     except OSError as error:
-        raise HostError(f"back end tap: its supervisor is gone ({error.strerror}); try once more") from None
-    raise HostError("back end tap: its supervisor was killed in the middle of a run; try once more")
+        raise HostError(f"real hosts: their supervisor is gone ({error.strerror}); try once more") from None
+    raise HostError("real hosts: their supervisor was killed in the middle of a run; try once more")
 
 
 def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
@@ -75,7 +75,7 @@ def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
 def _find_unshare() -> str:
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
     if program is None:
-        raise HostError("back end tap: no program unshare here: apt-get install util-linux")
+        raise HostError("real hosts: no program unshare here: apt-get install util-linux")
     return program
 
 
@@ -149,4 +149,4 @@ def _error(error: dict[str, Any]) -> Exception:
         return ConfigError(error["message"])
     if error["kind"] == "host":
         return HostError(error["message"])
-    return RuntimeError(f"the supervisor of back end tap: {error['message']}")
+    return RuntimeError(f"the supervisor of real hosts: {error['message']}")

@@ -1,0 +1,146 @@
+"""The radios of a plan: made, moved to their hosts, joined to one IBSS at a fixed rate."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
+
+from pacelab.backends.hosts.addresses import AIR, air_mac
+from pacelab.backends.hosts.namespaces import FOLDER, inside
+from pacelab.backends.hosts.plan import Plan
+from pacelab.backends.hwsim.family import Hwsim
+from pacelab.errors import HostError
+from pacelab.pacer.linux.stations import read_stations
+
+CHANNEL_MHZ = 2412
+SSID = "pacelab"
+BSSID = "02:50:4c:ff:ff:ff"
+BEACON_INTERVAL_TU = 1000
+"""About a second: at 1 Mbit/s a beacon takes 1 ms, so that a station's beacons take 0.1 % of the air."""
+KNOWN_S = 30.0
+"""Each station has heard its neighbours' beacons within 1 s, or, where beacons collide, within a few more."""
+_LOOK_S = 0.1
+_ADHOC = 1
+_BAND_2GHZ, _LEGACY = 0, 1
+_DUMP = 0x301
+
+
+class Radios:
+    """The radios of the wireless hosts. They end with the hosts' namespaces; nothing needs to be undone."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Make them and give each to its host as the interface `AIR`, down; or raise HostError."""
+        self._plan = plan
+        hwsim = Hwsim()
+        try:
+            for host in plan.stations:
+                hwsim.new_radio(air_mac(host))
+        finally:
+            hwsim.close()
+        with _nl80211() as radios:
+            made = {found["mac"]: found for found in _interfaces(radios)}
+            for host in plan.stations:
+                found = made[air_mac(host)]
+                fd = os.open(FOLDER / plan.nodes[host].name, os.O_RDONLY)
+                try:
+                    _ask(radios, "SET_WIPHY_NETNS", WIPHY=found["wiphy"], NETNS_FD=fd)
+                finally:
+                    os.close(fd)
+        for host in plan.stations:
+            self._adopt(host)
+
+    def join(self) -> None:
+        """All join the IBSS, over the air that must be up by now; returns when neighbours know each other."""
+        rate_bps = self._plan.radio.data_rate_bps
+        for host in self._plan.stations:
+            with inside(self._plan.nodes[host].name), _nl80211() as radio, IPRoute() as links:
+                index = links.link_lookup(ifname=AIR)[0]
+                join_ibss(radio, index, rate_bps)
+                fix_rate(radio, index, rate_bps)
+        self._wait_known()
+
+    def _adopt(self, host: int) -> None:
+        """Name the interface that has come with the radio, and make it one of an IBSS."""
+        with inside(self._plan.nodes[host].name), _nl80211() as radio, IPRoute() as links:
+            (found,) = _interfaces(radio)
+            links.link("set", index=found["index"], ifname=AIR)
+            _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=_ADHOC)
+
+    def _wait_known(self) -> None:
+        missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
+        until = time.monotonic() + KNOWN_S
+        while missing:
+            for host in {a for a, _ in missing}:
+                with inside(self._plan.nodes[host].name):
+                    known = {station.mac for station in read_stations(AIR) if station.qos}
+                missing = {(a, b) for a, b in missing if a != host or air_mac(b) not in known}
+            if missing and time.monotonic() > until:
+                a, b = min(missing)
+                names = self._plan.nodes
+                raise HostError(
+                    f"back end hwsim: {names[a].name} has not heard of its neighbour {names[b].name} for {KNOWN_S:g} s;"
+                    " is this machine very busy?"
+                )
+            time.sleep(_LOOK_S if missing else 0)
+
+
+def join_ibss(radio: NL80211, index: int, rate_bps: int) -> None:
+    """Join, or begin, the IBSS; its stations are bound to have this rate."""
+    _ask(
+        radio,
+        "JOIN_IBSS",
+        IFINDEX=index,
+        SSID=SSID,
+        WIPHY_FREQ=CHANNEL_MHZ,
+        FREQ_FIXED=b"",
+        MAC=BSSID,
+        BEACON_INTERVAL=struct.pack("=I", BEACON_INTERVAL_TU),
+        BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
+        MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
+    )
+
+
+def fix_rate(radio: NL80211, index: int, rate_bps: int) -> None:
+    """All unicast frames go at this rate, as `iw set bitrates legacy-2.4`."""
+    legacy = _attribute(_LEGACY, bytes([rate_bps // 500_000]))
+    _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND_2GHZ, legacy))
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def _nl80211() -> NL80211:
+    radios = NL80211()
+    radios.bind()
+    return radios
+
+
+def _interfaces(radios: NL80211) -> list[dict[str, Any]]:
+    """Wireless interfaces of the thread's namespace."""
+    return [
+        {
+            "index": message.get_attr("NL80211_ATTR_IFINDEX"),
+            "wiphy": message.get_attr("NL80211_ATTR_WIPHY"),
+            "mac": message.get_attr("NL80211_ATTR_MAC"),
+        }
+        for message in _ask(radios, "GET_INTERFACE", dump=True)
+    ]
+
+
+def _ask(radios: NL80211, command: str, *, dump: bool = False, **attributes: Any) -> list[Any]:
+    message = nl80211cmd()
+    message["cmd"] = NL80211_NAMES[f"NL80211_CMD_{command}"]
+    message["attrs"] = [[f"NL80211_ATTR_{name}", value] for name, value in attributes.items()]
+    flags = _DUMP if dump else 0x5
+    try:
+        return list(radios.nlm_request(message, msg_type=radios.prid, msg_flags=flags))
+    except NetlinkError as error:
+        told = f"back end hwsim: {command} over nl80211: {os.strerror(error.code)}"
+        raise HostError(f"{told}; the kernel's log may say more: sudo dmesg") from None

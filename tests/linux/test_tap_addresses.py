@@ -24,7 +24,7 @@ def test_interfaces_of_a_gateway() -> None:
     assert addresses.interfaces(plan, 3) == [Interface("wire0", "02:50:4c:02:00:00", 2)]
     assert addresses.neighbour_mac(plan, 2, 3) == "02:50:4c:02:00:00"
     assert addresses.neighbour_mac(plan, 3, 2) == "02:50:4c:01:00:00"
-    assert addresses.neighbour_mac(plan, 2, 1) == "02:50:4c:00:00:01"
+    assert addresses.neighbour_mac(plan, 2, 1) == "42:50:4c:00:00:01"
 
 
 def test_routes_follow_the_chain() -> None:

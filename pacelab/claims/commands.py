@@ -75,25 +75,26 @@ def reproduce(
         print_table(outcomes_table(found.claims, found.outcomes), title=summary(found.outcomes))
     if docs is not None:
         found.store()
-        found.draw(_figures_of(docs))
         _write_page(docs)
     if not quiet:
         log(f"results and figures in {folder}; {found.host['wall_s']:.0f} s of wall time")
 
 
 def _write_page(docs: Path) -> None:
+    """The page, and in a folder of its name the figures: all from what is stored."""
+    from pacelab.claims.figures import render
     from pacelab.claims.load import select_claims
-    from pacelab.claims.outcome import load_store
-    from pacelab.claims.report import claims_page
+    from pacelab.claims.outcome import load_picture, load_store
+    from pacelab.claims.report import claims_page, figure_title
     from pacelab.folder import write_file
 
     everything = select_claims("all")
     stored = {name: one for paper in {claim.paper for claim in everything} for name, one in load_store(paper).items()}
-    figures = [file.name for file in _figures_of(docs).glob("*.png")]
+    for claim in everything:
+        picture = load_picture(claim)
+        if picture is not None and claim.id in stored:
+            image = render(picture, figure_title(claim, stored[claim.id]))[f"{claim.id}.png"]
+            write_file(docs.with_suffix("") / f"{claim.id}.png", image)
+    figures = [file.name for file in docs.with_suffix("").glob("*.png")]
     write_file(docs, claims_page(everything, stored, figures).encode())
     log(f"written: {docs}")
-
-
-def _figures_of(docs: Path) -> Path:
-    """docs/claims.md has its figures in docs/claims/."""
-    return docs.with_suffix("")

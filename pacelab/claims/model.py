@@ -191,6 +191,8 @@ class Claim(Strict):
     figure: Figure | None = None
     needs: list[str] = []
     """What the claim still waits for; it is listed and not run."""
+    shows: str = ""
+    """What the paper's figure shows, as far as its caption and text tell: for a reader to hold ours against."""
     notes: str = ""
     """What the paper leaves open or garbles, and what was decided."""
     judgement: str = ""

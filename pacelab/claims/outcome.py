@@ -14,13 +14,15 @@ from typing import Any
 from pacelab.claims.evaluate import Measured, measure
 from pacelab.claims.load import DATA
 from pacelab.claims.model import Claim
+from pacelab.claims.picture import Picture
 from pacelab.claims.verdict import Verdict, judge, worst
 from pacelab.errors import ConfigError
 from pacelab.results import dump
 
 STORE_VERSION = 1
 STORE = "results.json"
-UNTESTED = {"judgement", "notes", "title", "quote", "why"}
+PICTURES = "figures"
+UNTESTED = {"judgement", "notes", "title", "quote", "shows", "why"}
 """Keys of a claim that do not reach its verdict."""
 
 Outcome = dict[str, Any]
@@ -64,9 +66,15 @@ def render_store(outcomes: Mapping[str, Outcome]) -> bytes:
     return dump({"version": STORE_VERSION, "outcomes": [outcomes[name] for name in sorted(outcomes)]})
 
 
-def store_path(paper: str) -> Path:
-    """Where the table of a paper lies; ConfigError when the package is not in a writable folder (a zip)."""
-    file = DATA / paper / STORE
+def load_picture(claim: Claim) -> Picture | None:
+    """The stored figure of the claim's full run; None when there is none."""
+    file = DATA / claim.paper / PICTURES / f"{claim.id}.json"
+    return Picture.model_validate_json(file.read_bytes()) if file.is_file() else None
+
+
+def store_path(paper: str, *parts: str) -> Path:
+    """Where a paper's stored files lie; ConfigError when the package is not in a writable folder (a zip)."""
+    file = DATA.joinpath(paper, *parts)
     if not isinstance(file, Path):
         raise ConfigError(f"storing outcomes in {file}: allowed is a checkout of the project")
     return file

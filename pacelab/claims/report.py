@@ -66,6 +66,11 @@ def outcomes_csv(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def figure_title(claim: Claim, outcome: Outcome) -> str:
+    """What stands above a figure that is seen alone."""
+    return f"{claim.where}: {claim.title}".removeprefix(": ") + f" ({outcome['verdict']})"
+
+
 def claims_page(claims: Sequence[Claim], stored: Mapping[str, Outcome], figures: Sequence[str] = ()) -> str:
     """docs/claims.md from the claim files and the stored outcomes; `figures` are the names of the figures there."""
     outcomes = [stored[claim.id] for claim in claims if claim.id in stored]

@@ -10,7 +10,8 @@ from typing import Any
 
 from pacelab.claims.evaluate import Measured
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, conclude, load_store, render_store, store_path
+from pacelab.claims.outcome import PICTURES, STORE, Outcome, conclude, load_store, render_store, store_path
+from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment import Experiment
 from pacelab.folder import write_file, write_folder
@@ -35,14 +36,22 @@ class Reproduction:
         """The contents of claims.json."""
         return {"schema_version": 1, "outcomes": list(self.outcomes)}
 
+    def pictures(self) -> list[tuple[Claim, Outcome, Picture]]:
+        """The figure of every claim that has one and was run."""
+        return [
+            (claim, outcome, picture_of(claim, measured, quick=outcome["mode"] == "quick"))
+            for claim, outcome, measured in zip(self.claims, self.outcomes, self.measured, strict=True)
+            if claim.figure is not None and measured is not None
+        ]
+
     def figures(self) -> dict[str, bytes]:
-        """PNG and SVG of every claim that has a figure and was run."""
-        from pacelab.claims.figures import render_claim
+        """PNG and SVG of the pictures."""
+        from pacelab.claims.figures import render
+        from pacelab.claims.report import figure_title
 
         files: dict[str, bytes] = {}
-        for claim, outcome, measured in zip(self.claims, self.outcomes, self.measured, strict=True):
-            if claim.figure is not None and measured is not None:
-                files |= render_claim(claim, measured, outcome)
+        for claim, outcome, picture in self.pictures():
+            files |= render(picture, figure_title(claim, outcome))
         return files
 
     def write(self, out: Path | None = None) -> Path:
@@ -57,21 +66,18 @@ class Reproduction:
         }
         return write_folder(out, files, name="reproduce")
 
-    def draw(self, folder: Path) -> None:
-        """Write the PNG figures into `folder`, replacing those there."""
-        for name, content in self.figures().items():
-            if name.endswith(".png"):
-                write_file(folder / name, content)
-
     def store(self) -> None:
-        """Keep the outcomes beside the claims, for docs/claims.md. Outcomes of other claims stay."""
+        """Keep outcomes and pictures beside the claims, for docs/claims.md and the report. Those of others stay."""
         for paper in dict.fromkeys(claim.paper for claim in self.claims):
             mine = {
                 outcome["id"]: outcome
                 for claim, outcome in zip(self.claims, self.outcomes, strict=True)
                 if claim.paper == paper
             }
-            write_file(store_path(paper), render_store(load_store(paper) | mine))
+            write_file(store_path(paper, STORE), render_store(load_store(paper) | mine))
+        for claim, _, picture in self.pictures():
+            place = store_path(claim.paper, PICTURES, f"{claim.id}.json")
+            write_file(place, dump(picture.model_dump(by_alias=True, exclude_defaults=True) | {"schema": 1}))
 
 
 def reproduce(

@@ -1,0 +1,301 @@
+"""What a claim's figure shows, as plain numbers: lines and bars with their intervals, in the paper's shape.
+
+A picture is computed from the runs once and kept beside the claim (data/PAPER/figures/ID.json), so that figures can be
+drawn anew, for a page or for print, without running anything.
+
+Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow), time (goodput per flow over
+time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals over seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
+from typing import Literal
+
+from pydantic import Field
+
+from pacelab.claims.aspect import Aspect
+from pacelab.claims.contention import (
+    capacities,
+    network_drop_probability,
+    retry_drop_probability,
+    sender_drop_probability,
+    starters,
+)
+from pacelab.claims.evaluate import Measured, measure, sample_cell
+from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
+from pacelab.claims.quantities import KBPS
+from pacelab.metrics import Estimate, estimate
+
+LABELS = {
+    "goodput_kbps": "goodput (kbit/s)",
+    "drop_probability": "contention drops per packet sent",
+    "contention_drops": "contention drops",
+    "queue_drops": "queue drops",
+    "queue_mean_pkts": "mean queue of the fullest node (packets)",
+    "queue_max_pkts": "longest queue (packets)",
+    "queue_deviation_pkts": "deviation of mean queues (packets)",
+    "window_pkts": "mean window (packets)",
+    "rtt_mean_s": "mean round-trip time (s)",
+    "fairness": "fairness (Jain)",
+    "transfer_kbps": "mean rate of a transfer (kbit/s)",
+    "transfer_fairness": "fairness (Jain)",
+    "transfer_fairness_per_hop": "fairness of rate over hops (Jain)",
+    "mos_mean": "MOS of the calls",
+    "voice_delay_ms": "network delay of voice (ms)",
+    "data_kbps": "goodput of TCP (kbit/s)",
+    "data_sent_kbps": "sent by TCP (kbit/s)",
+    "data_fairness": "fairness of TCP (Jain)",
+    "data_rtt_ms": "round-trip time of TCP (ms)",
+    "protected_data_kbps": "goodput of TCP at a MOS of 3.6 (kbit/s)",
+    "voice": "calls",
+    "internet": "Internet delay (s)",
+    "interference": "nodes two hops apart",
+    "pace-hops": "n of the n-hop delay",
+    "pace-rate": "pace of each flow (Mbit/s)",
+    "few-alpha": "FeW's alpha",
+    "window": "window (packets)",
+    "hops": "wireless hops",
+    "queue": "queue at each node (packets)",
+    "flows": "flows",
+    "cbr-rate": "offered load (Mbit/s)",
+    "payload": "payload (B)",
+}
+UNIT_LABELS = {"pkts": "packets", "drops": "drops", "kbps": "kbit/s"}
+"""Of an axis that several quantities of one unit share."""
+DIGITS = 6
+
+
+class Series(Strict):
+    """A line, or a set of bars with the same colour."""
+
+    label: str = ""
+    look: str | int
+    """The scheme whose look it has in every figure, or the number of a look for what is no scheme."""
+    mark: Literal["both", "points", "line", "dots"] = "both"
+    """Points joined by a line, either alone, or a line of dots."""
+    x: list[float]
+    y: list[float]
+    half: list[float] = []
+    """Half widths of the 95 % intervals; empty where there are none."""
+
+
+class Panel(Strict):
+    """One pair of axes."""
+
+    title: str = ""
+    x_label: str = ""
+    y_label: str
+    ticks: list[str] = []
+    """Names of the places 0, 1, ... along x: bars stand there."""
+    top: float | None = None
+    """End of the y axis, where the data would not choose well."""
+    least: float | None = None
+    """Below this the y axis, logarithmic then, is linear down to zero."""
+    series: list[Series]
+
+
+class Picture(Strict):
+    """A claim's figure."""
+
+    version: Literal[1] = Field(default=1, alias="schema")
+    id: str
+    seeds: int
+    seconds: float
+    mode: Literal["full", "quick"]
+    panels: list[Panel]
+    same_y: bool = False
+    """All panels share the range of y."""
+
+
+def picture_of(claim: Claim, measured: Measured, *, quick: bool) -> Picture:
+    """What the claim's figure shows of these runs."""
+    assert claim.figure is not None
+    figure = claim.figure
+    shapes: Mapping[str, Callable[[Figure, Measured], list[Panel]]] = {
+        "lines": _lines,
+        "bars": _bars,
+        "time": _time,
+        "contention": _contention,
+    }
+    effort = claim.scenario.quick if quick else claim.scenario.full
+    return Picture(
+        schema=1,
+        id=claim.id,
+        seeds=len(measured.plan.seeds),
+        seconds=effort.seconds,
+        mode="quick" if quick else "full",
+        panels=shapes[figure.shape](figure, measured),
+        same_y=figure.shape == "time",
+    )
+
+
+def _lines(figure: Figure, measured: Measured) -> list[Panel]:
+    """A panel for each unit, side by side."""
+    units = dict.fromkeys(_unit(quantity) for quantity in figure.y)
+    return [_panel(figure, measured, [one for one in figure.y if _unit(one) == unit], unit) for unit in units]
+
+
+def _unit(quantity: str) -> str:
+    """What may share an axis with it: quantities of one unit."""
+    return next((unit for unit in UNIT_LABELS if quantity.endswith(f"_{unit}")), quantity)
+
+
+def _panel(figure: Figure, measured: Measured, quantities: list[str], unit: str) -> Panel:
+    assert figure.x is not None
+    x = measured.plan.grid[figure.x]
+    series = []
+    for number, (group, quantity) in enumerate(product(_groups(figure, measured), quantities)):
+        found = [_value(figure, measured, group | {figure.x: value}, quantity) for value in x]
+        words = [_show(name, group[name]) for name in figure.by]
+        words += [LABELS.get(quantity, quantity).partition(" (")[0]] if len(quantities) > 1 else []
+        look = str(group[SCHEME]) if figure.by == [SCHEME] and len(quantities) == 1 else number
+        series.append(_series(", ".join(words), look, [float(place) for place in x], found))
+    if figure.flat == "h/4":
+        hops = [float(h) for h in x]
+        series.append(Series(label="h/4", look="", mark="dots", x=hops, y=[h / 4 for h in hops]))
+    label = f"{LABELS.get(figure.peak, figure.peak)} with the largest goodput" if figure.peak else quantities[0]
+    return Panel(
+        x_label=LABELS.get(figure.x, figure.x),
+        y_label=UNIT_LABELS[unit] if len(quantities) > 1 else LABELS.get(label, label),
+        # one seed's odd peak makes a whisker that would hide the curve
+        top=None if figure.peak is None else max(float(value) for value in measured.plan.grid[figure.peak]),
+        series=series,
+    )
+
+
+def _value(figure: Figure, measured: Measured, point: Point, quantity: str) -> Estimate | None:
+    if figure.peak is None:
+        return sample_cell(measured, point, quantity)
+    at = {name: value for name, value in point.items() if name != figure.peak}
+    return measure(measured, Measure(of=quantity, at=at, reduce=[Reduction(how="peak_at", over=figure.peak)]))
+
+
+def _bars(figure: Figure, measured: Measured) -> list[Panel]:
+    groups = _groups(figure, measured)
+    flows = [flow["id"] for flow in measured.results[0][0].run["flows"]]
+    series = []
+    for number, group in enumerate(groups):
+        found = [sample_cell(measured, group, "goodput_kbps", Aspect(flow=flow)) for flow in flows]
+        found.append(sample_cell(measured, group, "goodput_kbps"))
+        text = ", ".join(_show(name, group[name]) for name in figure.by)
+        look = str(group[SCHEME]) if figure.by == [SCHEME] else number
+        series.append(_series(text, look, [float(place) for place in range(len(found))], found))
+    ticks = [*(f"FTP {flow + 1}" for flow in flows), "aggregate"]
+    return [Panel(y_label=LABELS["goodput_kbps"], ticks=ticks, series=series)]
+
+
+def _time(figure: Figure, measured: Measured) -> list[Panel]:
+    panels = []
+    for group in _groups(figure, measured):
+        results = measured.at(group)
+        ends: dict[tuple[str, str], list[int]] = {}  # a flow that pauses is several of the run
+        for flow in results[0].run["flows"]:
+            ends.setdefault((flow["src"], flow["dst"]), []).append(flow["id"])
+        series = []
+        for number, members in enumerate(ends.values()):
+            parts = [[result.series["flows"][one]["goodput_bps"] for one in members] for result in results]
+            runs = [[sum(rate or 0.0 for rate in rates) for rates in zip(*part, strict=True)] for part in parts]
+            means = [_digits(estimate(rates).mean * KBPS) for rates in zip(*runs, strict=True)]
+            x = [float(t) for t in results[0].series["t_s"]]
+            series.append(Series(label=f"FTP {number + 1}", look=number, mark="line", x=x, y=means))
+        title = ", ".join(_show(name, group[name]) for name in figure.by)
+        panels.append(Panel(title=title, x_label="time (s)", y_label=LABELS["goodput_kbps"], series=series))
+    return panels
+
+
+LEAST_PROBABILITY = 1e-6
+
+
+def _contention(figure: Figure, measured: Measured) -> list[Panel]:
+    """Drops per RTS against failed RTS with Eq. (2), and against the load; for one-hop senders Eqs. (3), (4) too."""
+    assert figure.x is not None
+    one_hop = measured.results[0][0].run["flows"][0]["hops"] == 1
+    share = [i / 100 for i in range(91)]
+    by_failure: list[Series] = []
+    by_load: list[Series] = []
+    by_slot: list[Series] = []
+    for number, group in enumerate(_groups(figure, measured)):
+        text = ", ".join(_show(name, group[name]) for name in figure.by) or "measured"
+        points = [group | {figure.x: value} for value in measured.plan.grid[figure.x]]
+        hidden, drops, model = (
+            [_mean(sample_cell(measured, point, name)) for point in points]
+            for name in ("hidden_probability", "drops_per_rts", "model_drops_per_rts")
+        )
+        x = [float(point[figure.x]) for point in points]
+        by_failure.append(_marked(text, number, "points", hidden, drops))
+        by_load.append(_marked(text, number, "points", x, drops))
+        by_load.append(_marked(f"{text}, Eq. (2)", number, "line", x, model))
+        if one_hop:
+            cell = next(cell for cell in measured.plan.cells if cell.point == points[-1])
+            limits = capacities(cell.experiments[0].build_topology())
+            by_slot += _capacity_model(number, text, limits, [int(one) for one in x], drops)
+    by_failure.append(_marked("Eq. (2)", "", "line", share, [retry_drop_probability(one) for one in share]))
+    load = LABELS.get(figure.x, figure.x)
+    y_label, least = "packets dropped per RTS", LEAST_PROBABILITY  # the model spans orders of magnitude, and zero
+    panels = [
+        Panel(x_label="H: failed RTS over RTS sent", y_label=y_label, least=least, series=by_failure),
+        Panel(x_label=load, y_label=y_label, least=least, series=by_load),
+    ]
+    if one_hop:
+        panels.append(Panel(x_label="senders m", y_label="drop probability per slot", least=least, series=by_slot))
+    return panels
+
+
+def _capacity_model(
+    number: int, text: str, limits: tuple[int, int], senders: list[int], drops: list[float]
+) -> list[Series]:
+    """L_f(m) and L(m) from C* and B* of all the senders; the measurement times the model's CS_f."""
+    most_starters, most_winners = limits
+    every = range(1, senders[-1] + 1)
+    limit = {"most_starters": most_starters, "most_winners": most_winners}
+    x = [float(m) for m in every]
+    shares = [starters(m, most_starters) / m for m in senders]
+    measured = [p * share for p, share in zip(drops, shares, strict=True)]
+    label = f"{text}: C* {most_starters}, B* {most_winners}"
+    return [
+        _marked(text, number, "points", [float(m) for m in senders], measured),
+        _marked(f"{label}, L_f (3)", number, "line", x, [sender_drop_probability(m, **limit) for m in every]),
+        _marked(f"{label}, L (4)", number, "dots", x, [network_drop_probability(m, **limit) for m in every]),
+    ]
+
+
+def _marked(
+    label: str, look: str | int, mark: Literal["points", "line", "dots"], x: Sequence[float], y: Sequence[float]
+) -> Series:
+    known = [(a, b) for a, b in zip(x, y, strict=True) if math.isfinite(a) and math.isfinite(b)]
+    return Series(label=label, look=look, mark=mark, x=[_digits(a) for a, _ in known], y=[_digits(b) for _, b in known])
+
+
+def _series(label: str, look: str | int, x: Sequence[float], found: Sequence[Estimate | None]) -> Series:
+    known = [(place, one) for place, one in zip(x, found, strict=True) if one is not None]
+    halves = [one.half_width for _, one in known if one.half_width is not None]
+    return Series(
+        label=label,
+        look=look,
+        x=[place for place, _ in known],
+        y=[_digits(one.mean) for _, one in known],
+        half=[_digits(half) for half in halves] if len(halves) == len(known) else [],
+    )
+
+
+def _mean(found: Estimate | None) -> float:
+    return found.mean if found else math.nan
+
+
+def _groups(figure: Figure, measured: Measured) -> list[Point]:
+    """One point per line: the axes in `by` vary, the others are fixed."""
+    grid = measured.plan.grid
+    by = {name: grid[name] for name in figure.by}
+    fixed = {name: figure.at.get(name, values[0]) for name, values in grid.items() if name != figure.x}
+    return [fixed | dict(zip(by, values, strict=True)) for values in product(*by.values())]
+
+
+def _show(name: str, value: Scalar) -> str:
+    return str(value) if name == SCHEME else f"{name} {value}"
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")

@@ -6,22 +6,17 @@ this version of PaceLab): what is found is not graded again, unless it says "rer
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import multiprocessing
 import os
 import re
-import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, replace
-from importlib import import_module
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from pacelab import HostError, __version__, usable_cores, write_file
+from pacelab import __version__, each_finished, write_file
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.report import from_json, to_json
@@ -67,23 +62,18 @@ def grade_all(
             todo.append(number)
     if on_done is not None:
         on_done(len(verdicts))
-    with _pool(scheduler, min(jobs or usable_cores(), max(1, len(todo)))) as submit:
-        tasks = {submit(grade_one, submissions[number], settings): number for number in todo}
-        try:
-            for task in submit.completed(tasks):
-                number = tasks[task]
-                verdicts[number] = task.result()
-                place = store / f"{_digest(submissions[number], settings)}.json"
-                write_file(place, json.dumps(to_json(verdicts[number]), indent=1).encode())
-                if on_done is not None:
-                    on_done(len(verdicts))
-        except BrokenProcessPool:
-            raise HostError(
-                "grading in worker processes: one died, out of memory perhaps; run again to go on"
-            ) from None
-        finally:
-            for task in tasks:
-                task.cancel()
+    with closing(
+        each_finished(
+            partial(grade_one, settings=settings), [submissions[n] for n in todo], jobs=jobs, scheduler=scheduler
+        )
+    ) as finished:
+        for place, verdict in finished:
+            number = todo[place]
+            verdicts[number] = verdict
+            document = json.dumps(to_json(verdict), indent=1).encode()
+            write_file(store / f"{_digest(submissions[number], settings)}.json", document)
+            if on_done is not None:
+                on_done(len(verdicts))
     return [verdicts[number] for number in range(len(submissions))]
 
 
@@ -117,85 +107,3 @@ def _kept(store: Path, submission: Submission, settings: Settings) -> Verdict | 
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return verdict if verdict.status == "graded" else None
-
-
-class _Here:
-    """One process: nothing to start, Ctrl-C stops it."""
-
-    def __call__(self, work: Callable[..., Verdict], *arguments: Any) -> _Later:
-        return _Later(work, arguments)
-
-    def completed(self, tasks: Iterable[Any]) -> Iterable[Any]:
-        return tasks
-
-
-class _Later:
-    """Work that is done when its result is asked for."""
-
-    def __init__(self, work: Callable[..., Verdict], arguments: tuple[Any, ...]) -> None:
-        self._work = work
-        self._arguments = arguments
-
-    def result(self) -> Verdict:
-        return self._work(*self._arguments)
-
-    def cancel(self) -> None: ...
-
-
-class _Processes:
-    """Worker processes of this machine."""
-
-    def __init__(self, pool: ProcessPoolExecutor) -> None:
-        self._pool = pool
-
-    def __call__(self, work: Callable[..., Verdict], *arguments: Any) -> Future[Verdict]:
-        return self._pool.submit(work, *arguments)
-
-    def completed(self, tasks: Iterable[Any]) -> Iterable[Any]:
-        return as_completed(tasks)
-
-
-class _Cluster:
-    """Dask's workers."""
-
-    def __init__(self, address: str) -> None:
-        try:
-            self._distributed: Any = import_module("distributed")
-        except ImportError:
-            raise HostError("--scheduler: Dask is not installed here: `pip install distributed`") from None
-        try:
-            self._client = self._distributed.Client(address, timeout=10)
-        except (OSError, ValueError) as error:
-            raise HostError(f"--scheduler {address}: cannot be reached ({error})") from None
-
-    def __call__(self, work: Callable[..., Verdict], *arguments: Any) -> Any:
-        return self._client.submit(work, *arguments, pure=False)
-
-    def completed(self, tasks: Iterable[Any]) -> Iterable[Any]:
-        done: Iterable[Any] = self._distributed.as_completed(tasks)
-        return done
-
-    def close(self) -> None:
-        self._client.close()
-
-
-@contextlib.contextmanager
-def _pool(scheduler: str | None, jobs: int) -> Iterator[_Here | _Processes | _Cluster]:
-    if scheduler is not None:
-        cluster = _Cluster(scheduler)
-        try:
-            yield cluster
-        finally:
-            cluster.close()
-    elif jobs <= 1:
-        yield _Here()
-    else:
-        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupt)
-        try:
-            yield _Processes(pool)
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _ignore_interrupt() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

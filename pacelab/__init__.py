@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.pcap import PcapFile
     from pacelab.plots import plot_goodput, plot_series
     from pacelab.results import RunResult, load_result
-    from pacelab.runner import run, run_many, usable_cores
+    from pacelab.runner import run, run_many
     from pacelab.schemes import HookSettings, Scheme
     from pacelab.sweep import Sweep, run_sweep
     from pacelab.sweep_plots import load_points, plot_points
@@ -66,6 +66,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     )
     from pacelab.topologies.plot import plot_topology
     from pacelab.topologies.registry import load_topology
+    from pacelab.workers import each_finished, usable_cores
 
 __version__ = "0.1.0"
 
@@ -109,6 +110,7 @@ _PUBLIC: dict[str, str] = {
     "VoiceQuality": "pacelab.pacer.core.segment",
     "WiredLink": "pacelab.topologies.model",
     "compare": "pacelab.comparison",
+    "each_finished": "pacelab.workers",
     "jain": "pacelab.metrics",
     "load_points": "pacelab.sweep_plots",
     "load_result": "pacelab.results",
@@ -129,7 +131,7 @@ _PUBLIC: dict[str, str] = {
     "run_sweep": "pacelab.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
     "show_demo": "pacelab.demo.widget",
-    "usable_cores": "pacelab.runner",
+    "usable_cores": "pacelab.workers",
     "write_file": "pacelab.folder",
 }
 """Public name -> module that defines it."""

@@ -44,7 +44,7 @@ NO_PART = {
         "host_commands",
         "instruments",
     ),
-    *("interrupt", "listings", "pcap", "plots", "settings", "sweep", "sweep_plots", "tables", "timeline"),
+    *("interrupt", "listings", "pcap", "plots", "settings", "sweep", "sweep_plots", "tables", "timeline", "workers"),
     "claims",
 }
 """Modules and packages right below `pacelab` that have no part in what a run gives. All others count."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pacelab.engine import MEND, load_engine
 from pacelab.errors import HostError
-from pacelab.runner import usable_cores
+from pacelab.workers import usable_cores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

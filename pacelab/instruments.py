@@ -70,6 +70,9 @@ def sweep(
         Path | None, typer.Option("--cache", metavar="DIR", help="finished runs (default: runs/ in --out)")
     ] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     **values: Any,
@@ -93,7 +96,15 @@ def sweep(
                 on_progress(done / total)
 
             done = run_sweep(
-                base, schemes=names, axes=axes, seeds=count, out=out, cache=cache, jobs=workers, on_done=note
+                base,
+                schemes=names,
+                axes=axes,
+                seeds=count,
+                out=out,
+                cache=cache,
+                jobs=workers,
+                scheduler=scheduler,
+                on_done=note,
             )
     except KeyboardInterrupt:
         if not quiet:

@@ -1,41 +1,29 @@
-"""Runs experiments: one here, or many over worker processes.
+"""Runs experiments: one here, or many over workers (`pacelab.workers`).
 
-A run depends on nothing but its experiment, so results are the same bytes with any number of workers. Workers are
-spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, and stop at its word.
+A run depends on nothing but its experiment, so results are the same bytes with any number of workers anywhere.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
 import platform
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import Any, TypeVar
 
 from pacelab import __version__
 from pacelab.backends import find_backend
 from pacelab.backends.contract import Progress
-from pacelab.errors import ConfigError, HostError
+from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble, join_series
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
 from pacelab.where import in_real_time
-
-if TYPE_CHECKING:
-    from multiprocessing.synchronize import Event
-
+from pacelab.workers import each_finished, stop_is_wanted, usable_cores
 
 Outcome = TypeVar("Outcome")
-
-
-class WorkerDied(HostError):
-    """A worker process was killed, for want of memory perhaps."""
 
 
 class Stopped(Exception):
@@ -86,35 +74,38 @@ def for_each(
     experiments: Sequence[Experiment],
     *,
     jobs: int | None = None,
+    scheduler: str | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Outcome]:
-    """Do `work` (which must be picklable) for all experiments over `jobs` processes; outcomes in the same order.
+    """Do `work` for all experiments over workers (see `each_run`); outcomes in the same order."""
+    outcomes: dict[int, Outcome] = {}
+    with closing(each_run(work, experiments, jobs=jobs, scheduler=scheduler)) as finished:
+        for place, outcome in finished:
+            outcomes[place] = outcome
+            if on_done is not None:
+                on_done(len(outcomes))
+    return [outcomes[place] for place in range(len(experiments))]
 
-    As `run_many`; WorkerDied when a worker process was killed. Runs in real time go one after the other.
-    """
-    alone = any(in_real_time(experiment) for experiment in experiments)
-    if alone and jobs is not None and jobs > 1:
-        raise ConfigError(f"--jobs {jobs}: runs in real time would disturb each other: allowed is 1")
-    jobs = 1 if alone else min(jobs or usable_cores(), len(experiments))
-    on_done = on_done or _ignore
-    if jobs <= 1:
-        outcomes = []
-        for experiment in experiments:
-            outcomes.append(work(experiment))
-            on_done(len(outcomes))
-        return outcomes
-    return _in_parallel(work, experiments, jobs, on_done)
+
+def each_run(
+    work: Callable[[Experiment], Outcome],
+    experiments: Sequence[Experiment],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Generator[tuple[int, Outcome]]:
+    """As `workers.each_finished`, but runs in real time go one after the other, and here."""
+    if any(in_real_time(experiment) for experiment in experiments):
+        if scheduler is not None or (jobs is not None and jobs > 1):
+            where = f"--jobs {jobs}" if scheduler is None else f"--scheduler {scheduler}"
+            raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
+        jobs = 1
+    return each_finished(work, experiments, jobs=jobs, scheduler=scheduler)
 
 
 def run_in_worker(experiment: Experiment) -> RunResult:
     """`run`, in a worker or where there is none: stops when the parent process says so."""
     return run(experiment, on_progress=_obey)
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> dict[str, Any]:
@@ -134,66 +125,8 @@ def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) 
     }
 
 
-def _in_parallel(
-    work: Callable[[Experiment], Outcome], experiments: Sequence[Experiment], jobs: int, on_done: Callable[[int], None]
-) -> list[Outcome]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
-    from concurrent.futures.process import BrokenProcessPool
-
-    try:
-        context = multiprocessing.get_context("spawn")
-        stop = context.Event()
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-        with _interrupts_blocked():  # all workers start here and inherit it
-            futures = [pool.submit(work, experiment) for experiment in experiments]
-    except OSError as error:
-        raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
-    try:
-        for done, future in enumerate(as_completed(futures), start=1):
-            future.result()
-            on_done(done)
-        return [future.result() for future in futures]
-    except BrokenProcessPool:
-        raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1") from None
-    finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Hold Ctrl-C back, for this thread and for processes started meanwhile (a no-op on Windows)."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_stop: Event | None = None
-"""In a worker: set when the parent wants it to stop."""
-
-
-def _start_worker(stop: Event) -> None:
-    global _stop
-    _stop = stop
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed can tell its workers nothing; they would wait for work for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
 def _obey(_fraction: float) -> None:
-    if _stop is not None and _stop.is_set():
+    if stop_is_wanted():
         raise Stopped
 
 

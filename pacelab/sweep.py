@@ -7,24 +7,25 @@ again. A worker that dies is replaced; the runs it had finished are kept.
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pacelab.cache import RunCache, key_of
-from pacelab.errors import ConfigError, HostError
+from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_file
 from pacelab.metrics import estimate
 from pacelab.options import BY_FIELD
 from pacelab.results import RunResult, dump
-from pacelab.runner import WorkerDied, describe_host, for_each, run_in_worker
+from pacelab.runner import describe_host, each_run, run_in_worker
 from pacelab.tables import show_name, show_value
+from pacelab.workers import WorkerDied
 
 SCHEMA_VERSION = 1
 RUNS = "runs"
@@ -62,13 +63,15 @@ def run_sweep(
     seeds: int = 1,
     cache: Path | None = None,
     jobs: int | None = None,
+    scheduler: str | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Sweep:
     """Run every combination of the values in `axes` (field of `Experiment` or topology option -> values) with every
     scheme and with `seeds` seeds from `base.seed` on, and write the folder `out`, going on with what is there.
 
-    `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `on_done` hears the
-    runs finished and their number. All combinations are checked before the first run. Worker processes import the
+    `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `jobs` and
+    `scheduler` say where they are run (see `workers.each_finished`). `on_done` hears the runs finished and their
+    number. All combinations are checked before the first run. Worker processes import the
     calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     if seeds < 1 or not schemes:
@@ -79,7 +82,7 @@ def run_sweep(
     cells = [(point, scheme, base.seed + i) for point in points for scheme in schemes for i in range(seeds)]
     experiments = [_at(base, *cell) for cell in cells]
     started, wall = time.time(), time.perf_counter()
-    results, fresh = run_cached(experiments, cache or out / RUNS, jobs=jobs, on_done=on_done)
+    results, fresh = run_cached(experiments, cache or out / RUNS, jobs=jobs, scheduler=scheduler, on_done=on_done)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it
@@ -108,6 +111,7 @@ def run_cached(
     folder: Path,
     *,
     jobs: int | None = None,
+    scheduler: str | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> tuple[list[RunResult], int]:
     """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
@@ -117,23 +121,20 @@ def run_cached(
     store = RunCache(folder.resolve())
     store.tidy()
     tell = on_done or (lambda _done, _total: None)
-    todo = list({key_of(experiment): experiment for experiment in experiments if not store.has(experiment)}.values())
+    todo = {key_of(experiment): experiment for experiment in experiments if not store.has(experiment)}
     total, fresh, futile = len(experiments), len(todo), 0
     tell(total - fresh, total)
     while todo:
-        done_before = total - len(todo)
+        names, left_before = list(todo), len(todo)
         try:
-            for_each(functools.partial(_run_and_keep, store), todo, jobs=jobs, on_done=_from(done_before, total, tell))
+            with closing(each_run(run_in_worker, list(todo.values()), jobs=jobs, scheduler=scheduler)) as finished:
+                for place, result in finished:
+                    store.keep(todo.pop(names[place]), result)
+                    tell(total - len(todo), total)
         except WorkerDied:
-            left = [experiment for experiment in todo if not store.has(experiment)]
-            futile = 0 if len(left) < len(todo) else futile + 1
+            futile = 0 if len(todo) < left_before else futile + 1
             if futile == FUTILE_TRIES:
                 raise
-            todo = left
-        else:
-            todo = []
-    if not all(store.has(experiment) for experiment in experiments):
-        raise HostError("running a sweep: PaceLab's own code changed meanwhile, so its runs differ; start it once more")
     return [store.load(experiment) for experiment in experiments], fresh
 
 
@@ -162,14 +163,6 @@ def _at(base: Experiment, point: Mapping[str, Any], scheme: str, seed: int) -> E
     fields = {name: value for name, value in point.items() if name in BY_FIELD}
     options = {name: value for name, value in point.items() if name not in BY_FIELD}
     return base.vary(topology_options={**base.topology_options, **options}, scheme=scheme, seed=seed, **fields)
-
-
-def _from(before: int, total: int, tell: Callable[[int, int], None]) -> Callable[[int], None]:
-    return lambda done: tell(before + done, total)
-
-
-def _run_and_keep(store: RunCache, experiment: Experiment) -> None:
-    store.keep(experiment, run_in_worker(experiment))
 
 
 def _row(cell: tuple[dict[str, Any], str, int], run: dict[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,9 @@ def reproduce(
     quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,
     seeds: Annotated[str | None, typer.Option("--seeds", metavar="N", help="runs per cell (the claim's own)")] = None,
     jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
+    ] = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
     docs: Docs = None,
@@ -65,6 +68,7 @@ def reproduce(
             quick=quick,
             seeds=count,
             jobs=workers,
+            scheduler=scheduler,
             cache=cache,
             on_done=lambda done, total: on_progress(done / total),
         )

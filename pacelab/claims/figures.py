@@ -66,7 +66,9 @@ def _draw(picture: Picture, title: str, *, captioned: bool = True) -> Canvas:
 
     count = len(picture.panels)
     canvas = Canvas(figsize=(PANEL_WIDTH_IN[min(count, 3)] * count, HEIGHT_IN), layout="constrained")
-    for ax, panel in zip(canvas.subplots(1, count, squeeze=False, sharey=picture.same_y)[0], picture.panels, strict=True):
+    for ax, panel in zip(
+        canvas.subplots(1, count, squeeze=False, sharey=picture.same_y)[0], picture.panels, strict=True
+    ):
         _bars(ax, panel) if panel.ticks else _lines(ax, panel)
         ax.set(xlabel=panel.x_label, ylabel=panel.y_label, title=panel.title)
         if panel.least is not None:

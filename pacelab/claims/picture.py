@@ -78,7 +78,7 @@ class Series(Strict):
     """Points joined by a line, either alone, or a line of dots."""
     x: list[float]
     y: list[float]
-    half: list[float] = []
+    half: list[float] = Field(default=[])
     """Half widths of the 95 % intervals; empty where there are none."""
 
 
@@ -88,7 +88,7 @@ class Panel(Strict):
     title: str = ""
     x_label: str = ""
     y_label: str
-    ticks: list[str] = []
+    ticks: list[str] = Field(default=[])
     """Names of the places 0, 1, ... along x: bars stand there."""
     top: float | None = None
     """End of the y axis, where the data would not choose well."""

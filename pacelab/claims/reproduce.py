@@ -86,10 +86,13 @@ def reproduce(
     quick: bool = False,
     seeds: int | None = None,
     jobs: int | None = None,
+    scheduler: str | None = None,
     cache: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
     """Run `claims` and judge them. Full mode also runs the variants that test reasons. `on_done` hears runs and total.
+
+    `jobs` and `scheduler` say where they are run (see `workers.each_finished`).
 
     `cache` is a folder of finished runs (see `pacelab.cache`): a long reproduction can be interrupted and go on.
 
@@ -104,9 +107,10 @@ def reproduce(
     experiments, total = list(runs.values()), len(runs)
     if cache is None:
         tell = (lambda done: on_done(done, total)) if on_done else None
-        results = for_each(run_lean, experiments, jobs=jobs, on_done=tell)
+        results = for_each(run_lean, experiments, jobs=jobs, scheduler=scheduler, on_done=tell)
     else:
-        results = [lean(result) for result in run_cached(experiments, cache, jobs=jobs, on_done=on_done)[0]]
+        kept, _ = run_cached(experiments, cache, jobs=jobs, scheduler=scheduler, on_done=on_done)
+        results = [lean(result) for result in kept]
     by_key = dict(zip(runs, results, strict=True))
     host = describe_host(
         started=started,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pacelab
 from pacelab.cache import NO_PART, RunCache, fingerprint, key_of
 from pacelab.cli import main
 from pacelab.comparison import compare
-from pacelab.runner import WorkerDied, run
+from pacelab.runner import run
 from pacelab.sweep import QUANTITIES, run_sweep
+from pacelab.workers import WorkerDied
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -85,7 +87,7 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
 
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
-    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
     (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
@@ -143,25 +145,19 @@ def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeyp
 def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries = []
 
-    def die(*_: object, **__: object) -> None:
+    def die(*_: object, **__: object) -> Iterator[None]:
         tries.append(1)
+        yield from ()
         raise WorkerDied("died")
 
-    monkeypatch.setattr("pacelab.sweep.for_each", die)
+    monkeypatch.setattr("pacelab.sweep.each_run", die)
     with pytest.raises(WorkerDied):
         run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
     assert len(tries) == 2
 
 
-def test_sweep_says_when_the_code_changed_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers that started later have other code, and name their runs by it."""
-    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: None)
-    with pytest.raises(pacelab.HostError, match="code changed meanwhile"):
-        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
-
-
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.sweep.for_each", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         run_sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
     assert not (tmp_path / "s").exists()

@@ -1,0 +1,118 @@
+"""Sweeps, claims and grading on a Dask cluster: a real scheduler and two workers, one of which is killed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pacelab.cli import main
+
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("distributed") is None, reason="Dask is not installed: pip install distributed"
+    ),
+]
+
+DASK = [sys.executable, "-W", "ignore", "-m", "dask"]
+SWEEP = [
+    *("sweep", "chain", "--hops", "4,5", "--rate", "2", "--seconds", "300", "--schemes", "newreno,tcp-gap"),
+    *("--seeds", "3", "--quiet"),
+]
+RUNS = 12
+
+
+class Cluster:
+    """A scheduler and two workers, as somebody else would have started them."""
+
+    def __init__(self, folder: Path) -> None:
+        file = folder / "scheduler.json"
+        self._children = [self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
+        wait_for(file.is_file)
+        self.address: str = json.loads(file.read_text())["address"]
+        options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
+        self.workers = [self._start("worker", self.address, *options) for _ in range(2)]
+        self._children += self.workers
+
+    def stop(self) -> None:
+        for child in self._children:
+            child.kill()
+            child.wait()
+
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([*DASK, *words, "--no-dashboard"], **quiet)  # type: ignore[call-overload,no-any-return]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    folder = tmp_path / "dask"
+    folder.mkdir()
+    started = Cluster(folder)
+    yield started
+    started.stop()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All that must be the same on every machine."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_sweep_loses_nothing_when_a_worker_is_killed(in_tmp: Path, cluster: Cluster) -> None:
+    assert main([*SWEEP, "--jobs", "1", "--out", "here"]) == 0
+    command = [sys.executable, "-m", "pacelab", *SWEEP, "--scheduler", cluster.address, "--out", "there"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        kept = lambda: list(Path("there/runs").glob("[!.]*/run.json"))  # noqa: E731
+        wait_for(lambda: len(kept()) >= 2 or child.poll() is not None)
+        assert len(kept()) < RUNS, "too fast to be killed in the middle"
+        os.kill(cluster.workers[0].pid, signal.SIGKILL)
+        _, err = child.communicate(timeout=120)
+        assert child.returncode == 0, err
+    finally:
+        child.kill()
+    assert contents(Path("there")) == contents(Path("here"))
+    assert len(kept()) == RUNS
+
+
+def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:
+    claim = ["reproduce", "tcp-gap-buffer", "--quick", "--seeds", "2", "--quiet"]
+    assert main([*claim, "--jobs", "1", "--out", "here"]) == 0
+    assert main([*claim, "--scheduler", cluster.address, "--out", "there"]) == 0
+    assert contents(Path("there")) == contents(Path("here"))
+
+
+def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> None:
+    from pacelab.grading.assignments import find_assignment
+    from pacelab.grading.batch import Settings, grade_all
+    from pacelab.grading.report import to_json
+    from pacelab.grading.submission import Submission
+
+    template = find_assignment(2).template
+    submissions = [Submission(student=f"s{number}", source=f"{template}# {number}\n") for number in range(3)]
+    here = grade_all(submissions, Settings(assignment=2), store=in_tmp / "here", jobs=1)
+    there = grade_all(submissions, Settings(assignment=2), store=in_tmp / "there", scheduler=cluster.address)
+    assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
+
+
+def test_what_a_run_raises_comes_back(in_tmp: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SWEEP, "--scheduler", cluster.address, "--jobs", "2", "--out", "there"]) == 2
+    assert "--jobs 2 with --scheduler" in capsys.readouterr().err

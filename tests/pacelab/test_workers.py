@@ -1,0 +1,58 @@
+"""Workers: outcomes one by one, in processes and here; what a dead or a different worker does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import closing
+
+import pytest
+
+from pacelab import ConfigError, HostError
+from pacelab.workers import WorkerDied, _checked, each_finished
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
+    found = dict(each_finished(abs, [-3, 1, -2], jobs=jobs))
+    assert found == {0: 3, 1: 1, 2: 2}
+    assert list(each_finished(abs, [], jobs=jobs)) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_the_work_raises_passes_through(jobs: int) -> None:
+    with pytest.raises(TypeError, match="abs"), closing(each_finished(abs, ["a", 1], jobs=jobs)) as finished:  # type: ignore[arg-type]
+        list(finished)
+
+
+def die_of_zero(number: int) -> int:
+    if number == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() -> None:
+    found: list[tuple[int, int]] = []
+    with pytest.raises(WorkerDied, match="one died"):
+        found.extend(each_finished(die_of_zero, [6, 4, 2, 0], jobs=2))
+    assert found == [(place, 6 - 2 * place) for place, _ in found], "each with its own place"
+
+
+def test_a_worker_with_other_code_refuses() -> None:
+    with pytest.raises(HostError, match="a worker has other code of PaceLab"):
+        _checked("0" * 64, abs, -1)
+
+
+def test_jobs_and_scheduler_exclude_each_other() -> None:
+    with pytest.raises(ConfigError, match="--jobs 2 with --scheduler tcp://x:1"):
+        each_finished(abs, [1], jobs=2, scheduler="tcp://x:1")
+
+
+def test_a_scheduler_that_cannot_be_reached_is_a_host_error() -> None:
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+    with pytest.raises(HostError, match="cannot be reached"):
+        list(each_finished(abs, [1], scheduler="tcp://127.0.0.1:9"))

@@ -16,7 +16,7 @@ from typing import Any
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
-BEAMS_S, VIEW_S = 0.1, 1.0
+BEAMS_S, VIEW_S = 0.05, 1.0
 """So often the page hears of frames, and of goodput."""
 MOST_BEAMS = 20
 MOST_FLOWS = 8

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,13 +68,14 @@ def _try_cases(exercise: Exercise, work: Any) -> str:
     if not callable(work):
         return f"expected a function that returns {exercise.asks}; came {_show(work)}."
     for case in exercise.cases:
-        outcome = call_limited(work, dict(case.arguments), limit_s=LIMIT_S)
+        # A copy: work that empties its list must not change what the next attempt is given.
+        outcome = call_limited(work, deepcopy(dict(case.arguments)), limit_s=LIMIT_S)
         complaint = _judge(exercise, case, outcome)
         if complaint:
             given = ", ".join(f"{name}={value!r}" for name, value in case.arguments.items())
             called = f"{getattr(work, '__name__', 'your function')}({given})"
             expected = f"expected {case.expected:.6g} ({case.source})"
-            return f"{called}: {expected}; {complaint}\n  It should return {exercise.asks}."
+            return f"{called}\n  {expected}\n  {complaint}\n  It should return {exercise.asks}."
     return ""
 
 
@@ -94,10 +96,10 @@ def _judge(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     return f"came {came:.6g}."
 
 
-def complain_about_number(value: Any) -> str:
-    """What is wrong with a value that should be a finite number, or nothing."""
+def complain_about_number(value: Any, *, none: str = "does it return its result, on every path?") -> str:
+    """What is wrong with a value that should be a finite number, or nothing; `none` is asked of one that is None."""
     if value is None:
-        return "came None: does it return its result, on every path?"
+        return f"came None: {none}"
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return f"came {_show(value)}, which is no number."
     try:

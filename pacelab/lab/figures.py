@@ -36,7 +36,7 @@ def bars(
     draw_bars(figure.subplots(), values, unit=unit, reference=reference, looks=looks)
     listed = "; ".join(f"{name}: {show(value)}" for name, value in values.items())
     against = f" ({reference[0]}: {show(reference[1])})" if reference else ""
-    return Picture(figure, f"In {unit}: {listed}{against}")
+    return Picture(figure, f"{unit}: {listed}{against}")
 
 
 def draw_bars(

@@ -12,7 +12,7 @@ FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
 
 _WHO: tuple[tuple[str, str, set[str], set[str], str], ...] = (
     # sender, receiver, hidden, exposed; by hand from the distances, sense range 550 m
-    ("E", "F", {"H"}, {"C"}, "[fu] Sec. 3: H is hidden, C is exposed"),
+    ("E", "F", {"H"}, {"C"}, "Fu et al., section 3: H is hidden, C is exposed"),
     ("A", "B", {"D"}, set(), "D is 600 m from A and 400 m from B"),
     ("F", "E", {"C"}, {"H"}, "the other way round"),
 )
@@ -28,7 +28,7 @@ def _try_roles(work: Any) -> str:
         outcome = call_limited(work, arguments, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write the function; it should return two sets of names: hidden, exposed.")
-        told = f"{sender}→{receiver}: expected hidden {_names(hidden)} and exposed {_names(exposed)} ({why}); "
+        told = f"{sender}→{receiver}\n  expected hidden {_names(hidden)} and exposed {_names(exposed)} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         try:
@@ -71,6 +71,7 @@ LAB1 = {
                     "two-ray ground gives the fourth.",
                     -12.041: "the sign: the nearer sender is the stronger one.",
                     16.0: "that is the ratio; in dB it is 10 log10 of it.",
+                    27.726: "dB are with log10, not with ln.",
                     24.082: "20 log10 is for amplitudes; powers take 10 log10.",
                 },
             ),

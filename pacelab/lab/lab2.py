@@ -11,7 +11,7 @@ LAB2 = {
             Case(
                 arguments={"hops": 8, "every": 4},
                 expected=2,
-                source="[fu] Fig. 1: A→B with E→F, and three more such pairs",
+                source="Fu et al., figure 1: A→B with E→F, and three more such pairs",
                 mistakes={
                     3: "hops 0, 4 and 8: but eight hops are numbered 0 to 7.",
                     8: "hops closer than four to each other disturb each other.",

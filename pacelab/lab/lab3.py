@@ -41,8 +41,8 @@ def _try_layer(work: Any) -> str:
                 raise Todo("write sent(): it keeps the moving average of retransmissions in self.average.")
             if outcome.failure:
                 return f"sent(attempts={number}, delivered=True): {outcome.failure}"
-        told = f"after frames of {attempts} attempts: expected self.average {expected} ({how}); "
-        complaint = complain_about_number(getattr(layer, "average", None))
+        told = f"after frames of {attempts} attempts\n  expected self.average {expected} ({how})\n  "
+        complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
         if complaint:
             return told + complaint
         came = float(layer.average)  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def _try_drops(work: type[LinkLayer]) -> str:
         outcome = call_limited(layer.passes, {}, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write passes(): True lets a packet pass, False drops it.")
-        told = f"average {average}, draw {drawn}: expected passes() to be {expected} ({how}); "
+        told = f"average {average}, draw {drawn}\n  expected passes() to be {expected} ({how})\n  "
         if outcome.failure:
             return told + outcome.failure
         if outcome.value is not expected:

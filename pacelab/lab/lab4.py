@@ -39,10 +39,12 @@ def _try_pacer(work: Any) -> str:
         outcome = call_limited(pacer.measured, {"sample": sample}, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write measured(); it should set self.interval_s to T = FHD_hat (1 + 2 COV).")
-        after = f"after round trips of {', '.join(told)} over {hops} hops: expected T = {expected_s:.6f} s ({how}); "
+        after = (
+            f"after round trips of {', '.join(told)} over {hops} hops\n  expected T = {expected_s:.6f} s ({how})\n  "
+        )
         if outcome.failure:
             return after + outcome.failure
-        complaint = complain_about_number(pacer.interval_s)
+        complaint = complain_about_number(pacer.interval_s, none="self.interval_s is a number of seconds.")
         if complaint:
             return after + complaint
         came = float(pacer.interval_s)
@@ -64,7 +66,7 @@ def _guess_pace(place: int, came_s: float) -> str:
         if at == place and math.isclose(came_s, wrong_s, rel_tol=1e-3):
             return why
     if place == 1 and came_s == 0.0:
-        return ": self.interval_s was not set. One sample has no deviation: take COV = 0."
+        return ": self.interval_s was not set. Has it its `self.`? (And one sample has no deviation: COV is 0 then.)"
     return ". Are equations (1), (2) and (5) all in it?"
 
 
@@ -82,7 +84,7 @@ def _try_release(work: Any) -> str:
         outcome = call_limited(work, arguments, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write the function; it should return the times at which the packets leave, a list.")
-        told = f"arrivals {arrivals}, interval {interval}: expected {expected} ({why}); "
+        told = f"arrivals {arrivals}, interval {interval}\n  expected {expected} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         try:
@@ -94,6 +96,8 @@ def _try_release(work: Any) -> str:
         if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):
             if came == [time + interval for time in arrivals]:
                 return told + f"came {came}: every packet waits alone; they must wait for each other."
+            if came == arrivals:
+                return told + f"came {came}: nobody waits; the pacer lets one packet go per interval."
             if any(a < b for a, b in zip(came, arrivals, strict=True)):
                 return told + f"came {came}: a packet leaves before it has come."
             return told + f"came {came}."
@@ -114,13 +118,16 @@ def _try_control(work: Any) -> str:
         outcome = call_limited(work, arguments, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write the function; it should return a dict: flow -> rate it is throttled to.")
-        told = f"goodput {goodput}, from the wire {sorted(down)}: expected {expected} ({why}); "
+        told = f"goodput {goodput}, from the wire {sorted(down)}\n  expected {expected} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         if not isinstance(outcome.value, dict):
             return told + f"came {outcome.value!r}, which is no dict."
-        if outcome.value != expected:
-            return told + f"came {outcome.value}."
+        came = outcome.value
+        if came.keys() != expected.keys() or any(complain_about_number(rate) for rate in came.values()):
+            return told + f"came {came}."
+        if any(not math.isclose(came[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
+            return told + f"came {came}."
     return ""
 
 
@@ -133,6 +140,7 @@ LAB4 = {
                 expected=0.00192,
                 source="(10.00 - 6.16) / 2 ms: a round trip is 2h waits and, on h hops, data one way, ACK the other",
                 mistakes={
+                    1.92: "these are milliseconds; seconds are asked for.",
                     0.00384: "that is the wait for both ways; eq. (3) halves it.",
                     0.01692: "h counts: the round trip is over 4 hops.",
                     0.00200: "the ACK's 40 bytes count, too.",
@@ -154,6 +162,7 @@ LAB4 = {
                 expected=0.03168,
                 source="4 x (1.92 + 6.00) ms, or eq. (4): 2 x (10.00 + 5.84) ms",
                 mistakes={
+                    31.68: "these are milliseconds; seconds are asked for.",
                     0.01584: "that is half: eq. (4) has 2 (RTT/h + ...), or 4 (t_q + s_data/b).",
                     0.02: "that is half a round trip; the ACK's way back is faster than the data's.",
                     0.02146: "sizes are in bytes: 8 bits each.",
@@ -169,7 +178,7 @@ LAB4 = {
             Case(
                 arguments={"rtt_s": 0.020, "hops": 2, **_PATH},
                 expected=0.01584,
-                source="two hops only: 2 x (1.92 + 6.00) ms ([tcp-gap] Sec. 5.2: the h-hop delay where h < 4)",
+                source="two hops only: 2 x (1.92 + 6.00) ms (the paper, section 5.2: the h-hop delay where h < 4)",
                 mistakes={0.03168: "the path has two hops; a packet does not travel four."},
             ),
         ),

@@ -18,7 +18,7 @@ LAB5 = {
             Case(
                 arguments={"network_ms": 160.0, "loss": 0.0},
                 expected=3.591,
-                source="d = 245 ms, R = 69.87; [vagp] Sec. III: 3.6 asks for less than 160 ms",
+                source="d = 245 ms, R = 69.87; the paper, section III: 3.6 asks for less than 160 ms",
                 mistakes={
                     4.000: "d is mouth to ear: add 25 ms of codec and 60 ms of playout buffer.",
                     3.9177: "beyond 177.3 ms each ms costs 0.11 more.",
@@ -27,7 +27,7 @@ LAB5 = {
             Case(
                 arguments={"network_ms": 104.0, "loss": 0.02},
                 expected=3.601,
-                source="d = 189 ms, R = 70.08; [vagp] Sec. III: 98 % in less than 104 ms",
+                source="d = 189 ms, R = 70.08; the paper, section III: 98 % in less than 104 ms",
                 mistakes={3.9468: "the loss is missing, or it was taken in per cent.", 3.8004: "ln, not log10."},
             ),
             Case(

@@ -22,7 +22,7 @@ def _try_verdict(work: Any) -> str:
         outcome = call_limited(work, {"gains": dict(gains)}, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo('write the function; it should return "holds", "fails" or "depends".')
-        told = f"gains {gains}: expected {expected!r} ({why}); "
+        told = f"gains {gains}\n  expected {expected!r} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         if outcome.value != expected:
@@ -78,7 +78,7 @@ LAB6 = {
             Case(
                 arguments={"delay_s": 0.0140153, "packet_bytes": 1500},
                 expected=856_207.0,
-                source="[lee] Table 5.1, 9 hops, one flow",
+                source="Lee, table 5.1, 9 hops, one flow",
                 mistakes={
                     107_025.9: "these are bytes per second.",
                     833_375.0: "whole packets count, headers too: 1500 bytes.",
@@ -87,7 +87,7 @@ LAB6 = {
             Case(
                 arguments={"delay_s": 0.0116968, "packet_bytes": 1500},
                 expected=1_025_918.0,
-                source="[lee] Table 5.1, one hop, one flow",
+                source="Lee, table 5.1, one hop, one flow",
             ),
         ),
     ),

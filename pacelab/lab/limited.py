@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import ctypes
+import sysconfig
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +17,8 @@ from pacelab.lab.errors import Todo
 WAKE_S = 0.2
 """How long a thread that is told to stop has for it, each time."""
 WAKES = 3
+LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
+"""An exception from in there is told by the student's line that called it."""
 
 
 class _Stop(BaseException):
@@ -35,14 +40,30 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
     """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own."""
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
-    thread.start()
-    thread.join(limit_s)
-    if thread.is_alive() and not _stop(thread):
+    with _nobody_answers():
+        thread.start()
+        thread.join(limit_s)
+        stuck = thread.is_alive() and not _stop(thread)
+    if stuck:
         advice = "It cannot be stopped: restart the kernel (Kernel > Restart)."
         return Outcome(failure=f"it had not returned after {limit_s:g} s. {advice}")
     if not found or isinstance(found[0].value, _Stop):
         return Outcome(failure=f"it had not returned after {limit_s:g} s: does a loop never end?")
     return found[0]
+
+
+@contextlib.contextmanager
+def _nobody_answers() -> Iterator[None]:
+    """Makes `input` an error: a notebook that waits for an answer in a check takes no other cell."""
+
+    def refuse(*_: Any) -> str:
+        raise EOFError("input() in a check: nobody is there to answer")
+
+    before, builtins.input = builtins.input, refuse
+    try:
+        yield
+    finally:
+        builtins.input = before
 
 
 def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
@@ -69,6 +90,7 @@ def _stop(thread: threading.Thread) -> bool:
 def describe(error: BaseException) -> str:
     """The exception and the student's own last line, without our frames."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    frames = [frame for frame in frames if not frame.filename.startswith(LIBRARIES)] or frames
     what = f"it raised {''.join(traceback.format_exception_only(error)).strip()}"
     if not frames:
         return what

@@ -9,6 +9,15 @@ from typing import Any
 from pacelab.lab.screen import show, widgets
 
 
+class Verdict(str):
+    """A text that shows itself as it is at the end of a cell, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 class Prediction:
     """A question and its possible answers: words -> range of the number that will be measured."""
 
@@ -24,15 +33,15 @@ class Prediction:
             raise ValueError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
         self.chosen = answer
 
-    def against(self, measured: float) -> str:
-        """What was predicted and what came."""
+    def against(self, measured: float) -> Verdict:
+        """What was predicted and what came, a text of two lines."""
         fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
         came = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
         if self.chosen is None:
-            return f"{came} You made no prediction: choose one above next time, it is how the surprise sticks."
+            return Verdict(f"{came}\nYou made no prediction: choose one above, and let the result surprise you.")
         if self.chosen in fits:
-            return f"{came} As you predicted."
-        return f"{came} You predicted: {self.chosen}. What did you assume that the air does not do?"
+            return Verdict(f"{came}\nAs you predicted.")
+        return Verdict(f"{came}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")
 
     def __repr__(self) -> str:
         return f"{self.question} [{' / '.join(self.answers)}]"

@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.live import Live, Traffic  # noqa: E402
+from pacelab.demo.model import Demo  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
@@ -31,6 +33,7 @@ if CHROMIUM is None:
     pytest.skip("no Chromium here: apt install chromium", allow_module_level=True)
 
 SIZE = {"width": 1366, "height": 900}
+PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080})
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 
@@ -51,12 +54,13 @@ def complaints() -> list[str]:
 def open_demo(browser: sync_api.Browser, tmp_path: Path, complaints: list[str]) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
 
-    def open_(name: str) -> sync_api.Page:
-        export(find_demo(name), tmp_path / f"{name}.html")
+    def open_(name: str | Demo) -> sync_api.Page:
+        demo = find_demo(name) if isinstance(name, str) else name
+        export(demo, tmp_path / "demo.html")
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / f"{name}.html").as_uri())
+        page.goto((tmp_path / "demo.html").as_uri())
         page.wait_for_selector("pacelab-demo .bar")
         return page
 
@@ -79,6 +83,16 @@ def test_page_starts_soon_and_is_accessible(open_demo, name: str) -> None:
     assert paint_ms < FIRST_PAINT_S * 1e3
     violations = Axe().run(page).response["violations"]
     assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
+
+
+@pytest.mark.parametrize("name", DEMOS)
+def test_page_fits_a_projector(open_demo, name: str) -> None:
+    page = open_demo(name)
+    for size in PROJECTORS:
+        page.set_viewport_size(size)
+        root = "document.documentElement"
+        page.wait_for_function(f"innerWidth === {size['width']}")
+        assert page.evaluate(f"[{root}.scrollWidth, {root}.scrollHeight]") == list(size.values())
 
 
 def test_page_engine_gives_the_native_bytes(open_demo) -> None:
@@ -148,7 +162,9 @@ def test_slider_is_answered_within_a_second(open_demo) -> None:
 
 
 def test_memory_stays_and_updates_keep_pace(open_demo) -> None:
-    page = open_demo("window")
+    """The short version of bench/pages.py, which takes ten minutes."""
+    longer = replace(DEMOS["window"], options={"hops": 7, "wired": False}, labels=tuple("ABCDEFGH"))
+    page = open_demo(longer)
     rate, heap, engine = page.evaluate(
         """async () => {
             const demo = document.querySelector('pacelab-demo');
@@ -161,7 +177,7 @@ def test_memory_stays_and_updates_keep_pace(open_demo) -> None:
                     demo.run.memoryBytes() - sizes[1]];
         }"""
     )
-    print(f"updates/s with 7 nodes: {rate:.1f}, the page's heap {heap / 1e6:+.1f} MB, the engine's {engine} B")
+    print(f"updates/s with 8 nodes: {rate:.1f}, the page's heap {heap / 1e6:+.1f} MB, the engine's {engine} B")
     assert rate >= UPDATES_PER_S
     assert heap < 20e6
     assert engine == 0

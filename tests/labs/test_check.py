@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import statistics
 import time
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,7 @@ def test_check_passes_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
         (lambda **_: 1 / 0, "it raised ZeroDivisionError: division by zero"),
         (lambda x: x, "it raised TypeError"),
         (lambda **_: exit(3), "it raised SystemExit: 3"),
+        (lambda **_: input("goodput? "), "it raised EOFError: input() in a check"),
         (lambda **_: 5, "came 5."),
         (lambda delivered_pkts, payload_bytes, seconds: delivered_pkts * payload_bytes / seconds, "a byte has 8 bits"),
     ],
@@ -63,6 +65,13 @@ def test_check_names_the_students_own_line() -> None:
     assert "of broken, in the line `return undefined_name * 8" in complaint(broken)
 
 
+def test_check_names_the_students_line_that_called_a_library() -> None:
+    def deviation(**_: Any) -> float:
+        return statistics.stdev([1.0])
+
+    assert "of deviation, in the line `return statistics.stdev([1.0])`" in complaint(deviation)
+
+
 def test_check_ends_an_endless_loop_in_time() -> None:
     def endless(**_: Any) -> None:
         while True:
@@ -84,6 +93,22 @@ def test_check_outlasts_a_loop_that_catches_everything() -> None:
     outcome = call_limited(stubborn, {}, limit_s=0.1)
     running = False
     assert "restart the kernel" in outcome.failure
+
+
+def test_check_is_the_same_after_work_that_changed_its_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    def careless(arrivals_ms: list[float], frame_ms: float) -> float:
+        arrivals_ms.clear()
+        return frame_ms
+
+    def right(arrivals_ms: list[float], frame_ms: float) -> float:
+        free_ms = 0.0
+        for at_ms in arrivals_ms:
+            free_ms = max(at_ms, free_ms) + frame_ms
+        return free_ms
+
+    assert "arrivals_ms=[0.0, 0.0, 0.0, 0.0]" in complaint(careless, "lab1.one_queue")
+    lab.check("lab1.one_queue", right)
+    assert "✓" in capsys.readouterr().out
 
 
 def test_check_of_an_exercise_not_yet_written() -> None:

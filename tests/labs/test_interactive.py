@@ -46,8 +46,9 @@ def test_prediction_is_judged_by_the_measurement() -> None:
     guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
     assert "You made no prediction" in guess.against(0.5)
     guess.choose("all")
-    assert guess.against(0.5).startswith("Measured: 0.5, that is: half. You predicted: all.")
-    assert guess.against(1.0) == "Measured: 1, that is: all. As you predicted."
+    assert guess.against(0.5).startswith("Measured: 0.5, that is: half.\nYou predicted: all.")
+    assert guess.against(1.0) == "Measured: 1, that is: all.\nAs you predicted."
+    assert repr(guess.against(1.0)) == guess.against(1.0)  # no quotes at the end of a cell
     assert "outside of all answers" in guess.against(0.7)
     with pytest.raises(ValueError, match="allowed is one of 'all', 'half'"):
         guess.choose("none")
@@ -63,8 +64,8 @@ def test_table_reads_as_text_and_as_html() -> None:
 
 def test_pictures_carry_their_text() -> None:
     shown = lab.bars({"one": 10.0, "two": 20.0}, unit="kbit/s", reference=("best", 25.0))
-    assert shown.text == "In kbit/s: one: 10; two: 20 (best: 25)"
-    assert 'alt="In kbit/s: one: 10; two: 20 (best: 25)"' in shown._repr_html_()
+    assert shown.text == "kbit/s: one: 10; two: 20 (best: 25)"
+    assert 'alt="kbit/s: one: 10; two: 20 (best: 25)"' in shown._repr_html_()
     assert shown.png.startswith(b"\x89PNG")
 
 

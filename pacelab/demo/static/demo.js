@@ -10,7 +10,7 @@ import { describe } from "./air.js";
 import { showBars } from "./bars.js";
 import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
-import { Timeline } from "./timeline.js";
+import { key, Timeline } from "./timeline.js";
 
 const PLAY_S = 15; // the window's slow motion lasts so long at speed 1
 const LONGEST_LOG = 400;
@@ -69,7 +69,7 @@ export class PacelabDemo extends HTMLElement {
         <button type="button" class="reset">Reset</button>
       </div>
       <div class="air"></div>
-      <details class="log"><summary>What happened, as text</summary><pre tabindex="0" aria-label="Events by time"></pre></details>`;
+      <div class="foot"><details class="log"><summary>What happened, as text</summary><pre tabindex="0" aria-label="Events by time"></pre></details></div>`;
     const put = (selector, text) => { this.querySelector(selector).textContent = text; };
     put("h1", demo.title);
     put(".question", demo.question);
@@ -90,6 +90,7 @@ export class PacelabDemo extends HTMLElement {
       this.timeline = new Timeline(this.querySelector(".air"), { names: demo.labels, onSeek: (at) => { this.pause(); this.seek(at); } });
       this.querySelector(".play").addEventListener("click", () => this.toggle());
       this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
+      this.querySelector(".log").before(key());
       this.labelPlay();
     }
     const form = this.querySelector(".controls");

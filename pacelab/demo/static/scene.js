@@ -40,8 +40,8 @@ export class Scene {
     const height = Math.max(width * 0.42, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
     const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;
     const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
-    this.unit = width / 100;
     this.flat = height < 0.6 * width;
+    this.unit = width / (this.flat ? 100 : 72); // a square scene is given half of the page's width
     this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
     this.scale.replaceChildren();
     const [x, y] = [left + 3 * this.unit, top + height - 2 * this.unit];
@@ -118,7 +118,7 @@ export class Scene {
       group.querySelector(".body").setAttribute("r", 2.6 * size * unit);
       group.querySelector("text").setAttribute("font-size", 3 * unit);
       group.querySelector(".state").setAttribute("font-size", 2.1 * unit);
-      group.querySelector(".state").setAttribute("y", -4.2 * unit);
+      group.querySelector(".state").setAttribute("y", -4.9 * unit);
     }
     const [x, y] = this.places[this.selected];
     this.ranges.replaceChildren();

@@ -21,6 +21,40 @@ export function sizeOf(canvas) {
   return { width: canvas.clientWidth / scale, height: canvas.clientHeight / scale, ratio, scale };
 }
 
+/** The look of a kind of block: its colour, hatched. */
+function tile(kind) {
+  const { face, text, hatch } = LOOKS[kind];
+  const made = document.createElement("canvas");
+  made.width = made.height = 8;
+  const ink = made.getContext("2d");
+  ink.fillStyle = face;
+  ink.fillRect(0, 0, 8, 8);
+  ink.strokeStyle = ink.fillStyle = text;
+  ink.globalAlpha = 0.3;
+  ink.beginPath();
+  if ("/x".includes(hatch) && hatch) { ink.moveTo(0, 8); ink.lineTo(8, 0); }
+  if ("\\x".includes(hatch) && hatch) { ink.moveTo(0, 0); ink.lineTo(8, 8); }
+  ink.stroke();
+  if (hatch === ".") ink.fillRect(3, 3, 2, 2);
+  return made;
+}
+
+/** A list of what the blocks are. */
+export function key() {
+  const list = document.createElement("ul");
+  list.className = "key";
+  const put = (mark, text) => {
+    const item = document.createElement("li");
+    item.append(mark, text);
+    list.append(item);
+  };
+  const plain = (kind) => Object.assign(document.createElement("canvas"), { width: 1, height: 1, className: kind });
+  for (const kind of ["RTS", "CTS", "DATA", "ACK", "collision", "NAV", "EIFS"]) put(tile(kind), kind);
+  put(plain("backoff"), "backoff");
+  put(plain("hearing"), "hears");
+  return list;
+}
+
 export class Timeline {
   constructor(host, { names, onSeek }) {
     this.names = names;
@@ -47,22 +81,7 @@ export class Timeline {
   }
 
   pattern(context, kind) {
-    if (!this.patterns.has(kind)) {
-      const { face, text, hatch } = LOOKS[kind];
-      const tile = document.createElement("canvas");
-      tile.width = tile.height = 8;
-      const ink = tile.getContext("2d");
-      ink.fillStyle = face;
-      ink.fillRect(0, 0, 8, 8);
-      ink.strokeStyle = ink.fillStyle = text;
-      ink.globalAlpha = 0.3;
-      ink.beginPath();
-      if ("/x".includes(hatch) && hatch) { ink.moveTo(0, 8); ink.lineTo(8, 0); }
-      if ("\\x".includes(hatch) && hatch) { ink.moveTo(0, 0); ink.lineTo(8, 8); }
-      ink.stroke();
-      if (hatch === ".") ink.fillRect(3, 3, 2, 2);
-      this.patterns.set(kind, context.createPattern(tile, "repeat"));
-    }
+    if (!this.patterns.has(kind)) this.patterns.set(kind, context.createPattern(tile(kind), "repeat"));
     return this.patterns.get(kind);
   }
 

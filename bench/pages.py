@@ -1,0 +1,239 @@
+"""The demonstrations' pages in headless Chromium: `.venv/bin/python bench/pages.py [--seconds 600]`.
+
+Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain anew at every update, and one that
+follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
+grow.
+Before that: first paint and the answer to a moved slider, of every demonstration. Exit code 1 if a target is missed, 3
+if it cannot run here (Chromium; Playwright: requirements-pages.txt). The page tests have the short version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pacelab.demo.catalog import DEMOS, find_demo
+from pacelab.demo.live import BEAMS_S, VIEW_S, Live, Traffic
+from pacelab.demo.page import export
+from pacelab.demo.server import DemoServer
+
+UPDATES_PER_S, NODES = 20, 8
+PAINT_S, SLIDER_S = 2.0, 1.0
+WARM_S, SAMPLE_S = 20.0, 60.0
+HEAP_GROWTH, PROCESS_GROWTH = 1e6, 30e6
+"""Bytes: what collected heaps and processes may differ by at two moments; a leak would come 12,000 times."""
+SEEDS = 200
+"""In turn: wasm memory never shrinks, so after one turn it must not grow at all."""
+FRAMES = 10
+"""Of the followed network, each update."""
+
+UPDATE = f"""() => {{
+    const demo = document.querySelector("pacelab-demo");
+    window.updates = 0;
+    window.times = [];
+    setInterval(() => {{
+        demo.seed = 1 + demo.seed % {SEEDS};
+        demo.refresh();
+        window.updates += 1;
+        window.times[window.updates % 1000] = demo.lastRefreshMs;
+    }}, {1000 / UPDATES_PER_S});
+}}"""
+COUNT = """() => {
+    const demo = document.querySelector("pacelab-demo"), play = demo.scene.play.bind(demo.scene);
+    window.updates = 0;
+    demo.scene.play = (...given) => { window.updates += 1; play(...given); };
+}"""
+
+
+class Network(Live):
+    """Stations in a row, two flows along it and back; every station sends."""
+
+    def __init__(self) -> None:
+        self._stations = [{"name": name, "position_m": [200.0 * x, 0.0]} for x, name in enumerate("ABCDEFGH"[:NODES])]
+
+    def messages(self) -> Iterator[tuple[str, Any]]:
+        """As `Live.messages`: frames 20 times a second, goodput every second, for ever."""
+        traffic = Traffic("ABCDEFGH"[:NODES])
+        begun = view_at = time.monotonic()
+        for number in range(1, 10**9):
+            time.sleep(max(0.0, begun + number * BEAMS_S - time.monotonic()))
+            for frame in range(FRAMES):
+                hop = (number + frame) % (NODES - 1)
+                ends = "ABCDEFGH"[hop : hop + 2]
+                back = frame % 2
+                addresses = ("10.0.0.8", "10.0.0.1") if back else ("10.0.0.1", "10.0.0.8")
+                ip = {"src": addresses[0], "dst": addresses[1], "protocol": 17}
+                event = {"station": ends[back], "to": ends[1 - back], "frame": {"ip": ip, "ports": [1, 2]}}
+                event["frame"]["payload_bytes"] = 1000 + number % 400
+                traffic.hear({"event": "transmit", "t_ns": round(number * BEAMS_S * 1e9), "delivered": True, **event})
+            yield "beams", traffic.take_beams()
+            if (now := time.monotonic()) - view_at >= VIEW_S:
+                view, view_at = traffic.view(now - view_at), now
+                yield "view", view | {"places": [station["position_m"] for station in self._stations]}
+
+
+def main() -> int:
+    """Measure; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=600.0)
+    given = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        chromium = None
+    if chromium is None:
+        print("bench/pages: needs Chromium (apt install chromium) and requirements-pages.txt", file=sys.stderr)
+        return 3
+    print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        met = [first_paints_and_sliders(browser, Path(folder)), endurance(browser, Path(folder), given.seconds)]
+        browser.close()
+    print("every target met" if all(met) else "a target was MISSED")
+    return 0 if all(met) else 1
+
+
+def first_paints_and_sliders(browser: Any, folder: Path) -> bool:
+    """Of every demonstration, from the local server: the worst first paint, the 95th percentile of a slider."""
+    paints, moves = {}, {}
+    with Serving(DemoServer()) as server:
+        for name, demo in DEMOS.items():
+            page = browser.new_page(viewport={"width": 1366, "height": 768})
+            page.goto(server.link(name))
+            page.wait_for_selector("pacelab-demo .bar")
+            paints[name] = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1e3
+            slider = page.locator("pacelab-demo .controls input[type=range]").first
+            if not demo.python:
+                moves[name] = [moved(page, slider, number) for number in range(40)]
+            page.close()
+    worst = max(paints, key=lambda name: paints[name])
+    slow = {name: sorted(took)[round(0.95 * len(took)) - 1] for name, took in moves.items()}
+    slowest = max(slow, key=lambda name: slow[name])
+    print(f"first paint: {paints[worst]:.2f} s at worst ({worst}); target below {PAINT_S:g} s")
+    print(f"slider, 95th percentile: {slow[slowest] * 1e3:.0f} ms at worst ({slowest}); target below {SLIDER_S:g} s")
+    return paints[worst] < PAINT_S and slow[slowest] < SLIDER_S
+
+
+def moved(page: Any, slider: Any, number: int) -> float:
+    """Seconds from a key to the finished picture."""
+    slider.focus()
+    seen = (
+        "window.done = new Promise((done) => { const demo = document.querySelector('pacelab-demo'), take = demo.take;"
+    )
+    seen += " demo.take = (view) => { take.call(demo, view); demo.take = take; done(performance.now()); }; });"
+    page.evaluate(
+        seen + " addEventListener('keydown', (e) => { window.begun = e.timeStamp; }, { once: true, capture: true })"
+    )
+    page.keyboard.press("ArrowRight" if number < 20 else "ArrowLeft")
+    took_ms: float = page.evaluate("window.done.then((at) => at - window.begun)")
+    return took_ms / 1e3
+
+
+def endurance(browser: Any, folder: Path, seconds: float) -> bool:
+    """Both pages for so long: updates/s, and what memory is left after garbage collection, before and after."""
+    eight = replace(find_demo("window"), options={"hops": NODES - 1, "wired": False}, labels=tuple("ABCDEFGH"[:NODES]))
+    export(eight, folder / "engine.html")
+    with Serving(DemoServer(live=Network())) as server:
+        places = {"engine": (folder / "engine.html").as_uri(), "live": server.link("live")}
+        pages = {name: Watched(browser, place) for name, place in places.items()}
+        pages["engine"].page.evaluate(UPDATE)
+        pages["live"].page.evaluate(COUNT)
+        time.sleep(WARM_S)
+        first = last = {name: watched.sample() for name, watched in pages.items()}
+        resident = [resident_bytes(browser)]
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 1:
+            time.sleep(min(SAMPLE_S, left))
+            last = {name: watched.sample() for name, watched in pages.items()}
+            resident.append(resident_bytes(browser))
+        met = [told(name, first[name], last[name]) for name in pages]
+        print(f"both pages' processes, every minute: {', '.join(f'{each / 1e6:.0f}' for each in resident)} MB")
+        ok = all(met) and max(resident[len(resident) // 2 :]) - max(resident[: len(resident) // 2 + 1]) < PROCESS_GROWTH
+        times = sorted(time_ms for time_ms in pages["engine"].page.evaluate("window.times") if time_ms)
+        print(
+            f"engine: an update took {times[len(times) // 2]:.1f} ms, "
+            f"95th percentile {times[len(times) * 19 // 20]:.1f} ms"
+        )
+        errors = [error for watched in pages.values() for error in watched.errors]
+        print("\n".join(["on the console:", *errors]) if errors else "nothing on the console")
+        for watched in pages.values():
+            watched.page.close()
+    return ok and not errors
+
+
+def told(name: str, first: dict[str, float], last: dict[str, float]) -> bool:
+    """Print what became of a page; whether it meets the targets."""
+    rate = (last["updates"] - first["updates"]) / (last["at"] - first["at"])
+    print(f"{name}: {rate:.1f} updates/s over {last['at'] - first['at']:.0f} s")
+    for what in ("heap", "wasm", "elements"):
+        unit, factor = ("", 1) if what == "elements" else (" MB", 1e6)
+        print(f"  {what:9s} {first[what] / factor:8.3f}{unit} -> {last[what] / factor:8.3f}{unit}")
+    grown = {what: last[what] - first[what] for what in ("heap", "wasm", "elements")}
+    return (
+        rate > 0.95 * UPDATES_PER_S and grown["heap"] < HEAP_GROWTH and grown["wasm"] == 0 and grown["elements"] < 1000
+    )
+
+
+class Watched:
+    """A page with what it holds."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+        self.errors: list[str] = []
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.goto(address)
+        self.page.wait_for_selector("pacelab-demo .bar")
+        self.tools = self.page.context.new_cdp_session(self.page)
+        self.tools.send("Performance.enable")
+
+    def sample(self) -> dict[str, float]:
+        """Bytes after garbage collection, elements of the page, and updates so far."""
+        self.tools.send("HeapProfiler.collectGarbage")
+        found = {each["name"]: each["value"] for each in self.tools.send("Performance.getMetrics")["metrics"]}
+        wasm = self.page.evaluate("document.querySelector('pacelab-demo').run.memoryBytes?.() ?? 0")
+        updates = self.page.evaluate("window.updates")
+        sizes = {"heap": found["JSHeapUsedSize"], "wasm": wasm, "elements": found["Nodes"]}
+        return sizes | {"updates": updates, "at": time.monotonic()}
+
+
+def resident_bytes(browser: Any) -> int:
+    """Of the pages' processes together; one that ends meanwhile counts nothing."""
+    found = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    total = 0
+    for pid in (process["id"] for process in found if process["type"] == "renderer"):
+        with contextlib.suppress(OSError):
+            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return total
+
+
+class Serving:
+    """A server in a thread of its own."""
+
+    def __init__(self, server: DemoServer) -> None:
+        self.server = server
+        self.thread = threading.Thread(target=server.serve_forever, daemon=True)
+
+    def __enter__(self) -> DemoServer:
+        self.thread.start()
+        return self.server
+
+    def __exit__(self, *_: object) -> None:
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

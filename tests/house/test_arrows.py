@@ -58,7 +58,7 @@ def sources() -> Iterator[str]:
         for file in sorted((ROOT / folder).rglob("*.py")):
             path = file.relative_to(ROOT).as_posix()
             if not path.startswith(
-                ("pacelab/grading/", "pacelab/pacer/", "pacelab/topologies/")
+                ("pacelab/controller/", "pacelab/grading/", "pacelab/pacer/", "pacelab/topologies/")
             ):  # symlinks: seen at their real place
                 yield path
 

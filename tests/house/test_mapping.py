@@ -1,4 +1,4 @@
-"""The folders grading/, pacer/ and topologies/ are imported below pacelab, whatever stands nearby."""
+"""The folders controller/, grading/, pacer/ and topologies/ are imported below pacelab, whatever stands nearby."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("name", ["grading", "pacer", "topologies"])
+@pytest.mark.parametrize("name", ["controller", "grading", "pacer", "topologies"])
 def test_mapping_symlink_stays_inside_the_project(name: str) -> None:
     link = ROOT / "pacelab" / name
     assert link.resolve() == (ROOT / name).resolve(), f"{link} should be a symlink to ../{name}"

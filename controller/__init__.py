@@ -1,0 +1,27 @@
+"""The wired side as a software-defined network: an OpenFlow 1.3 controller that knows flows, calls and stations.
+
+    core/      what it knows and decides; no I/O and no clock: events in, actions out
+      brain      the one door: handle, poll_action, deadline, handle_timeout
+      network    switches, ports, links (found by LLDP), shortest paths
+      locations  which address is where; a station that moves, one that is in two places
+      arp        who is asked, who answers
+      flows      flows with class, rules and counters; rates
+      routing    from a flow and the network to rules, in the order in which they are safe
+      classify   TCP, voice (DSCP, RTP, steady small packets), other
+      policy     scheme and limits of each gateway
+      journal    what happened, numbered; streams read it
+      frames     Ethernet, ARP, IPv4, TCP, UDP, LLDP: bytes to fields and back
+    openflow/  the same as an os-ken (Ryu) application: messages to events, actions to messages
+    web/       REST (OpenAPI), the event stream and the page, on loopback with a token
+    switches/  Open vSwitch in a private directory; the self test
+
+Invariants
+1. Nothing is flooded over a link between switches: what has no known place goes out of ports with hosts only. So a
+   ring of switches makes no loop, and no spanning tree is needed.
+2. A packet with a place to go meets rules of one path at a time: a rule that changes is replaced by one message;
+   new rules stand before old ones go, so nothing is lost and nothing is sent twice.
+3. All memory is bounded; what finds no room is forwarded by address pair and counted.
+4. Rules outlive the controller. It finds them again when it comes back.
+5. What comes from a switch or a host is a claim: malformed or contradictory ones are counted, and refused with a
+   reason in the journal.
+"""

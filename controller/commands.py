@@ -1,0 +1,135 @@
+"""`pacelab controller`: reached through an entry point."""
+
+from __future__ import annotations
+
+import json as json_module
+import os
+import secrets
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pacelab.controller.errors import ControllerError, InputError
+
+TOKEN = "PACELAB_CONTROLLER_TOKEN"
+OPENFLOW_PORT = 6653
+
+
+def _option(flag: str, metavar: str | None, text: str) -> Any:
+    return typer.Option(flag, metavar=metavar, help=text)
+
+
+Listen = Annotated[str, _option("--listen", "HOST:PORT", "OpenFlow: where switches connect to")]
+PortNumber = Annotated[int, typer.Option("--port", min=0, max=65_535, help="REST and page on 127.0.0.1; 0: any free")]
+Socket = Annotated[Path | None, _option("--socket", "PATH", "REST on this Unix socket, too")]
+Descriptor = Annotated[int | None, typer.Option("--fd", hidden=True, help="REST on this open socket")]
+NetworkFile = Annotated[
+    Path | None, _option("--network", "FILE", "JSON: names of switches and addresses, which switches may connect")
+]
+Check = Annotated[bool, _option("--check", None, "test it against a real Open vSwitch, in private namespaces (root)")]
+Json = Annotated[bool, _option("--json", None, "a JSON document a line: ready, then each event")]
+Quiet = Annotated[bool, _option("--quiet", None, "say nothing but the link")]
+
+
+def controller(
+    *,
+    listen: Listen = f"127.0.0.1:{OPENFLOW_PORT}",
+    port: PortNumber = 0,
+    socket_path: Socket = None,
+    fd: Descriptor = None,
+    network: NetworkFile = None,
+    check: Check = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run the OpenFlow controller of the wired side: flows, calls, handover; REST and a page on loopback."""
+    try:
+        if check:
+            from pacelab.controller.switches.selftest import run_in_private
+
+            raise typer.Exit(run_in_private(json=json, say=_say))
+        _serve(listen, port, socket_path, fd, network, json=json, quiet=quiet)
+    except ControllerError as error:
+        _say(str(error))
+        raise typer.Exit(error.exit_code) from None
+
+
+def _serve(
+    listen: str, port: int, path: Path | None, fd: int | None, network: Path | None, *, json: bool, quiet: bool
+) -> None:
+    host, number = read_listen(listen)
+    known = read_network(network)
+    try:
+        from pacelab.controller.core.brain import Brain
+        from pacelab.controller.openflow.run import start
+        from pacelab.controller.openflow.shell import Shell
+        from pacelab.controller.web.serve import open_port, open_unix, serve
+    except ImportError as error:
+        raise ControllerError(f"controller: {error}; pip install 'pacelab[controller]'") from None
+    shell = Shell(Brain(generation=secrets.randbits(16), switches=known["switches"]))
+    sockets = [open_port(port) if fd is None else socket.socket(fileno=fd)]
+    if path is not None:
+        sockets.append(open_unix(path))
+    try:
+        socket.create_server((host, number)).close()  # os-ken would only log it
+        start(shell, host=host, port=number)
+    except OSError as error:
+        raise ControllerError(f"--listen {listen}: {error.strerror}; choose another port") from None
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
+    link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={token}"
+    if json:
+        print(json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link}), flush=True)
+    else:
+        print(link, flush=True)
+    if not quiet:
+        threading.Thread(target=_follow, args=(shell, json), daemon=True).start()
+    serve(shell, sockets, token=token, names=known["names"], picture=known["picture"])
+    sys.stdout.flush()
+    os._exit(0)  # os-ken's threads wait for switches
+
+
+def read_listen(text: str) -> tuple[str, int]:
+    """Address and port of --listen."""
+    host, colon, number = text.rpartition(":")
+    if not colon or not number.isdecimal() or not 0 < int(number) < 65_536:
+        raise InputError(f"--listen {text!r}: allowed is HOST:PORT, for example 127.0.0.1:{OPENFLOW_PORT}")
+    return host, int(number)
+
+
+def read_network(path: Path | None) -> dict[str, Any]:
+    """`names`, `switches` (None: any may connect) and `picture` of a file."""
+    if path is None:
+        return {"names": {}, "switches": None, "picture": None}
+    try:
+        found = json_module.loads(path.read_text("utf-8"))
+        switches = found.get("switches")
+        known = {
+            "names": {str(key): str(name) for key, name in found.get("names", {}).items()},
+            "switches": None if switches is None else [int(dpid, 16) for dpid in switches],
+            "picture": found.get("picture"),
+        }
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"--network {path}: {error}; docs/controller.md has an example") from None
+    return known
+
+
+def _follow(shell: Any, as_json: bool) -> None:
+    """Say what happens, as it does."""
+    number = 1
+    while True:
+        with shell.news:
+            shell.news.wait(0.5)
+        for entry in shell.ask(lambda brain, _now_ns, at=number: brain.journal.since(at)):
+            number = entry.number + 1
+            if as_json:
+                print(json_module.dumps({"event": entry.kind, **entry.data}), flush=True)
+            else:
+                _say(f"{entry.kind}: " + ", ".join(f"{name} {value}" for name, value in entry.data.items()))
+
+
+def _say(line: str) -> None:
+    print(f"pacelab: {line}", file=sys.stderr, flush=True)

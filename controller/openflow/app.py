@@ -1,0 +1,100 @@
+"""The os-ken application: one handler a kind of message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from os_ken.base.app_manager import OSKenApp
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from os_ken.ofproto import ofproto_v1_3 as ofp
+
+from pacelab.controller.core.messages import (
+    BarrierDone,
+    Counted,
+    PacketIn,
+    PortChanged,
+    Refused,
+    RuleGone,
+    RulesFound,
+)
+from pacelab.controller.openflow import convert
+from pacelab.controller.openflow.connection import Connection
+from pacelab.controller.openflow.shell import COUNTERS, RULES, Shell
+
+
+class WiredSide(OSKenApp):  # type: ignore[misc]
+    """Tells the brain what switches say."""
+
+    OFP_VERSIONS = [ofp.OFP_VERSION]  # noqa: RUF012 - os-ken's own form
+
+    def __init__(self, *arguments: Any, shell: Shell, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self.shell = shell
+
+    @set_ev_cls(ofp_event.EventOFPStateChange, [MAIN_DISPATCHER, DEAD_DISPATCHER])  # type: ignore[untyped-decorator]
+    def state_changed(self, event: Any) -> None:
+        """A switch has come or gone."""
+        if event.state == MAIN_DISPATCHER:
+            self.shell.joined(event.datapath)
+        else:
+            self.shell.left(event.datapath)
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def packet_in(self, event: Any) -> None:
+        """A frame."""
+        message = event.msg
+        if self.shell.is_current(message.datapath):
+            copy = message.reason == ofp.OFPR_ACTION and message.cookie != 0
+            self.shell.feed(PacketIn(message.datapath.id, message.match["in_port"], bytes(message.data), copy))
+
+    @set_ev_cls(ofp_event.EventOFPPortStatus, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def port_status(self, event: Any) -> None:
+        """A port has changed."""
+        message = event.msg
+        if self.shell.is_current(message.datapath):
+            gone = message.reason == ofp.OFPPR_DELETE
+            self.shell.feed(PortChanged(message.datapath.id, convert.to_port(message.desc), gone))
+
+    @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def flow_removed(self, event: Any) -> None:
+        """A rule has gone by itself."""
+        message = event.msg
+        if message.reason == ofp.OFPRR_IDLE_TIMEOUT and self.shell.is_current(message.datapath):
+            self.shell.feed(RuleGone(message.datapath.id, message.cookie, message.packet_count, message.byte_count))
+
+    @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def flow_stats(self, event: Any) -> None:
+        """Counters or rules; an answer may come in several messages."""
+        message = event.msg
+        connection: Connection = message.datapath
+        if message.xid not in connection.asked:
+            return
+        connection.parts += message.body
+        if message.flags & ofp.OFPMPF_REPLY_MORE:
+            return
+        what, entries, connection.parts = connection.asked.pop(message.xid), connection.parts, []
+        if not self.shell.is_current(connection):
+            return
+        if what == COUNTERS:
+            self.shell.feed(Counted(connection.id, tuple(entry.counted() for entry in entries)))
+        elif what == RULES:
+            found = (convert.found_rule(entry.whole()) for entry in entries)
+            self.shell.feed(RulesFound(connection.id, tuple(rule for rule in found if rule is not None)))
+
+    @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def barrier(self, event: Any) -> None:
+        """All before it is done."""
+        connection: Connection = event.msg.datapath
+        number = connection.asked.pop(event.msg.xid, None)
+        if number is not None and number.isdecimal():
+            self.shell.feed(BarrierDone(connection.id, int(number)))
+
+    @set_ev_cls(ofp_event.EventOFPErrorMsg, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def error(self, event: Any) -> None:
+        """A switch refused something."""
+        message = event.msg
+        connection: Connection = message.datapath
+        connection.asked.pop(message.xid, None)
+        if self.shell.is_current(connection):
+            self.shell.feed(Refused(connection.id, f"OpenFlow error {message.type}, {message.code}"))

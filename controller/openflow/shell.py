@@ -1,0 +1,130 @@
+"""The brain with a clock, a lock and the switches' connections. Whoever wants something of it comes through here."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from os_ken.ofproto import ofproto_v1_3_parser as parser
+
+from pacelab.controller.core.brain import Brain
+from pacelab.controller.core.messages import (
+    Action,
+    AddRule,
+    AskCounters,
+    AskRules,
+    Barrier,
+    DeleteRule,
+    Disconnect,
+    Event,
+    SendPacket,
+    SetUp,
+    SwitchDown,
+    SwitchUp,
+)
+from pacelab.controller.openflow import convert
+from pacelab.controller.openflow.connection import Connection
+from pacelab.units import NS_PER_S
+
+LOG = logging.getLogger("pacelab.controller")
+RULES, COUNTERS = "rules", "counters"
+LONGEST_SLEEP_S = 0.2
+Answer = TypeVar("Answer")
+
+
+class Shell:
+    """Runs a brain."""
+
+    def __init__(self, brain: Brain, *, clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.brain = brain
+        self.clock = clock
+        self.news = threading.Condition()
+        """Notified when the journal has grown."""
+        self._lock = threading.RLock()
+        self._connections: dict[int, Connection] = {}
+        self.busy_ns = 0
+        """Time spent in the brain."""
+
+    def feed(self, event: Event) -> None:
+        """Something happened."""
+        self.ask(lambda brain, now_ns: brain.handle(now_ns, event))
+
+    def ask(self, request: Callable[[Brain, int], Answer]) -> Answer:
+        """Ask or tell the brain, and carry out what it wants done."""
+        with self._lock:
+            begun_ns = self.clock()
+            noted = self.brain.journal.next
+            answer = request(self.brain, begun_ns)
+            while (action := self.brain.poll_action()) is not None:
+                try:
+                    self._carry_out(action)
+                except Exception:  # of one message: the others go on
+                    LOG.exception("carrying out %s", action)
+            grown = self.brain.journal.next != noted
+            self.busy_ns += self.clock() - begun_ns
+        if grown:
+            with self.news:
+                self.news.notify_all()
+        return answer
+
+    def tick(self) -> float:
+        """Do what is due; how long to sleep then, in s."""
+        now_ns = self.clock()
+        if self.brain.deadline() <= now_ns:
+            self.ask(lambda brain, at_ns: brain.handle_timeout(at_ns))
+        return min(LONGEST_SLEEP_S, max(0.001, (self.brain.deadline() - self.clock()) / NS_PER_S))
+
+    def joined(self, connection: Connection) -> None:
+        """A switch has finished its handshake."""
+        with self._lock:
+            before = self._connections.get(connection.id)
+            self._connections[connection.id] = connection
+            if before is not None and before is not connection:
+                before.close()  # the older connection of two is the one that has broken
+                self.brain.handle(self.clock(), SwitchDown(connection.id))
+            ports = tuple(convert.to_port(port) for port in connection.ports.values())
+            self.feed(SwitchUp(connection.id, ports))
+
+    def left(self, connection: Connection) -> None:
+        """A connection has ended."""
+        with self._lock:
+            if connection.id is not None and self._connections.get(connection.id) is connection:
+                del self._connections[connection.id]
+                self.feed(SwitchDown(connection.id))
+
+    def is_current(self, connection: Connection) -> bool:
+        """Whether this connection is its switch's."""
+        return self._connections.get(connection.id) is connection
+
+    def _carry_out(self, action: Action) -> None:
+        connection = self._connections.get(action.dpid)
+        if connection is None:
+            return
+        match action:
+            case AddRule(_, cookie, rule):
+                connection.send_msg(convert.add_rule(connection, cookie, rule))
+            case DeleteRule(_, cookie, match):
+                connection.send_msg(convert.delete_rule(connection, cookie, match))
+            case SendPacket(_, data, out_port, in_port):
+                connection.send_msg(convert.packet_out(connection, data, out_port=out_port, in_port=in_port))
+            case Barrier(_, number):
+                self._request(connection, parser.OFPBarrierRequest(connection), str(number))
+            case AskCounters():
+                if COUNTERS not in connection.asked.values():  # one at a time: a slow switch is not asked faster
+                    self._request(connection, convert.ask_counters(connection, all_rules=False), COUNTERS)
+            case AskRules():
+                self._request(connection, convert.ask_counters(connection, all_rules=True), RULES)
+            case SetUp():
+                for message in convert.base_rules(connection):
+                    connection.send_msg(message)
+            case Disconnect():
+                del self._connections[action.dpid]
+                connection.close()
+
+    def _request(self, connection: Connection, message: Any, what: str) -> None:
+        connection.set_xid(message)
+        connection.asked[message.xid] = what
+        connection.send_msg(message)

@@ -1,0 +1,227 @@
+"""The routes. All go through the shell; none holds state of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from importlib.metadata import entry_points
+from ipaddress import IPv4Address
+from typing import Annotated, Any
+
+from fastapi import FastAPI, HTTPException, Path, Query, Response
+from fastapi.responses import HTMLResponse, StreamingResponse
+
+from pacelab.controller.core.brain import Brain
+from pacelab.controller.core.frames import address_text, is_host, mac_text
+from pacelab.controller.core.journal import Entry
+from pacelab.controller.core.messages import FiveTuple
+from pacelab.controller.core.policy import SILENT_NS, Gateway
+from pacelab.controller.openflow.shell import Shell
+from pacelab.controller.web import documents as doc
+from pacelab.units import NS_PER_S
+
+MOST_STREAMS = 32
+STREAM_STEP_S = 0.1
+HEARTBEAT_S = 5.0
+SHOWN = 200
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": doc.Problem, "description": text}
+    for status, text in ((401, "no token"), (403, "a foreign Host or Origin"), (400, "not HTTP as it should be"))
+}
+WRITES = PROBLEMS | {
+    404: {"model": doc.Problem, "description": "there is none such"},
+    409: {"model": doc.Problem, "description": "it cannot be, now"},
+    411: {"model": doc.Problem, "description": "a body without a length"},
+    413: {"model": doc.Problem, "description": "too large"},
+    422: {"model": doc.Problem, "description": "not allowed"},
+}
+
+Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
+
+
+def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | None = None) -> FastAPI:
+    """The application. `names`: of switches (16 hexadecimal digits) and addresses; `picture`: for the page."""
+    api = FastAPI(
+        title="PaceLab's controller",
+        version="1",
+        description="The wired side: topology, flows, gateways' policies, events.",
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses=PROBLEMS,
+    )
+    streams = [0]
+
+    @api.get("/v1/topology", response_model=doc.Topology)
+    def topology() -> Any:
+        """Switches, links, and which address is where."""
+        return shell.ask(lambda brain, _now_ns: _topology(brain, names))
+
+    @api.get("/v1/flows", response_model=doc.Flows)
+    def flows(limit: Annotated[int, Query(ge=1, le=10_000)] = SHOWN) -> Any:
+        """Flows with class and rate, the fastest first."""
+        return shell.ask(lambda brain, now_ns: _flows(brain, now_ns, limit))
+
+    @api.get("/v1/gateways", response_model=list[doc.GatewayState])
+    def gateways() -> Any:
+        """Gateways with scheme and policy."""
+        return shell.ask(lambda brain, now_ns: [_gateway(one, now_ns) for one in brain.policies.all()])
+
+    @api.put("/v1/gateways/{name}", response_model=doc.GatewayState, responses=WRITES)
+    def announce(name: Name, hello: doc.GatewayHello) -> Any:
+        """A gateway's agent has started; the answer says what is wanted of it."""
+        if not is_host(int(hello.address)):
+            raise HTTPException(422, f"address {hello.address}: allowed is one host's")
+
+        def tell(brain: Brain, now_ns: int) -> Any:
+            gateway = Gateway(
+                name=name,
+                address=int(hello.address),
+                schemes=tuple(hello.schemes),
+                limits=tuple(hello.limits),
+                scheme=hello.scheme,
+                heard_ns=now_ns,
+            )
+            return _gateway(gateway, now_ns) if brain.announce(now_ns, gateway) else None
+
+        found = shell.ask(tell)
+        if found is None:
+            raise HTTPException(409, "there is no room for more gateways")
+        return found
+
+    @api.put("/v1/gateways/{name}/policy", response_model=doc.GatewayState, responses=WRITES)
+    def want(name: Name, policy: doc.Policy) -> Any:
+        """Set scheme and limits of a gateway."""
+
+        def tell(brain: Brain, now_ns: int) -> Any:
+            found = brain.want(now_ns, name, scheme=policy.scheme, limits=policy.limits)
+            return found if isinstance(found, str) else _gateway(found, now_ns)
+
+        found = shell.ask(tell)
+        if isinstance(found, str):
+            raise HTTPException(404 if found.startswith("no gateway") else 409, found)
+        return found
+
+    @api.post("/v1/gateways/{name}/status", status_code=204, responses=WRITES)
+    def report(name: Name, status: doc.GatewayReport) -> Response:
+        """What a gateway's agent does and sees."""
+        seen = {
+            FiveTuple(int(row.src), int(row.dst), row.protocol, row.sport, row.dport): (row.rtt_s, row.mos)
+            for row in status.flows
+        }
+        known = shell.ask(
+            lambda brain, now_ns: brain.report(now_ns, name, scheme=status.scheme, refused=status.refused, flows=seen)
+        )
+        if not known:
+            raise HTTPException(404, f"no gateway {name}: PUT /v1/gateways/{name} first")
+        return Response(status_code=204)
+
+    @api.put("/v1/stations/{address}", status_code=204, responses=WRITES)
+    def register(address: IPv4Address, place: doc.StationPlace) -> Response:
+        """A station is at this gateway now."""
+        if not is_host(int(address)):
+            raise HTTPException(422, f"address {address}: allowed is one host's")
+        problem = shell.ask(lambda brain, now_ns: brain.register(now_ns, int(address), place.gateway))
+        if problem is not None:
+            raise HTTPException(404 if problem.startswith("no gateway") else 409, problem)
+        return Response(status_code=204)
+
+    @api.get("/v1/events", responses={200: {"content": {"text/event-stream": {}}}, 503: {"model": doc.Problem}})
+    async def events(since: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
+        """Server-sent events from now on, or from the event numbered `since` (what is still kept of it)."""
+        if streams[0] >= MOST_STREAMS:
+            raise HTTPException(503, f"there are {MOST_STREAMS} streams already")
+        return StreamingResponse(_stream(shell, since, streams), media_type="text/event-stream")
+
+    _add_page(api, shell, names, picture)
+    return api
+
+
+def _add_page(api: FastAPI, shell: Shell, names: dict[str, str], picture: dict[str, Any] | None) -> None:
+    """The page is pacelab's: it offers one by an entry point, so that we need not know it."""
+    pages = entry_points(group="pacelab.pages", name="network")
+
+    @api.get("/", response_class=HTMLResponse, include_in_schema=False)
+    def page() -> str:
+        for offered in pages:
+            make_page: Callable[[dict[str, Any]], str] = offered.load()
+            return make_page(picture or {})
+        raise HTTPException(404, "this installation has no page")
+
+
+async def _stream(shell: Shell, since: int | None, streams: list[int]) -> AsyncIterator[str]:
+    streams[0] += 1
+    try:
+        number = shell.brain.journal.next if since is None else since
+        quiet_s = 0.0
+        yield ": PaceLab's controller\n\n"
+        while True:
+            entries = shell.ask(lambda brain, _now_ns, at=number: brain.journal.since(at))  # type: ignore[misc]
+            for entry in entries:
+                number = entry.number + 1
+                yield _event(entry)
+            quiet_s = 0.0 if entries else quiet_s + STREAM_STEP_S
+            if quiet_s >= HEARTBEAT_S:
+                quiet_s = 0.0
+                yield ": still here\n\n"
+            await asyncio.sleep(STREAM_STEP_S)
+    finally:
+        streams[0] -= 1
+
+
+def _event(entry: Entry) -> str:
+    data = {"t_s": round(entry.at_ns / NS_PER_S, 6), **entry.data}
+    return f"id: {entry.number}\nevent: {entry.kind}\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+
+
+def _topology(brain: Brain, names: dict[str, str]) -> dict[str, Any]:
+    network = brain.network
+    ports: dict[int, dict[str, str]] = {dpid: {} for dpid in network.switches}
+    for end, _mac in network.ports():
+        ports[end.dpid][str(end.port)] = network.port_name(end)
+    return {
+        "switches": [
+            {"id": _id(dpid), "name": names.get(_id(dpid), f"s{dpid:x}"), "ports": found}
+            for dpid, found in ports.items()
+        ],
+        "links": [
+            {"src": _id(far.dpid), "src_port": far.port, "dst": _id(here.dpid), "dst_port": here.port}
+            for far, here in network.links()
+        ],
+        "stations": [
+            {
+                "address": address_text(address),
+                "name": names.get(address_text(address)),
+                "switch": _id(place.end.dpid),
+                "port": place.end.port,
+                "mac": mac_text(place.mac),
+                "how": how.name.lower(),
+            }
+            for address, place, how, _since_ns in brain.locations.all()
+        ],
+        "counters": dict(brain.counters),
+    }
+
+
+def _flows(brain: Brain, now_ns: int, limit: int) -> dict[str, Any]:
+    busy = sorted((flow for flow in brain.flows if flow.packets), key=lambda flow: -flow.rate_bps)
+    return {"count": len(busy), "flows": [flow.row(now_ns) for flow in busy[:limit]]}
+
+
+def _gateway(gateway: Gateway, now_ns: int) -> dict[str, Any]:
+    return {
+        "name": gateway.name,
+        "address": address_text(gateway.address),
+        "scheme": gateway.scheme,
+        "wanted_scheme": gateway.wanted_scheme,
+        "limits": gateway.wanted_limits,
+        "schemes": list(gateway.schemes),
+        "takes": list(gateway.limits),
+        "refused": gateway.refused,
+        "alive": now_ns - gateway.heard_ns < SILENT_NS,
+    }
+
+
+def _id(dpid: int) -> str:
+    return f"{dpid:016x}"

@@ -51,7 +51,7 @@ $(DEMO_ENGINE): $(RUST)
 	cp $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/release/pacelab_wasm.wasm $@
 
 wheel: $(VENV)/.installed demo  ## a wheel under dist/ that needs no compiler
-	rm -rf build
+	rm -rf build/lib* build/bdist* build/temp*
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
 bench: build  ## speed against ns-2 and ns-3, those of them that are installed

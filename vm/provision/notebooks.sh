@@ -1,39 +1,62 @@
 #!/bin/sh
-# JupyterLab as an unprivileged service of the lab's user, on port 8888, with a token that is made once.
+# The labs in the user's home folder, and JupyterLab for them: an unprivileged service on port 8888, with a token.
 set -eu
 user=${LAB_USER:-vagrant}
 here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
-wheels=$here/build/vm/wheels
-if [ -d "$wheels" ]; then offline="--no-index --find-links $wheels"; else offline=; fi
-$home/bin/pip install -q $offline --require-hashes -r "$here/requirements-notebooks.txt"
-usermod -aG pacelab "$user"
 folder=$(getent passwd "$user" | cut -d: -f6)
-# The labs are copied once; a student's own work is never overwritten.
-[ -e "$folder/labs" ] || [ ! -d "$here/labs" ] || cp -r "$here/labs" "$folder/labs"
-mkdir -p /etc/pacelab "$folder/labs"
-chown -R "$user:" "$folder/labs"
-if [ ! -s /etc/pacelab/notebook.env ]; then
-    echo "JUPYTER_TOKEN=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >/etc/pacelab/notebook.env
-    chmod 640 /etc/pacelab/notebook.env
-    chgrp "$(id -gn "$user")" /etc/pacelab/notebook.env
+
+# A notebook that a student has worked in is kept.
+if [ -d "$here/labs" ]; then
+    wanted=$(cat "$here"/labs/*.py | sha256sum)
+    if [ "$(cat $home/.labs 2>/dev/null)" != "$wanted" ]; then
+        install -d -o "$user" -g "$(id -gn "$user")" "$folder/labs"
+        runuser -u "$user" -- $home/bin/python -B "$here/labs/generate.py" --for student --out "$folder/labs"
+        echo "$wanted" >$home/.labs
+    fi
 fi
-cat >/etc/systemd/system/pacelab-notebooks.service <<EOF
+
+install -d /etc/pacelab
+new=$(mktemp)
+trap 'rm $new' EXIT
+install -C -m 755 "$here/vm/provision/links.sh" /usr/local/sbin/pacelab-links
+cat >"$new" <<EOF
+#!/bin/sh
+# A token for this machine's notebooks, made once.
+file=/etc/pacelab/notebook.env
+[ ! -e \$file ] || exit 0
+umask 077
+echo "JUPYTER_TOKEN=\$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >\$file.\$\$
+chgrp $(id -gn "$user") \$file.\$\$
+chmod 640 \$file.\$\$
+ln \$file.\$\$ \$file 2>/dev/null || true  # another made it meanwhile
+rm \$file.\$\$
+EOF
+install -C -m 755 "$new" /usr/local/sbin/pacelab-token
+
+unit=/etc/systemd/system/pacelab-notebooks.service
+cat >"$new" <<EOF
 [Unit]
 Description=PaceLab's notebooks
 After=network.target
 
 [Service]
 User=$user
-WorkingDirectory=$folder/labs
-EnvironmentFile=/etc/pacelab/notebook.env
-# Inside the machine it must listen beyond loopback for the forwarded port; the host binds that to 127.0.0.1.
-ExecStart=$home/bin/jupyter lab --no-browser --ip=0.0.0.0 --port=8888
+WorkingDirectory=$folder/labs/student
+ExecStartPre=+/usr/local/sbin/pacelab-token
+EnvironmentFile=-/etc/pacelab/notebook.env
+# Inside the machine it must listen beyond loopback for the forwarded port, which the host binds to 127.0.0.1; by this
+# setting it nevertheless answers to names of the local host alone.
+ExecStart=$home/bin/jupyter lab --no-browser --ip=0.0.0.0 --port=8888 --ServerApp.allow_remote_access=False
 Restart=on-failure
 NoNewPrivileges=yes
 
 [Install]
 WantedBy=multi-user.target
 EOF
-systemctl daemon-reload
-systemctl -q enable --now pacelab-notebooks.service
+if ! cmp -s "$new" $unit; then
+    install -m 644 "$new" $unit
+    systemctl daemon-reload
+    systemctl -q enable pacelab-notebooks.service
+    systemctl restart pacelab-notebooks.service
+fi

@@ -1,17 +1,27 @@
 #!/bin/sh
-# PaceLab into /opt/pacelab from a wheel: the newest under dist/ of the shared folder, else the released one. No compiler.
+# PaceLab into /opt/pacelab from the newest wheel under dist/, and its root helper. No compiler, no internet.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
-wheel=$(ls -t "$here"/dist/pacelab-*-"$(uname -s | tr A-Z a-z)"_"$(uname -m)".whl 2>/dev/null | head -n 1)
-[ -x $home/bin/python ] || python3 -m venv $home
-wheels=$here/build/vm/wheels
-if [ -d "$wheels" ]; then offline="--no-index --find-links $wheels"; else offline=; fi
-# The dependencies are pinned; the wheel itself is taken anew each time.
-$home/bin/pip install -q $offline --require-hashes -r "$here/requirements.txt"
-$home/bin/pip install -q $offline --no-deps --force-reinstall "${wheel:-pacelab}"
-for tool in pacelab mediumd wmediumd; do
-    [ ! -x $home/bin/$tool ] || ln -sf $home/bin/$tool /usr/local/bin/$tool
-done
+user=${LAB_USER:-vagrant}
+wheel=$(ls -t "$here"/dist/pacelab-*linux*_"$(uname -m)".whl 2>/dev/null | head -n 1)
+if [ -z "$wheel" ] && [ ! -x $home/bin/pacelab ]; then
+    echo "provision: no dist/pacelab-*linux*_$(uname -m).whl: run \`make wheel\` (needs Rust), or put your instructor's there" >&2
+    exit 1
+fi
 getent group pacelab >/dev/null || groupadd --system pacelab
-pacelab doctor
+id -nG "$user" | grep -qw pacelab || usermod -aG pacelab "$user"
+[ -z "$wheel" ] || wanted=$(sha256sum <"$wheel")
+if [ "$wheel" ] && [ "$(cat $home/.wheel 2>/dev/null)" != "$wanted" ]; then
+    $home/bin/pip install -q --no-index --no-deps --force-reinstall "$wheel"
+    for tool in pacelab mediumd wmediumd; do
+        ln -sf $home/bin/$tool /usr/local/bin/$tool
+    done
+    pacelab doctor
+    pacelab helper --units /etc/systemd/system
+    systemctl daemon-reload
+    systemctl -q enable --now pacelab-helper.socket
+    # What still runs the wheel before this one.
+    systemctl try-restart pacelab-helper.service pacelab-notebooks.service
+    echo "$wanted" >$home/.wheel
+fi

@@ -8,7 +8,8 @@ lacking=$(for package in $packages; do dpkg -s "$package" >/dev/null 2>&1 || ech
 if [ -n "$lacking" ]; then
     apt-get -q -o DPkg::Lock::Timeout=300 update
     # The cloud images' kernel has no radios: the plain one does.
-    apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends linux-image-amd64 $lacking
+    apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends \
+        "linux-image-$(dpkg --print-architecture)" $lacking
 fi
 # hwsim's radios are ours alone: nothing else may configure them.
 systemctl -q disable --now hostapd wpa_supplicant 2>/dev/null || true

@@ -1,0 +1,117 @@
+"""What provisioning leaves behind: as the lab's user, who is not root, a student's first hour."""
+
+import http.client
+import json
+import os
+import pwd
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+USER = os.environ.get("LAB_USER", "vagrant")
+HOME = Path(pwd.getpwnam(USER).pw_dir)
+
+
+def as_user(command: str, user: str = USER) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a fresh login of the user."""
+    began = time.monotonic()
+    done = subprocess.run(
+        ["runuser", "-u", user, "--", "sh", "-lc", f"cd /tmp && {command}"], capture_output=True, text=True, timeout=200
+    )
+    print(f"  {user}$ {command}: exit {done.returncode}, {time.monotonic() - began:.0f} s", flush=True)
+    return done
+
+
+def goodput_bps(options: str) -> float:
+    done = as_user(f"pacelab run hidden --rate 2 --traffic udp-saturated --quiet --json {options}")
+    assert done.returncode == 0, done.stderr
+    return float(json.loads(done.stdout)["run"]["totals"]["goodput_bps"])
+
+
+def get(path: str, token: str = "", host: str = "127.0.0.1:8888") -> tuple[int, bytes]:
+    link = http.client.HTTPConnection("127.0.0.1", 8888, timeout=60)
+    link.request("GET", path, headers={"Host": host} | ({"Authorization": f"token {token}"} if token else {}))
+    answer = link.getresponse()
+    return answer.status, answer.read()
+
+
+def unit(name: str, key: str) -> str:
+    return subprocess.run(["systemctl", "show", "-P", key, name], capture_output=True, text=True).stdout.strip()
+
+
+class Commands(unittest.TestCase):
+    def test_tools_are_on_the_path(self) -> None:
+        done = as_user("command -v pacelab mediumd wmediumd && mediumd --help && wmediumd --help")
+        assert done.returncode == 0, done.stderr
+
+    def test_doctor_finds_what_the_main_job_needs(self) -> None:
+        done = as_user("pacelab doctor")
+        print(done.stdout)
+        assert done.returncode == 0, done.stderr
+
+    def test_rts_mends_hidden_senders_in_virtual_time(self) -> None:
+        off, on = goodput_bps("--seconds 5 --rts off"), goodput_bps("--seconds 5 --rts on")
+        print(f"  virtual time: off {off:.0f}, on {on:.0f} bit/s")
+        assert 3 * off < on  # 268 and 1489 kbit/s over 60 s: docs/real-hosts.md
+
+
+class RootHelper(unittest.TestCase):
+    def test_the_group_runs_on_real_hosts_and_others_do_not(self) -> None:
+        assert unit("pacelab-helper.socket", "ActiveState") == "active"
+        refused = as_user("pacelab run hidden --backend tap --seconds 1", user="nobody")
+        assert refused.returncode == 3
+        assert "group" in refused.stderr, refused.stderr
+        off = goodput_bps("--seconds 10 --warmup 2 --rts off --backend tap")
+        on = goodput_bps("--seconds 10 --warmup 2 --rts on --backend tap")
+        print(f"  real hosts: off {off:.0f}, on {on:.0f} bit/s")
+        assert 2 * off < on
+        assert unit("pacelab-helper.service", "ActiveState") == "active"
+        subprocess.run(["systemctl", "stop", "pacelab-helper.service"], check=True)
+        assert goodput_bps("--seconds 1 --backend tap") > 0  # the socket starts it again
+
+
+class Notebooks(unittest.TestCase):
+    def setUp(self) -> None:
+        text = Path("/etc/pacelab/notebook.env").read_text()
+        self.token = text.strip().partition("=")[2]
+        until = time.monotonic() + 120
+        while unit("pacelab-notebooks.service", "ActiveState") != "failed" and time.monotonic() < until:
+            try:
+                get("/api")
+                return
+            except ConnectionRefusedError:
+                time.sleep(1)
+        self.fail(subprocess.run(["journalctl", "-u", "pacelab-notebooks"], capture_output=True, text=True).stdout)
+
+    def test_only_the_token_opens_them(self) -> None:
+        assert len(self.token) == 32
+        assert get("/api/contents")[0] == 403
+        assert get("/api/contents", "0" * 32)[0] == 403
+        assert get(f"/lab?token={self.token}")[0] == 200
+        assert get("/api/contents", self.token, host="evil.example:8888")[0] == 403
+        status, body = get("/api/contents", self.token)
+        assert status == 200
+        listed = {entry["name"] for entry in json.loads(body)["content"]}
+        assert {path.name for path in (HOME / "labs/student").iterdir()} == listed
+
+    def test_they_are_the_users_and_hold_no_solutions(self) -> None:
+        pid = unit("pacelab-notebooks.service", "MainPID")
+        assert Path(f"/proc/{pid}").owner() == USER
+        labs = sorted((HOME / "labs").rglob("*.ipynb"))
+        assert len(labs) >= 8
+        assert {path.owner() for path in labs} == {USER}
+        assert not any("SOLUTION" in path.read_text() for path in labs)
+
+    def test_the_token_is_the_users_alone(self) -> None:
+        status = Path("/etc/pacelab/notebook.env").stat()
+        assert oct(status.st_mode & 0o777) == "0o640"
+        assert as_user("cat /etc/pacelab/notebook.env", user="nobody").returncode != 0
+
+    def test_links_lead_there(self) -> None:
+        said = subprocess.run(["pacelab-links"], capture_output=True, text=True, check=True).stdout
+        assert f"http://127.0.0.1:8888/lab?token={self.token}" in said
+
+
+if __name__ == "__main__":
+    unittest.main()

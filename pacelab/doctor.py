@@ -36,6 +36,7 @@ def examine() -> list[Feature]:
         _demos(),
         _real_hosts("tap", "real Linux hosts in network namespaces"),
         _real_hosts("hwsim", "such hosts with the kernel's simulated radios and its own Wi-Fi stack"),
+        _uml(),
         _mininet(),
     ]
 
@@ -61,6 +62,14 @@ def _real_hosts(back_end: str, what: str) -> Feature:
     lacks = list(missing(back_end))
     detail = f"no {', '.join(thing for thing, _ in lacks)}" if lacks else what
     return Feature(name=name, present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
+
+
+def _uml() -> Feature:
+    from pacelab.where.features import missing_for_uml
+
+    lacks = list(missing_for_uml())
+    detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux in virtual time, without root"
+    return Feature(name="--where uml", present=not lacks, detail=detail, mend="; ".join(mend for _, mend in lacks))
 
 
 def _mininet() -> Feature:

@@ -86,6 +86,7 @@ def assemble(experiment: Experiment, topology: Topology, scheme: Scheme, outcome
         "links": air.get("links"),
         "aodv": air["aodv"],
         "hooks": hooks,
+        "guest": outcome.guest,
         "fidelity": outcome.fidelity,
         "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, topology, hooks)],
     }

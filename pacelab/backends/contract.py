@@ -28,6 +28,8 @@ class Outcome:
     """`valid`, `degraded` or `invalid`: whether the air kept its times."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""
+    guest: dict[str, Any] | None = None
+    """What the result depends on beyond configuration and seed: kernel and files of a guest (`--where`)."""
     host: dict[str, Any] = field(default_factory=dict)
     """What host.json says beyond the usual."""
 

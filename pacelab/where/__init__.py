@@ -41,6 +41,10 @@ def run_plan(experiment: Experiment, plan: Plan, on_progress: Progress) -> dict[
     """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`)."""
     from pacelab.backends.hosts import session
 
-    if experiment.where != HERE:
-        raise HostError(f"--where {experiment.where}: not in this version; --where here runs on this kernel")
+    if experiment.where == UML:
+        from pacelab.where import uml
+
+        return uml.run_plan(plan, on_progress)
+    if experiment.where == VM:
+        raise HostError("--where vm: not in this version; --where uml is there, and --where here runs on this kernel")
     return session.run_plan(plan, on_progress)

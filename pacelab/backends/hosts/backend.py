@@ -60,5 +60,6 @@ class RealHosts:
             points=tuple(point for point, _node in scheme.sites(topology)),
             fidelity=result["fidelity"],
             notes=tuple(result["notes"]),
+            guest=result.get("guest"),
             host=result["host"],
         )

@@ -48,7 +48,7 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
                 if "progress" in message:
                     on_progress(message["progress"])
                 elif "error" in message:
-                    raise _error(message["error"])
+                    raise error_of(message["error"])
                 else:
                     result: dict[str, Any] = message["result"]
                     return result
@@ -112,7 +112,7 @@ def run_shell(plan: Plan) -> int:
             ours.close()
             end_supervisor(process)
     if message:
-        raise _error(json.loads(message)["error"])
+        raise error_of(json.loads(message)["error"])
     return process.returncode
 
 
@@ -144,7 +144,8 @@ def end_supervisor(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _error(error: dict[str, Any]) -> Exception:
+def error_of(error: dict[str, Any]) -> Exception:
+    """What a supervisor said that went wrong, as the error that it is."""
     if error["kind"] == "config":
         return ConfigError(error["message"])
     if error["kind"] == "host":

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any
+from typing import Any, Protocol
 
 from pacelab.backends.hosts.machine import describe, judge, read_load
 from pacelab.backends.hosts.plan import MOST_BYTES, Plan, read_plan
@@ -53,7 +53,14 @@ def main() -> int:
     return 0
 
 
-def perform(plan: Plan, link: socket.socket) -> dict[str, Any]:
+class Link(Protocol):
+    """Where the one who wants the run listens."""
+
+    def sendall(self, line: bytes, /) -> None:
+        """Send one line."""
+
+
+def perform(plan: Plan, link: Link) -> dict[str, Any]:
     """Build the hosts, run the traffic, measure."""
     # Imported here, so that a refused plan costs nothing.
     from pacelab.backends.hosts.agents import start_agents
@@ -142,7 +149,7 @@ def read_line(link: socket.socket) -> bytes:
     return text
 
 
-def tell(link: socket.socket, message: dict[str, Any]) -> None:
+def tell(link: Link, message: dict[str, Any]) -> None:
     """Send one line; nobody may be there to read it any more."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")

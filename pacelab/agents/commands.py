@@ -37,6 +37,12 @@ DataPath = Annotated[
     str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
 ]
 DATAPATHS = ("nfqueue", "tc")
+LINKS = ("mediumd", "nl80211")
+COUNTS_SUFFICE = ("lred", "lred-ecn")
+"""Schemes at a relay that judge by averages of retries: the kernel's counters are enough."""
+Link = Annotated[
+    str, typer.Option("--link", metavar="LINK", help="who counts retries: mediumd, or nl80211 (lred, lred-ecn)")
+]
 ClampMss = Annotated[
     bool, typer.Option("--clamp-mss/--no-clamp-mss", help="lower the MSS: room for an option in full segments, too")
 ]
@@ -63,9 +69,13 @@ def sender(*, scheme: SchemeName, air: Air, datapath: DataPath = "nfqueue", **va
 
 
 @with_agent_options
-def relay(*, scheme: SchemeName, air: Air, **values: Any) -> None:
+def relay(*, scheme: SchemeName, air: Air, link: Link = "mediumd", **values: Any) -> None:
     """Run a scheme in front of a node's interface queue, for all that it sends by air (root)."""
-    _run("relay", scheme, air, values)
+    if link not in LINKS:
+        raise ConfigError(f"--link {link!r}: allowed is one of {', '.join(LINKS)}")
+    if link == "nl80211" and scheme in SCHEMES and scheme not in COUNTS_SUFFICE:
+        raise ConfigError(f"--link nl80211 with --scheme {scheme}: allowed is one of {', '.join(COUNTS_SUFFICE)}")
+    _run("relay", scheme, air, values, kernel_counts=link == "nl80211")
 
 
 @with_agent_options

@@ -8,7 +8,7 @@
 Invariants
 1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
 2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them.
-3. A hook that fails, or mediumd gone, is said once; packets go on.
+3. A hook that fails, or a link layer gone, is said once; packets go on.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.inject import RawSender
 from pacelab.pacer.linux.interfaces import mtu_of
+from pacelab.pacer.linux.kernel_link import KernelLink
 from pacelab.pacer.linux.mediumd_link import MediumdLink
 from pacelab.pacer.linux.nfqueue import NfQueue, Queued
 from pacelab.pacer.linux.paths import PathTable
@@ -39,6 +40,7 @@ from pacelab.units import NS_PER_S
 
 STATUS_VERSION = 1
 TICK_NS = NS_PER_S
+NEVER_NS = 1 << 63
 _COLLECT_TICKS = 30
 _LATENESS_KEPT = 4096
 
@@ -94,9 +96,11 @@ class AgentConfig:
     first_queue: int | None = None
     paths: PathTable = field(default_factory=PathTable)
     mediumd: str | None = None
-    """Path of its socket; hooks that want transmit results or set a backoff need it."""
+    """Path of its socket; hooks that want transmit results or set a backoff need it, unless `kernel_counts`."""
     station: str | None = None
     """This node's name there."""
+    kernel_counts: bool = False
+    """Transmit results are what the kernel counts of its neighbours, none in particular (see `kernel_link`)."""
     clamp_mss: bool = False
     realtime: bool = True
     seconds: float | None = None
@@ -168,8 +172,11 @@ class Agent:
             mtu_of(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
-        self._link: MediumdLink | None = None
-        if self._hook.event_mask & EventMask.TRANSMIT:
+        self._link: MediumdLink | KernelLink | None = None
+        if self._hook.event_mask & EventMask.TRANSMIT and config.kernel_counts:
+            self._link = KernelLink(config.air)
+            undo.callback(self._link.close)
+        elif self._hook.event_mask & EventMask.TRANSMIT:
             if config.mediumd is None or config.station is None:
                 raise AgentError(
                     f"scheme {config.scheme!r}: it needs the link layer's transmit results; give --mediumd SOCKET and "
@@ -201,14 +208,14 @@ class Agent:
     def _serve(self, stop: StopSignal) -> None:
         queue, shell, clock, points = self._queue, self._shell, time.monotonic_ns, self._points
         queue_fd = queue.fileno()
-        link_fd = -1 if self._link is None else self._link.fileno()
-        watched = [queue_fd, stop.fileno(), *([] if self._link is None else [link_fd])]
+        link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
+        watched = [queue_fd, stop.fileno(), *([] if link_fd < 0 else [link_fd])]
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
             wanted_ns = shell.deadline_ns()
             now_ns = clock()
-            until_ns = tick_ns if wanted_ns is None else min(wanted_ns, tick_ns)
+            until_ns = min(tick_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
             timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
             ready = select.select(watched, (), (), timeout_s)[0]
             now_ns = clock()
@@ -220,7 +227,7 @@ class Agent:
                 for packet in queue.receive():
                     shell.see(clock(), points[packet.queue], packet)
                 queue.flush()
-            if link_fd in ready:
+            if link_fd in ready or now_ns >= self._counts_ns():
                 self._hear_link(watched, link_fd)
             if now_ns >= tick_ns:
                 tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
@@ -233,8 +240,13 @@ class Agent:
         for name, result in self._link.receive():
             self._shell.transmitted(time.monotonic_ns(), name, result)
         self._queue.flush()
-        if self._link.closed:
+        if self._link.closed and link_fd in watched:
             watched.remove(link_fd)
+
+    def _counts_ns(self) -> int:
+        """When to read the kernel's counters again."""
+        link = self._link
+        return link.due_ns if isinstance(link, KernelLink) and not link.closed else NEVER_NS
 
     def _end(self) -> None:
         """Nothing more comes; what is here goes."""
@@ -256,7 +268,7 @@ class Agent:
         if self._queue.overruns:
             self._once("packets came faster than they could be read: some passed unseen")
         if self._link is not None and self._link.closed:
-            self._once("mediumd has gone: no more transmit results, no extra backoff")
+            self._once("the link layer has gone: no more transmit results, no extra backoff")
         if ticks % _COLLECT_TICKS == 0 and not shell.held:
             gc.collect(1)
 

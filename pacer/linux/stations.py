@@ -6,6 +6,7 @@ its transmission is over.
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import NamedTuple
 
@@ -38,12 +39,15 @@ class Stations:
         attempt = f"neighbours of {interface} over nl80211"
         try:
             self._index = socket.if_nametoindex(interface)
-            self._socket = NL80211()
-            self._socket.bind()
-            self._attempt = attempt
-            self.read()
+            self._socket = open_nl80211()
         except OSError as error:
             raise AgentError(f"{attempt}: {error.strerror or error}; is it a Wi-Fi interface?") from None
+        self._attempt = attempt
+        try:
+            self.read()
+        except AgentError:
+            self.close()
+            raise
 
     def read(self) -> list[Station]:
         """All neighbours; raises AgentError when the interface has gone."""
@@ -53,12 +57,24 @@ class Stations:
         try:
             found = list(self._socket.nlm_request(message, msg_type=self._socket.prid, msg_flags=_DUMP))
         except NetlinkError as error:
-            raise AgentError(f"{self._attempt}: {error.args[1]}; is it a Wi-Fi interface?") from None
+            raise AgentError(f"{self._attempt}: {os.strerror(error.code)}; is it a Wi-Fi interface?") from None
         return [_station(one) for one in found]
 
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
+
+
+def open_nl80211() -> NL80211:
+    """A socket in the network namespace of the calling thread; OSError when the kernel has no Wi-Fi."""
+    opened = NL80211()
+    opened.asyncore.module_err_level = "debug"  # else it prints lines of its own
+    try:
+        opened.bind()
+    except NetlinkError as error:
+        opened.close()
+        raise OSError(error.code, os.strerror(error.code)) from None
+    return opened
 
 
 def read_stations(interface: str) -> list[Station]:

@@ -87,7 +87,7 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"phy": "802.11a"}, "--phy 802.11a: not built for the kernel's radios: allowed is 802.11b"),
+        ({"topology": "string", "topology_options": {"varying": True}}, "rates of single links"),
         ({"queue_pkts": 200}, "--queue 200: mac80211_hwsim forgets frames: allowed is up to 100"),
         ({"builder": "mininet-wifi"}, "--builder mininet-wifi: not built yet"),
     ],

@@ -52,7 +52,7 @@ USAGE = [
     ("run chain --cc bbr", "--cc 'bbr'", "newreno, reno"),
     ("run chain --backend ns2", "--backend 'ns2'", "one of sim, tap, hwsim"),
     ("run chain --backend hwsim --builder netkit", "--builder 'netkit'", "one of plain, mininet-wifi"),
-    ("run chain --backend hwsim --phy 802.11a", "--phy 802.11a", "allowed is 802.11b"),
+    ("run chain --backend hwsim --queue 200", "--queue 200", "allowed is up to 100"),
     ("run chain --traffic video", "--traffic 'video'", "tcp, udp-saturated, cbr, file, http, voice, mixed"),
     ("run chain --traffic mixed", "has 0 call(s) and 1 other", "with --voice and --tcp, both above 0"),
     ("run chain --voice 0", "--voice 0 with --tcp 0", "at least one of them above 0"),

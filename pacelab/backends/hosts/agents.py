@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from pacelab.agents.commands import COUNTS_SUFFICE
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.plan import Hook, Plan
@@ -63,6 +64,8 @@ def command(plan: Plan, hook: Hook) -> list[str]:
     line = python("pacelab", AGENT[hook.point], "--scheme", plan.scheme.name, "--air", addresses.AIR, "--json")
     if hook.point == "gateway":
         line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
+    if plan.radios == "hwsim" and hook.point == "link" and plan.scheme.name in COUNTS_SUFFICE:
+        line += ["--link", "nl80211"]
     line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
     for name, value in plan.scheme.settings.items():
         line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]

@@ -155,8 +155,6 @@ def _radio_reasons(experiment: Experiment, topology: Topology) -> list[str]:
         found.append(f"--builder {experiment.builder}: not built yet: allowed is plain")
     if experiment.medium != "own":
         found.append(f"--medium {experiment.medium}: not built yet: allowed is own")
-    if experiment.phy != "802.11b":
-        found.append(f"--phy {experiment.phy}: not built for the kernel's radios: allowed is 802.11b")
     if topology.link_rates:
         found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
     if experiment.queue_pkts > MOST_PENDING:

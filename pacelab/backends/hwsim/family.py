@@ -25,7 +25,9 @@ _HEADER, _GENERIC, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBH"), 
 _REQUEST, _ACK = 1, 4
 _ERROR, _CONTROL = 2, 16
 _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 3, 1, 2
-_NEW_RADIO, _PERM_ADDR = 4, 22
+_NEW_RADIO, _CUSTOM_REG, _PERM_ADDR = 4, 12, 22
+_FREE_CHANNELS = struct.pack("=I", 0)
+"""The module's first set of rules: an IBSS may begin at 2.4 GHz and at 5.2 GHz, whatever country the host is in."""
 _BUFFER_BYTES = 65_536
 
 
@@ -50,7 +52,8 @@ class Hwsim:
 
     def new_radio(self, mac: str) -> None:
         """Make a radio with this permanent address, and an interface of that address. Raises HostError."""
-        code, _ = self._ask(self._family, _NEW_RADIO, [(_PERM_ADDR, bytes.fromhex(mac.replace(":", "")))])
+        address = bytes.fromhex(mac.replace(":", ""))
+        code, _ = self._ask(self._family, _NEW_RADIO, [(_PERM_ADDR, address), (_CUSTOM_REG, _FREE_CHANNELS)])
         if code < 0:  # else it is the radio's number
             mend = "run as root: sudo pacelab ..." if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
             raise HostError(f"back end hwsim: making radio {mac}: {os.strerror(-code)}; {mend}")

@@ -16,9 +16,9 @@ from pacelab.backends.hosts.namespaces import FOLDER, inside
 from pacelab.backends.hosts.plan import Plan
 from pacelab.backends.hwsim.family import Hwsim
 from pacelab.errors import HostError
-from pacelab.pacer.linux.stations import read_stations
+from pacelab.pacer.linux.stations import open_nl80211, read_stations
 
-CHANNEL_MHZ = 2412
+CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}
 SSID = "pacelab"
 BSSID = "02:50:4c:ff:ff:ff"
 BEACON_INTERVAL_TU = 1000
@@ -27,7 +27,9 @@ KNOWN_S = 30.0
 """Each station has heard its neighbours' beacons within 1 s, or, where beacons collide, within a few more."""
 _LOOK_S = 0.1
 _ADHOC = 1
-_BAND_2GHZ, _LEGACY = 0, 1
+_BAND = {"802.11b": 0, "802.11g": 0, "802.11a": 1}
+"""NL80211_BAND_2GHZ, _5GHZ."""
+_LEGACY = 1
 _DUMP = 0x301
 
 
@@ -43,7 +45,7 @@ class Radios:
                 hwsim.new_radio(air_mac(host))
         finally:
             hwsim.close()
-        with _nl80211() as radios:
+        with open_nl80211() as radios:
             made = {found["mac"]: found for found in _interfaces(radios)}
             for host in plan.stations:
                 found = made[air_mac(host)]
@@ -57,17 +59,17 @@ class Radios:
 
     def join(self) -> None:
         """All join the IBSS, over the air that must be up by now; returns when neighbours know each other."""
-        rate_bps = self._plan.radio.data_rate_bps
+        phy, rate_bps = self._plan.radio.phy, self._plan.radio.data_rate_bps
         for host in self._plan.stations:
-            with inside(self._plan.nodes[host].name), _nl80211() as radio, IPRoute() as links:
+            with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 index = links.link_lookup(ifname=AIR)[0]
-                join_ibss(radio, index, rate_bps)
-                fix_rate(radio, index, rate_bps)
+                join_ibss(radio, index, phy, rate_bps)
+                fix_rate(radio, index, phy, rate_bps)
         self._wait_known()
 
     def _adopt(self, host: int) -> None:
         """Name the interface that has come with the radio, and make it one of an IBSS."""
-        with inside(self._plan.nodes[host].name), _nl80211() as radio, IPRoute() as links:
+        with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
             (found,) = _interfaces(radio)
             links.link("set", index=found["index"], ifname=AIR)
             _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=_ADHOC)
@@ -90,14 +92,14 @@ class Radios:
             time.sleep(_LOOK_S if missing else 0)
 
 
-def join_ibss(radio: NL80211, index: int, rate_bps: int) -> None:
+def join_ibss(radio: NL80211, index: int, phy: str, rate_bps: int) -> None:
     """Join, or begin, the IBSS; its stations are bound to have this rate."""
     _ask(
         radio,
         "JOIN_IBSS",
         IFINDEX=index,
         SSID=SSID,
-        WIPHY_FREQ=CHANNEL_MHZ,
+        WIPHY_FREQ=CHANNEL_MHZ[phy],
         FREQ_FIXED=b"",
         MAC=BSSID,
         BEACON_INTERVAL=struct.pack("=I", BEACON_INTERVAL_TU),
@@ -106,20 +108,14 @@ def join_ibss(radio: NL80211, index: int, rate_bps: int) -> None:
     )
 
 
-def fix_rate(radio: NL80211, index: int, rate_bps: int) -> None:
-    """All unicast frames go at this rate, as `iw set bitrates legacy-2.4`."""
+def fix_rate(radio: NL80211, index: int, phy: str, rate_bps: int) -> None:
+    """All unicast frames go at this rate, as `iw set bitrates legacy-2.4` has it."""
     legacy = _attribute(_LEGACY, bytes([rate_bps // 500_000]))
-    _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND_2GHZ, legacy))
+    _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND[phy], legacy))
 
 
 def _attribute(kind: int, value: bytes) -> bytes:
     return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
-
-
-def _nl80211() -> NL80211:
-    radios = NL80211()
-    radios.bind()
-    return radios
 
 
 def _interfaces(radios: NL80211) -> list[dict[str, Any]]:

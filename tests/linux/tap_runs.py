@@ -1,4 +1,4 @@
-"""What the tests of the back end tap share: commands, and what may not be left of them."""
+"""What the tests of real hosts share: commands, and what may not be left of them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def start(*arguments: str, **pipes: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([*PACELAB, *arguments], cwd=ROOT, text=True, **pipes)
 
 
-def run(*arguments: str, timeout: float = 300) -> dict[str, Any]:
-    """`pacelab run ... --backend tap --json` to its end; its document."""
-    command = [*PACELAB, "run", *arguments, "--backend", "tap", "--json"]
+def run(*arguments: str, timeout: float = 300, back_end: str = "tap") -> dict[str, Any]:
+    """`pacelab run ... --json` to its end; its document."""
+    command = [*PACELAB, "run", *arguments, "--backend", back_end, "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)

@@ -13,6 +13,7 @@ import os
 import socket
 import struct
 import subprocess
+from typing import Self
 
 from pacelab.backends.hosts.processes import environment
 from pacelab.errors import HostError
@@ -46,9 +47,11 @@ class Hwsim:
             raise HostError(f"back end hwsim: this kernel has no {MODULE}: {MEND}")
         self._family = family
 
-    def close(self) -> None:
-        """Close the socket. The radios stay."""
-        self._socket.close()
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()  # the radios stay
 
     def new_radio(self, mac: str) -> None:
         """Make a radio with this permanent address, and an interface of that address. Raises HostError."""

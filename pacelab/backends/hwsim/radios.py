@@ -21,10 +21,13 @@ from pacelab.pacer.linux.stations import open_nl80211, read_stations
 CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}
 SSID = "pacelab"
 BSSID = "02:50:4c:ff:ff:ff"
-BEACON_INTERVAL_TU = 1000
-"""About a second: at 1 Mbit/s a beacon takes 1 ms, so that a station's beacons take 0.1 % of the air."""
+BEACON_INTERVAL_TU, BEACON_STEP_TU = 1000, 7
+"""About a second: a beacon takes 1 ms at 1 Mbit/s, so that a station's take 0.1 % of the air. Beacons are due at the
+multiples of the interval by a clock that all radios share. With one interval for all, those of stations hidden from
+each other would collide every time, where both could be heard; so each station's is a step longer than the last one's.
+"""
 KNOWN_S = 30.0
-"""Each station has heard its neighbours' beacons within 1 s, or, where beacons collide, within a few more."""
+"""Each station has heard its neighbours' beacons within two intervals, or, where beacons collide, within a few more."""
 _LOOK_S = 0.1
 _ADHOC = 1
 _BAND = {"802.11b": 0, "802.11g": 0, "802.11a": 1}
@@ -39,12 +42,9 @@ class Radios:
     def __init__(self, plan: Plan) -> None:
         """Make them and give each to its host as the interface `AIR`, down; or raise HostError."""
         self._plan = plan
-        hwsim = Hwsim()
-        try:
+        with Hwsim() as hwsim:
             for host in plan.stations:
                 hwsim.new_radio(air_mac(host))
-        finally:
-            hwsim.close()
         with open_nl80211() as radios:
             made = {found["mac"]: found for found in _interfaces(radios)}
             for host in plan.stations:
@@ -60,11 +60,12 @@ class Radios:
     def join(self) -> None:
         """All join the IBSS, over the air that must be up by now; returns when neighbours know each other."""
         phy, rate_bps = self._plan.radio.phy, self._plan.radio.data_rate_bps
-        for host in self._plan.stations:
+        for place, host in enumerate(self._plan.stations):
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 index = links.link_lookup(ifname=AIR)[0]
-                join_ibss(radio, index, phy, rate_bps)
-                fix_rate(radio, index, phy, rate_bps)
+                beacons_tu = BEACON_INTERVAL_TU + place * BEACON_STEP_TU
+                join_ibss(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
+                fix_rate(radio, index, phy=phy, rate_bps=rate_bps)
         self._wait_known()
 
     def _adopt(self, host: int) -> None:
@@ -92,7 +93,7 @@ class Radios:
             time.sleep(_LOOK_S if missing else 0)
 
 
-def join_ibss(radio: NL80211, index: int, phy: str, rate_bps: int) -> None:
+def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
     """Join, or begin, the IBSS; its stations are bound to have this rate."""
     _ask(
         radio,
@@ -102,13 +103,13 @@ def join_ibss(radio: NL80211, index: int, phy: str, rate_bps: int) -> None:
         WIPHY_FREQ=CHANNEL_MHZ[phy],
         FREQ_FIXED=b"",
         MAC=BSSID,
-        BEACON_INTERVAL=struct.pack("=I", BEACON_INTERVAL_TU),
+        BEACON_INTERVAL=struct.pack("=I", beacon_interval_tu),
         BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
         MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
     )
 
 
-def fix_rate(radio: NL80211, index: int, phy: str, rate_bps: int) -> None:
+def fix_rate(radio: NL80211, index: int, *, phy: str, rate_bps: int) -> None:
     """All unicast frames go at this rate, as `iw set bitrates legacy-2.4` has it."""
     legacy = _attribute(_LEGACY, bytes([rate_bps // 500_000]))
     _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND[phy], legacy))

@@ -1,0 +1,183 @@
+"""The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tap_runs import assert_gone, children_of, goodputs_kbps, host_state, start, wait_for_children, why_not
+from tap_runs import run as run_real
+
+from pacelab.backends.hosts.medium import Medium, find_program
+
+REASON = why_not("hwsim")
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
+
+RADIOS = Path("/sys/class/ieee80211")
+# ns-2's radio, RTS off, 1460 bytes: DIFS 50, 15 slots of 20, preamble 192 + 1526 * 8 / 2 (28 of UDP and IP, 8 of LLC,
+# 26 of MAC, 4 of FCS), SIFS 10, ACK 304 (us), 2 x 0.67 of way.
+LONE_KBPS = 1460 * 8 / 6961.3e-6 / 1e3
+SATURATED = ("--rate", "2", "--traffic", "udp-saturated", "--warmup", "1")
+
+
+def run(*arguments: str, timeout: float = 300) -> dict[str, Any]:
+    return run_real(*arguments, timeout=timeout, back_end="hwsim")
+
+
+def radios() -> set[str]:
+    """Those of the host."""
+    return {phy.name for phy in RADIOS.iterdir()}
+
+
+def test_lone_link_reaches_the_closed_form(tmp_path: Path) -> None:
+    document = run(
+        *("chain", "--hops", "1", "--no-wired", *SATURATED, "--rts", "off", "--seconds", "6"),
+        *("--out", str(tmp_path / "run")),
+    )
+    print(f"of the closed form: {goodputs_kbps(document)[0] / LONE_KBPS:.3f}, {document['run']['fidelity']}")
+    assert goodputs_kbps(document)[0] == pytest.approx(LONE_KBPS, rel=0.03)
+
+
+def test_tcp_crosses_three_hops_and_a_wire_under_tcp_gap(tmp_path: Path) -> None:
+    document = run("chain", "--hops", "3", "--scheme", "tcp-gap", "--seconds", "6", "--out", str(tmp_path / "run"))
+    points = document["run"]["hooks"]["points"]
+    assert [(point["point"], point["node"]) for point in points] == [("gateway", 3), ("sender", 0)]
+    assert points[1]["counters"]["delayed"] > 50
+    assert goodputs_kbps(document)[0] > 100
+    assert document["run"]["config"]["builder"] == "plain"
+
+
+def test_link_red_learns_from_the_kernels_retries(tmp_path: Path) -> None:
+    process = start(
+        *("run", "chain", "--hops", "4", "--no-wired", "--rate", "2", "--scheme", "lred", "--backend", "hwsim"),
+        *("--seconds", "15", "--json", "--out", str(tmp_path / "run")),
+        stdout=subprocess.PIPE,
+    )
+    wait_for_children(process, least=12)
+    commands = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children_of(process.pid)]
+    said, _ = process.communicate(timeout=120)
+    assert sum(b"relay" in command and b"nl80211" in command for command in commands) == 5
+    hooks = json.loads(said)["run"]["hooks"]
+    assert hooks["failed"] == 0
+    assert sum(point["counters"]["dropped"] for point in hooks["points"]) > 0
+
+
+def test_exposed_sender_defers_in_the_event_stream(tmp_path: Path) -> None:
+    """A frame takes 6.7 ms with its ACK: so far apart are the ends of frames of senders that wait for each other."""
+    together = _least_gap_s(tmp_path / "exposed", "exposed")
+    apart = _least_gap_s(tmp_path / "reuse", "reuse")
+    print(f"shortest time between frames of the two senders: exposed {together * 1e3:.2f} ms, apart {apart * 1e3:.2f}")
+    assert together > 6.5e-3
+    assert apart < 1e-3
+
+
+def _least_gap_s(folder: Path, topology: str) -> float:
+    """Between the ends of two senders' frames, one after the other."""
+    process = start(
+        *("run", topology, *SATURATED, "--rts", "off", "--seconds", "5", "--backend", "hwsim", "--out", str(folder)),
+    )
+    ends = sorted(_transmissions(process))
+    assert process.wait(60) == 0
+    gaps = [after - before for (before, one), (after, other) in pairwise(ends) if one != other]
+    assert len(gaps) > 50
+    return min(gaps) / 1e9
+
+
+def _transmissions(process: subprocess.Popen[str]) -> Iterator[tuple[int, str]]:
+    """When and by whom, for the 3 s after the flows have begun."""
+    wait_for_children(process)
+    medium = None
+    while medium is None:
+        assert process.poll() is None
+        for pid in children_of(process.pid):
+            path = Path(f"/proc/{pid}/root/run/pacelab/mediumd.sock")
+            if path.exists():
+                medium = Medium(str(path))
+                break
+        time.sleep(0.05)
+    medium.call("subscribe", kinds=["transmit"])
+    began = None
+    for event in medium.events():
+        if event.get("event") != "transmit" or not (event["frame"] or {}).get("payload_bytes", 0) >= 1460:
+            continue
+        began = began or event["t_ns"]
+        if event["t_ns"] > began + 3_000_000_000:
+            break
+        if event["delivered"]:
+            yield event["t_ns"], event["station"]
+    medium.close()
+
+
+def test_twenty_stations_come_up(tmp_path: Path) -> None:
+    document = run(
+        *("cell", "--stations", "20", *SATURATED, "--seconds", "6", "--out", str(tmp_path / "run")), timeout=400
+    )
+    print(f"20 stations: {sum(goodputs_kbps(document)):.0f} kbit/s, built in {document['host']['built_s']:.1f} s")
+    assert min(goodputs_kbps(document)) > 0
+    assert len(document["run"]["nodes"]) == 21
+
+
+def test_run_beside_a_medium_that_has_the_hosts_radios(tmp_path: Path) -> None:
+    """A run's radios are another group: who is the host's medium does not matter to them, nor they to it."""
+    air = {
+        "version": 1,
+        "seed": 1,
+        "radio": {
+            "preset": "ns2", "basic_rate_bps": 1_000_000, "data_rate_bps": 2_000_000, "rts_threshold_bytes": 0,
+            "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50, "mac_ack_rate": "basic",
+            "propagation": {"kind": "two-ray", "capture_db": 10.0},
+        },
+        "stations": [
+            {"name": "x", "position_m": [0, 0], "mac": "42:00:00:00:00:01", "hwsim": {"mac": "42:00:00:00:00:01"}}
+        ],
+    }  # fmt: skip
+    config = tmp_path / "air.json"
+    config.write_text(json.dumps(air))
+    command = [str(find_program()), "--config", str(config)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert json.loads(other.stdout.readline())["ready"]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False)
+        document = run("chain", "--hops", "1", *SATURATED, "--seconds", "3", "--out", str(tmp_path / "run"))
+        assert other.poll() is None
+        other.terminate()
+    assert (refused.returncode, refused.stderr.count("\n")) == (3, 1)
+    assert "another medium" in refused.stderr
+    assert goodputs_kbps(document)[0] > 1000
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) -> None:
+    before, then = host_state(), radios()
+    process = start(
+        *("run", "chain", "--hops", "2", "--seconds", "60", "--backend", "hwsim", "--out", str(tmp_path / "run")),
+        stderr=subprocess.PIPE,
+    )
+    wait_for_children(process, least=6)
+    process.send_signal(number)
+    _out, errors = process.communicate(timeout=60)
+    assert process.returncode == {signal.SIGINT: 130}.get(number, -number)
+    assert "Traceback" not in errors
+    assert_gone(process.pid)
+    assert host_state() == before
+    _assert_all_radios_are_these(then)
+
+
+def _assert_all_radios_are_these(names: set[str]) -> None:
+    """Those of namespaces that are no more are deleted by a kernel thread, a moment later."""
+    until = time.monotonic() + 10
+    while (_all_radios() != names or radios() != names) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert (_all_radios(), radios()) == (names, names)
+
+
+def _all_radios() -> set[str]:
+    """Of all network namespaces: the module's devices are the machine's."""
+    return {phy.name for phy in Path("/sys/devices/virtual/mac80211_hwsim").glob("hwsim*/ieee80211/*")}

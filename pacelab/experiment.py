@@ -69,6 +69,9 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 HWSIM_DEFAULTS: Mapping[str, Any] = MappingProxyType({"builder": "plain", "medium": "own"})
 """Of the options that belong to the back end hwsim. They are no part of other back ends' `config`."""
 
+LEFT_OUT = (*HWSIM_DEFAULTS, "controller")
+"""Options that are part of `config` only where they have a value."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
@@ -123,6 +126,8 @@ class Experiment:
     """Of the back end hwsim; None with any other."""
     medium: str | None = UNSET
     """Of the back end hwsim; None with any other."""
+    controller: str | None = UNSET
+    """Of back ends with real hosts; None: plain routing."""
     duration_s: float = UNSET
     warmup_s: float = UNSET
     seed: int = UNSET
@@ -142,6 +147,8 @@ class Experiment:
         self._check_given()
         kind = _kind(self.topology)
         self._fill({"direction": kind.default_direction(self.topology_options)})
+        if self.controller is not None:
+            self._fill({"routing": "static"})  # stations change gateways by handover
         self._fill(_topology_defaults(kind, self._bare_topology()))
         self._fill_from_scheme()
         self._fill({"traffic": kind.traffic, **DEFAULTS})
@@ -186,6 +193,8 @@ class Experiment:
         for name in HWSIM_DEFAULTS:
             if name in self._given:
                 raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.backend}: it belongs to --backend hwsim")
+        if self.controller is not None and self.backend == "sim":
+            raise ConfigError("--controller with --backend sim: it has no switches: allowed is tap or hwsim")
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():
@@ -270,7 +279,7 @@ class Experiment:
         settings: dict[str, Any] = {"topology": kind.name, "topology_options": options, "scheme": self.scheme}
         for option in OPTIONS:
             value = getattr(self, option.field)
-            if value is None and option.field in HWSIM_DEFAULTS:
+            if value is None and option.field in LEFT_OUT:
                 continue
             settings[option.field] = float(value) if option.field.endswith("_s") else value
         if kind.digest is not None:

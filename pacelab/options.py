@@ -188,6 +188,12 @@ OPTIONS: tuple[Option, ...] = tuple(
             Choice.of("own", "stock"),
             "of --backend hwsim: our air, or the wmediumd on the PATH, which has no interference",
         ),
+        (
+            "controller",
+            "--controller",
+            Choice.of("ryu"),
+            "of real hosts: wired hosts, routers and gateways on OpenFlow switches, with handover between gateways",
+        ),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),
         ("seed", "--seed", Whole(0, 2**63 - 1), "seed of all randomness"),

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tap_runs import run
+from tap_runs import why_not as tap_why_not
 
+import pacelab
 from pacelab.controller.switches.ovs import missing
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +30,7 @@ def why_not() -> str | None:
         import os_ken  # noqa: F401
     except ImportError:
         return "no os-ken: pip install 'pacelab[controller]'"
-    return missing()
+    return missing() or tap_why_not()
 
 
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
@@ -48,3 +51,18 @@ def test_check(name: str, checks: dict[str, dict[str, Any]]) -> None:
 
 def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
     assert tuple(checks) == CHECKS
+
+
+def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
+    options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
+    document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
+    (handover,) = document["host"]["controller"]["handovers"]
+    assert (handover["station"], handover["from"], handover["to"]) == ("s", "GA", "GB")
+    assert 15.2 < handover["at_s"] < 16.5  # 212.6 m at 40 m/s, after 10 s; told each 0.1 s
+    series = pacelab.load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
+    assert min(series[3:]) > 0  # no second without data
+    before, after = series[8:13], series[20:25]
+    assert sum(after) == pytest.approx(sum(before), rel=0.1)
+    written = [point["counters"]["rtt_wired_written"] for point in document["run"]["hooks"]["points"][:2]]
+    assert min(written) > 100  # both gateways' TCP-GAP was at work, each in its time
+    assert document["run"]["flows"][0]["timeouts"] == 0

@@ -14,6 +14,8 @@ AIR = "air0"
 """Name of the wireless interface at every wireless host."""
 WIRE = "wire"
 """What the names of wired interfaces begin with."""
+TO_SWITCH = "wires"
+"""Name of a host's interface to a switch of its own (see `switched`)."""
 BASE = (10, 77)
 """10.77.0.1 is the first host."""
 
@@ -34,6 +36,8 @@ class Route:
     dst: int
     via: int
     name: str
+    by_arp: bool = False
+    """The host that `name` leads to is asked for: switches bring packets there, wherever it is."""
 
 
 def address(host: int) -> str:
@@ -45,11 +49,24 @@ def address(host: int) -> str:
 def interfaces(plan: Plan, host: int) -> list[Interface]:
     """Interfaces of a host: the air, then its wires in the plan's order."""
     found = [Interface(AIR, air_mac(host), None)] if plan.nodes[host].wireless else []
+    if has_switch(plan, host):
+        return [*found, Interface(TO_SWITCH, _mac(3, host), host)]
     for number, wire in enumerate(plan.wires):
         if host in (wire.a, wire.b):
             peer = wire.b if host == wire.a else wire.a
             found.append(Interface(wire_name(number), _mac(1 + (host == wire.b), number), peer))
     return found
+
+
+def has_switch(plan: Plan, host: int) -> bool:
+    """Whether the host has a switch of its own: with a controller, all wired ones but those at the end of one wire."""
+    wires = sum(host in (wire.a, wire.b) for wire in plan.wires)
+    return plan.controller is not None and wires > 0 and (wires > 1 or plan.nodes[host].wireless)
+
+
+def wired_port(plan: Plan, host: int) -> Interface | None:
+    """With a controller: the host's one wired interface."""
+    return next((port for port in interfaces(plan, host) if port.peer is not None), None)
 
 
 def air_mac(host: int) -> str:
@@ -74,9 +91,9 @@ def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:
 
 def interface_towards(plan: Plan, host: int, neighbour: int) -> str:
     """Interface of `host` to its neighbour; a wire goes before the air."""
-    for port in interfaces(plan, host):
-        if port.peer == neighbour:
-            return port.name
+    if any({host, neighbour} == {wire.a, wire.b} for wire in plan.wires):
+        ports = interfaces(plan, host)
+        return next(port.name for port in ports if port.peer in (neighbour, host))
     return AIR
 
 
@@ -98,7 +115,9 @@ def routes(plan: Plan) -> list[list[Route]]:
         for host, count in hops.items():
             if host != dst:
                 via = next(there for there in near[host] if hops[there] == count - 1)
-                tables[host].append(Route(dst, via, interface_towards(plan, host, via)))
+                name = interface_towards(plan, host, via)
+                by_arp = plan.controller is not None and name != AIR
+                tables[host].append(Route(dst, dst if by_arp else via, name, by_arp))
     return tables
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from pacelab.backends.hosts.plan import Move, Plan
+from pacelab.backends.hosts.roaming import Roaming
 
 STEP_S = 0.1
 """A moving host is told its place so often: 10 m at 100 m/s."""
@@ -19,8 +20,8 @@ class _Medium(Protocol):
 class Changes:
     """Tells mediumd what has become due."""
 
-    def __init__(self, plan: Plan, medium: _Medium) -> None:
-        self._plan, self._medium = plan, medium
+    def __init__(self, plan: Plan, medium: _Medium, roaming: Roaming | None = None) -> None:
+        self._plan, self._medium, self._roaming = plan, medium, roaming
         self._rates = sorted((link for link in plan.link_rates if link.at_s > 0), key=lambda link: link.at_s)
         self._tracks: dict[int, list[Move]] = {}
         for move in plan.moves:
@@ -29,6 +30,8 @@ class Changes:
 
     def apply(self, now_s: float) -> None:
         """Bring the air up to this moment of the run."""
+        if self._roaming is not None:
+            self._roaming.apply(now_s)
         while self._rates and self._rates[0].at_s <= now_s:
             link = self._rates.pop(0)
             a, b = (self._plan.nodes[host].name for host in (link.a, link.b))
@@ -38,9 +41,10 @@ class Changes:
         self._next_s = now_s + STEP_S
         for host, track in list(self._tracks.items()):
             node = self._plan.nodes[host]
-            self._medium.call(
-                "set_position", station=node.name, position_m=list(place_at(node.position_m, track, now_s))
-            )
+            place = place_at(node.position_m, track, now_s)
+            self._medium.call("set_position", station=node.name, position_m=list(place))
+            if self._roaming is not None:
+                self._roaming.follow(now_s, host, place)
             if now_s >= track[-1].at_s:
                 del self._tracks[host]
 

@@ -72,6 +72,7 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
             "ecn": experiment.find_scheme().uses_ecn(experiment.throttle),
         },
         "flows": [_flow(experiment, flow) for flow in experiment.plan()],
+        "controller": experiment.controller,
         "scheme": {
             "name": experiment.scheme,
             "hooks": [{"point": point, "host": host} for point, host in experiment.find_scheme().sites(topology)],
@@ -121,6 +122,8 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):
         found.append(f"--ack {experiment.ack!r}: Linux has none such: allowed is one of every, delayed")
+    if experiment.controller is not None and not topology.gateways:
+        found.append(f"--controller {experiment.controller}: a wired side is what it controls: allowed with a gateway")
     if experiment.routing != "static":
         found.append(f"--routing {experiment.routing}: real hosts have static routes: allowed is static")
     flows = experiment.plan()

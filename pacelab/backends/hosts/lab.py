@@ -15,6 +15,7 @@ from pacelab.backends.hosts.medium import SOCKET, Medium, configuration, find_pr
 from pacelab.backends.hosts.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.backends.hosts.plan import Plan, Wire
 from pacelab.backends.hosts.processes import Child, environment, last_document, python
+from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES
 from pacelab.backends.hwsim.radios import Radios
 from pacelab.errors import HostError
@@ -45,18 +46,22 @@ class Lab:
             self.missing_sysctls = missing  # the same kernel everywhere
         self.radios = Radios(plan) if plan.radios == "hwsim" else None
         self.mediumd = self._start_mediumd()
+        self.switched = SwitchedWires(plan) if plan.controller is not None else None
         self.wires = self._wire_up() if plan.wires else "none"
         for host in range(len(plan.nodes)):
             self._configure(host)
         for host, table in enumerate(addresses.routes(plan)):
             self._route(host, table)
+        if self.switched is not None:
+            self.switched.start()
         if self.radios is not None:
             self.radios.join()
         self.medium = Medium()
 
     def check_alive(self) -> None:
         """Raise HostError when the air or the wires have ended."""
-        for child in (self.mediumd, self.relay):
+        controller = None if self.switched is None else self.switched.process
+        for child in (self.mediumd, self.relay, controller):
             if child is not None and not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
 
@@ -79,15 +84,16 @@ class Lab:
 
     def _wire_up(self) -> str:
         """Put the wires in; returns how."""
-        if _has_netem(self.plan.nodes[0].name):
+        if self.switched is None and _has_netem(self.plan.nodes[0].name):
             for number, wire in enumerate(self.plan.wires):
                 self._veth(number, wire)
             return "netem"
         names = [node.name for node in self.plan.nodes]
         wires = [
             {
-                "name": addresses.wire_name(number),
-                "netns": [names[wire.a], names[wire.b]],
+                "ends": [(names[wire.a], addresses.wire_name(number)), (names[wire.b], addresses.wire_name(number))]
+                if self.switched is None
+                else self.switched.ends(number),
                 "rate_bps": wire.rate_bps,
                 "delay_s": wire.delay_s,
                 "queue_pkts": wire.queue_pkts,
@@ -96,6 +102,8 @@ class Lab:
         ]
         self.relay = Child("the wires' relay", python(_RELAY), stdin=json.dumps(wires).encode() + b"\n")
         self.relay.wait_ready()
+        if self.switched is not None:
+            self.switched.attach(self._netlink)
         return "relay"
 
     def _veth(self, number: int, wire: Wire) -> None:
@@ -135,23 +143,28 @@ class Lab:
                 switch_offloads_off(port.name)
 
     def _route(self, host: int, table: list[addresses.Route]) -> None:
-        netlink = self._netlink[host]
-        metrics = tcp_settings.route_metrics(self.plan.tcp)
         neighbours = [route for route in table if route.via == route.dst]
         for route in [*neighbours, *(route for route in table if route.via != route.dst)]:
-            index = self._index(host, route.name)
-            common = {
-                "dst": f"{addresses.address(route.dst)}/32",
-                "oif": index,
-                "prefsrc": addresses.address(host),
-                "metrics": metrics,
-            }
-            if route.via == route.dst:
-                mac = addresses.neighbour_mac(self.plan, host, route.dst)
-                netlink.neigh("add", dst=addresses.address(route.dst), lladdr=mac, ifindex=index, state=_PERMANENT)
-                netlink.route("add", scope=_SCOPE_LINK, **common)
-            else:
-                netlink.route("add", gateway=addresses.address(route.via), flags=_ONLINK, **common)
+            self.set_route(host, route)
+
+    def set_route(self, host: int, route: addresses.Route) -> None:
+        """Give a host a route, in the place of the one that it has to there."""
+        netlink = self._netlink[host]
+        index = self._index(host, route.name)
+        common = {
+            "dst": f"{addresses.address(route.dst)}/32",
+            "oif": index,
+            "prefsrc": addresses.address(host),
+            "metrics": tcp_settings.route_metrics(self.plan.tcp),
+        }
+        if route.via != route.dst:
+            netlink.route("replace", gateway=addresses.address(route.via), flags=_ONLINK, **common)
+            return
+        if not route.by_arp:
+            mac = addresses.neighbour_mac(self.plan, host, route.dst)
+            there = addresses.address(route.dst)
+            netlink.neigh("replace", dst=there, lladdr=mac, ifindex=index, state=_PERMANENT)
+        netlink.route("replace", scope=_SCOPE_LINK, **common)
 
     def _index(self, host: int, name: str) -> int:
         found = self._netlink[host].link_lookup(ifname=name)

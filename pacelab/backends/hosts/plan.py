@@ -215,6 +215,8 @@ class Plan(_Strict):
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
+    controller: Literal["ryu"] | None = None
+    """Who controls switches on the wired side; None: there are none, hosts have static routes."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
@@ -235,6 +237,8 @@ class Plan(_Strict):
             gateway = any(hook.host in (wire.a, wire.b) for wire in self.wires)
             if hook.host not in stations or (hook.point == "gateway" and not gateway):
                 raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
+        if self.controller is not None and not self.gateways:
+            raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]
@@ -243,6 +247,12 @@ class Plan(_Strict):
         if math.fsum(flow.rate_bps or 0 for flow in self.flows) > MOST_OFFERED_BPS:
             raise ValueError(f"datagrams of all flows are at most {MOST_OFFERED_BPS} bit/s")
         return self
+
+    @property
+    def gateways(self) -> list[int]:
+        """Numbers of the hosts with a radio and a wire."""
+        wired = {end for wire in self.wires for end in (wire.a, wire.b)}
+        return [host for host in self.stations if host in wired]
 
     @property
     def stations(self) -> list[int]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -48,7 +48,17 @@ def environment() -> dict[str, str]:
 class Child:
     """One process. What it prints goes to files without a name: it never waits for us to read."""
 
-    def __init__(self, name: str, command: Sequence[str], *, netns: str | None = None, stdin: bytes = b"") -> None:
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        netns: str | None = None,
+        stdin: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+    ) -> None:
+        """`variables`: added to the environment."""
         self.name = name
         self._output = _scratch()
         self._errors = _scratch()
@@ -59,7 +69,8 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=self._output,
                 stderr=self._errors,
-                env=environment(),
+                env=environment() | dict(variables or {}),
+                pass_fds=pass_fds,
                 start_new_session=True,  # a Ctrl-C at the shell is not for the air
             )
         except OSError as error:

@@ -67,6 +67,7 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
     from pacelab.backends.hosts.changes import Changes
     from pacelab.backends.hosts.lab import Lab
     from pacelab.backends.hosts.report import air_result, complaints
+    from pacelab.backends.hosts.roaming import Roaming
     from pacelab.backends.hosts.traffic import Traffic
 
     started = time.monotonic()
@@ -74,7 +75,8 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
     agents = start_agents(plan)
     traffic = Traffic(plan)
     built_s = time.monotonic() - started
-    changes = Changes(plan, lab.medium)
+    roaming = Roaming(plan, lab) if plan.controller is not None else None
+    changes = Changes(plan, lab.medium, roaming)
     before: dict[str, Any] = {}
     load = read_load()
     told_s = 0.0
@@ -120,6 +122,11 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
         "missing_sysctls": lab.missing_sysctls,
     }
     notes = complaints(measured)
+    if roaming is not None and lab.switched is not None:
+        host["controller"] = lab.switched.describe() | {"handovers": roaming.report()}
+        notes += [
+            f"{row['station']} went from {row['from']} to {row['to']} at {row['at_s']} s" for row in roaming.report()
+        ]
     if fidelity != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}

@@ -54,7 +54,7 @@ class Relay:
         self.lateness_ns: list[int] = []
         self.counters = {"forwarded": 0, "wired-queue": 0, "lost": 0}
         for wire in wires:
-            one, other = (self._end(wire, netns) for netns in wire["netns"])
+            one, other = (self._end(wire, *end) for end in wire["ends"])
             one.far, other.far = other, one
 
     def run(self, stop: list[bool]) -> None:
@@ -65,9 +65,9 @@ class Relay:
                 self._read(self._ends[fd])
             self._deliver()
 
-    def _end(self, wire: dict[str, Any], netns: str) -> _End:
+    def _end(self, wire: dict[str, Any], netns: str, name: str) -> _End:
         path = WirePath(rate_bps=wire["rate_bps"], delay_ns=ns_from_s(wire["delay_s"]), queue_pkts=wire["queue_pkts"])
-        end = _End(netns, wire["name"], path)
+        end = _End(netns, name, path)
         self._ends[end.fd] = end
         return end
 

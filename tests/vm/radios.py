@@ -67,7 +67,10 @@ class Radios:
         return self
 
     def join(self) -> None:
-        """All join the IBSS; call when the medium is up, so that beacons pass through it."""
+        """All join the IBSS; call when the medium is up, so that beacons pass through it.
+
+        Beacons are due at multiples of their interval by one clock: those of hidden stations would collide every time.
+        """
         for station in range(self.count):
             channel = CHANNEL_MHZ[self.channels.get(station, 1)]
             neighbours = "".join(
@@ -77,7 +80,7 @@ class Radios:
             )
             sh(
                 f"ip netns exec h{station} sh -e -c 'iw dev wlan0 ibss join lab {channel} fixed-freq 02:ca:fe:00:00:01 "
-                f"beacon-interval 1000 basic-rates {self.rate} mcast-rate {self.rate};"
+                f"beacon-interval {1000 + 7 * station} basic-rates {self.rate} mcast-rate {self.rate};"
                 f"iw dev wlan0 set bitrates legacy-2.4 {self.rate}; {neighbours}'"
             )
 
@@ -97,8 +100,14 @@ class Radios:
             _libc.setns(self._home, 0)
             os.close(there)
 
-    def saturate(self, pairs: list[tuple[int, int]], seconds: float = 6.0, warmup_s: float = 1.0) -> list[float]:
-        """Each pair's sender keeps its queue full; payload bit/s that arrived, per pair."""
+    def saturate(
+        self,
+        pairs: list[tuple[int, int]],
+        seconds: float = 6.0,
+        warmup_s: float = 1.0,
+        tos: tuple[int, ...] = (),
+    ) -> list[float]:
+        """Each pair's sender keeps its queue full; payload bit/s that arrived. `tos`: IP's octet. Both per pair."""
         senders, receivers = {}, {}
         for number, (source, sink) in enumerate(pairs):
             receiver = self.socket(sink)
@@ -106,6 +115,8 @@ class Radios:
             receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
             sender = self.socket(source)
             sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES // 2)  # the kernel doubles it
+            if tos:
+                sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos[number])
             sender.connect((ip(sink), 5000 + number))
             senders[sender], receivers[receiver] = number, number
         got = [0] * len(pairs)

@@ -13,5 +13,7 @@ if [ -n "$lacking" ]; then
 fi
 # hwsim's radios are ours alone: nothing else may configure them.
 systemctl -q disable --now hostapd wpa_supplicant 2>/dev/null || true
+# Its port is for Mininet's own controllers.
+systemctl -q disable --now openvswitch-testcontroller 2>/dev/null || true
 modprobe -n mac80211_hwsim 2>/dev/null ||
     echo "provision: this kernel ($(uname -r)) has no mac80211_hwsim; restart the machine to get the one just installed"

@@ -67,8 +67,28 @@ const BAND_EDGE_MHZ: u32 = 4_000;
 
 /// The rate at this place among the band's; None for a place that no legacy rate has.
 pub fn rate_bps(frequency_mhz: u32, index: i8) -> Option<u32> {
-    let first = if frequency_mhz > BAND_EDGE_MHZ { FIRST_OFDM } else { 0 };
-    RATES_BPS.get(first + usize::try_from(index).ok()?).copied()
+    RATES_BPS.get(first_of_band(frequency_mhz) + usize::try_from(index).ok()?).copied()
+}
+
+/// The place of this rate among the band's.
+pub fn rate_index(frequency_mhz: u32, rate_bps: u32) -> Option<u32> {
+    let band = RATES_BPS.get(first_of_band(frequency_mhz)..)?;
+    band.iter().position(|&rate| rate == rate_bps).map(|place| place as u32)
+}
+
+/// The legacy rate with the modulation and coding of an MCS, whatever its streams and width; None for no MCS.
+///
+/// Source: IEEE 802.11-2020 Tables 17-4, 19-27 (eight per number of streams) and 21-29 (mac80211: streams less one in
+/// the upper four bits). 64-QAM 5/6 and 256-QAM have no legacy rate: the highest stands for them.
+pub fn mcs_rate_bps(index: i8, is_vht: bool) -> Option<u32> {
+    const MBPS: [u32; 10] = [6, 12, 18, 24, 36, 48, 54, 54, 54, 54];
+    let index = usize::try_from(index).ok()?;
+    let mcs = if is_vht { index & 15 } else { index % 8 };
+    MBPS.get(mcs).map(|mbps| mbps * 1_000_000)
+}
+
+fn first_of_band(frequency_mhz: u32) -> usize {
+    if frequency_mhz > BAND_EDGE_MHZ { FIRST_OFDM } else { 0 }
 }
 
 #[cfg(test)]
@@ -116,5 +136,18 @@ mod tests {
         assert_eq!(rate_bps(5180, 7), Some(54_000_000));
         assert_eq!(rate_bps(5180, 8), None);
         assert_eq!(rate_bps(2412, -1), None);
+        assert_eq!((rate_index(2412, 6_000_000), rate_index(5180, 6_000_000)), (Some(4), Some(0)));
+        assert_eq!(rate_index(5180, 1_000_000), None);
+    }
+
+    #[test]
+    fn an_mcs_has_the_rate_of_its_modulation() {
+        // HT: BPSK 1/2 with one and with two streams, 16-QAM 3/4, 64-QAM 5/6; MCS 32 is BPSK 1/2.
+        let ht: Vec<_> = [0, 8, 12, 7, 32].map(|index| mcs_rate_bps(index, false)).into();
+        assert_eq!(ht, [6, 6, 36, 54, 6].map(|mbps| Some(mbps * 1_000_000)));
+        // VHT: two streams of QPSK 3/4, one of 256-QAM 5/6, and none of ten.
+        let vht: Vec<_> = [0x12, 9].map(|index| mcs_rate_bps(index, true)).into();
+        assert_eq!(vht, [Some(18_000_000), Some(54_000_000)]);
+        assert_eq!((mcs_rate_bps(10, true), mcs_rate_bps(-1, false)), (None, None));
     }
 }

@@ -14,6 +14,11 @@ pub const NO_ACK: u32 = 2;
 /// The frame was acknowledged (HWSIM_TX_STAT_ACK).
 pub const ACKED: u32 = 4;
 
+/// A stage's index is an HT MCS (MAC80211_HWSIM_TX_RC_MCS).
+pub const STAGE_IS_HT: u16 = 1 << 3;
+/// A stage's index is a VHT MCS (MAC80211_HWSIM_TX_RC_VHT_MCS).
+pub const STAGE_IS_VHT: u16 = 1 << 8;
+
 mod command {
     pub const REGISTER: u8 = 1;
     pub const FRAME: u8 = 2;
@@ -32,6 +37,7 @@ mod attribute {
     pub const TX_INFO: u16 = 7;
     pub const COOKIE: u16 = 8;
     pub const FREQ: u16 = 19;
+    pub const TX_INFO_FLAGS: u16 = 21;
 }
 
 /// Entries of a TX_INFO: the stages of mac80211's retry chain.
@@ -64,6 +70,8 @@ pub struct Sent {
     pub frequency_mhz: Option<u32>,
     /// The retry chain that rate control asks for.
     pub chain: [Stage; STAGES],
+    /// What the index of each stage is: `STAGE_IS_HT`, `STAGE_IS_VHT`, or neither.
+    pub stage_flags: [u16; STAGES],
     /// Names the frame to the kernel.
     pub cookie: u64,
 }
@@ -146,6 +154,7 @@ impl Message {
                     put(attribute::FRAME, &sent.frame),
                     put(attribute::FLAGS, &sent.flags.to_ne_bytes()),
                     put(attribute::TX_INFO, &chain_bytes(&sent.chain)),
+                    put(attribute::TX_INFO_FLAGS, &flags_bytes(&sent.chain, sent.stage_flags)),
                     put(attribute::COOKIE, &sent.cookie.to_ne_bytes()),
                 ];
                 all.extend(sent.frequency_mhz.map(|mhz| put(attribute::FREQ, &mhz.to_ne_bytes())));
@@ -174,6 +183,12 @@ impl Message {
 
 fn chain_bytes(chain: &[Stage; STAGES]) -> Vec<u8> {
     chain.iter().flat_map(|stage| [stage.rate_index as u8, stage.count]).collect()
+}
+
+/// Packed: index, flags.
+fn flags_bytes(chain: &[Stage; STAGES], flags: [u16; STAGES]) -> Vec<u8> {
+    let pairs = chain.iter().zip(flags);
+    pairs.flat_map(|(stage, flags)| [&[stage.rate_index as u8][..], &flags.to_ne_bytes()].concat()).collect()
 }
 
 impl Emitable for Message {
@@ -208,6 +223,7 @@ impl ParseableParametrized<[u8], GenlHeader> for Message {
                     None => None,
                 },
                 chain: found.chain()?,
+                stage_flags: found.stage_flags(),
                 cookie: u64::from_ne_bytes(found.need(attribute::COOKIE)?),
             }),
             command::TX_INFO_FRAME => Message::Status {
@@ -254,6 +270,15 @@ impl<'a> Attributes<'a> {
         }
         Ok(chain)
     }
+
+    /// Of each stage; kernels before 5.10 send none.
+    fn stage_flags(&self) -> [u16; STAGES] {
+        let mut flags = [0; STAGES];
+        for (flag, entry) in flags.iter_mut().zip(self.get(attribute::TX_INFO_FLAGS).unwrap_or(&[]).chunks_exact(3)) {
+            *flag = u16::from_ne_bytes([entry[1], entry[2]]);
+        }
+        flags
+    }
 }
 
 #[cfg(test)]
@@ -278,6 +303,7 @@ mod tests {
             flags: WANTS_STATUS,
             frequency_mhz: Some(2412),
             chain: [Stage { rate_index: 4, count: 3 }, Stage { rate_index: 0, count: 2 }, Stage::UNUSED, Stage::UNUSED],
+            stage_flags: [STAGE_IS_HT, 0, 0, 0],
             cookie: 0x0102_0304_0506_0708,
         }
     }
@@ -314,6 +340,16 @@ mod tests {
     fn a_sent_frame_comes_back_whole() {
         let message = Message::Sent(sent());
         assert_eq!(parse(2, &bytes(&message)).unwrap(), message);
+    }
+
+    #[test]
+    fn a_chain_without_flags_is_one_of_legacy_rates() {
+        let message = Message::Sent(sent());
+        let mut octets = bytes(&message);
+        let at = octets.windows(4).position(|head| head == [16, 0, 21, 0]).expect("TX_INFO_FLAGS, 4 + 4 * 3 octets");
+        assert_eq!(octets[at + 4..at + 10], [4, 8, 0, 0, 0, 0]);
+        octets.drain(at..at + 16);
+        assert_eq!(parse(2, &octets).unwrap(), Message::Sent(Sent { stage_flags: [0; STAGES], ..sent() }));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::libconfig::Value;
 
 /// Noise floor of wmediumd in dBm.
 const NOISE_DBM: f64 = -91.0;
+/// Settings of our own for files that others write: an environment variable.
+pub const OWN_VARIABLE: &str = "PACELAB_WMEDIUMD";
+const OWN_KEYS: [&str; 6] = ["preset", "phy", "rts_threshold", "decode_m", "sense_m", "seed"];
 /// wmediumd's interfaces are at most so many here.
 const MOST_INTERFACES: usize = 1000;
 
@@ -106,12 +109,18 @@ pub struct Own {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Reads a file. `own`: the settings of its group `pacelab`, when they come from elsewhere.
     ///
     /// # Errors
     /// One line: the key, the value and what is allowed.
-    pub fn read(text: &str) -> Result<Config, String> {
-        let file = Value::read(text)?;
+    pub fn read(text: &str, own_text: Option<&str>) -> Result<Config, String> {
+        let mut file = Value::read(text)?;
+        if let (Some(own_text), Value::Group(settings)) = (own_text, &mut file) {
+            let group = Value::read(own_text).map_err(|error| format!("{OWN_VARIABLE}: {error}"))?;
+            if settings.insert("pacelab".to_owned(), group).is_some() {
+                return Err(format!("pacelab: both the file and {OWN_VARIABLE} have such settings"));
+            }
+        }
         let ids =
             file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: a list of MAC addresses is needed")?;
         let interfaces = ids.iter().map(mac).collect::<Result<Vec<_>, _>>()?;
@@ -249,6 +258,15 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 fn own(file: &Value) -> Result<Own, String> {
+    if let Some(Value::Group(settings)) = file.at("pacelab") {
+        if let Some(key) = settings.keys().find(|key| !OWN_KEYS.contains(&key.as_str())) {
+            return Err(format!("pacelab.{key}: allowed are {}", OWN_KEYS.join(", ")));
+        }
+        let wordless = |key: &&&str| settings.get(**key).is_some_and(|value| value.number().is_none());
+        if let Some(key) = OWN_KEYS[2..].iter().find(wordless) {
+            return Err(format!("pacelab.{key}: a number is needed"));
+        }
+    }
     let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
     let preset = file.at("pacelab.preset").map_or(Some("sinr"), Value::text).unwrap_or_default();
     if !["ns2", "standard", "sinr"].contains(&preset) {
@@ -303,7 +321,7 @@ model:
 
     #[test]
     fn a_file_of_mininet_wifi_is_read() {
-        let config = Config::read(INTERFERENCE).unwrap();
+        let config = Config::read(INTERFERENCE, None).unwrap();
         assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
         assert_eq!(config.mediums, [0, 0]);
         let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
@@ -326,7 +344,7 @@ model:
                                 medium_array = ((0, 2)); };
                       model: { type = "snr"; links = ((0, 1, 20)); };
                       pacelab: { preset = "ns2"; phy = "802.11b"; decode_m = 250; sense_m = 550.0; rts_threshold = 0; seed = 7; };"#;
-        let config = Config::read(text).unwrap();
+        let config = Config::read(text, None).unwrap();
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
         let own = Own {
@@ -340,14 +358,26 @@ model:
     }
 
     #[test]
+    fn own_keys_come_from_elsewhere_where_others_write_the_file() {
+        let config = Config::read(INTERFERENCE, Some("rts_threshold = 0; seed = 7;")).unwrap();
+        assert_eq!((config.own.rts_threshold_bytes, config.own.seed), (Some(0), 7));
+        let wrong = |own: &str| Config::read(INTERFERENCE, Some(own)).unwrap_err();
+        assert!(wrong("rts_treshold = 0").starts_with("pacelab.rts_treshold: allowed are preset, phy"));
+        assert!(wrong("rts_threshold = \"0\"").starts_with("pacelab.rts_threshold: a number"));
+        assert!(wrong("= 0").starts_with("PACELAB_WMEDIUMD: line 1"));
+        let both = format!("{INTERFERENCE} pacelab: {{ seed = 1; }};");
+        assert!(Config::read(&both, Some("seed = 2")).unwrap_err().contains("both"));
+    }
+
+    #[test]
     fn what_is_wrong_is_named() {
-        let wrong = |from: &str, to: &str| Config::read(&INTERFERENCE.replace(from, to)).unwrap_err();
+        let wrong = |from: &str, to: &str| Config::read(&INTERFERENCE.replace(from, to), None).unwrap_err();
         assert!(wrong("path_loss\"", "magic\"").starts_with("model.type"));
         assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: a list of 2"));
         assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));
         assert!(wrong("log_distance", "magic").starts_with("model.model_name"));
-        assert!(Config::read("").unwrap_err().starts_with("ifaces.ids"));
-        assert!(Config::read("ifaces: { ids = []; };").unwrap_err().contains("allowed are 1 to"));
+        assert!(Config::read("", None).unwrap_err().starts_with("ifaces.ids"));
+        assert!(Config::read("ifaces: { ids = []; };", None).unwrap_err().contains("allowed are 1 to"));
     }
 }

@@ -13,6 +13,7 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
 use pacelab_engine::{AirConfig, Phy};
+use pacelab_hwsim::wmediumd_config::OWN_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
 use crate::air_handle::{AirHandle, Order};
@@ -153,7 +154,8 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
     let told = |error: String| Trouble::Usage(format!("-c {}: {error}", config.display()));
     let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
     let text = std::fs::read_to_string(config).map_err(|error| told(error.to_string()))?;
-    let world = World::new(&text).map_err(told)?;
+    let own = std::env::var(OWN_VARIABLE).ok();
+    let world = World::new(&text, own.as_deref()).map_err(told)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
     let path = serves.then_some(Path::new(SOCKET_PATH));

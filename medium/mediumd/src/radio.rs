@@ -1,8 +1,8 @@
 //! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
 
 use pacelab_engine::{Category, Packet, RateChain};
-use pacelab_hwsim::frame::{Class, Head as RadioHead, rate_bps};
-use pacelab_hwsim::message::{NO_ACK, STAGES, Stage};
+use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
+use pacelab_hwsim::message::{NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
 use crate::carrier::Wire;
 use crate::ethernet::Head;
@@ -25,13 +25,26 @@ pub struct Tag {
     pub flags: u32,
     pub frequency_mhz: u32,
     pub chain: [Stage; STAGES],
+    pub stage_flags: [u16; STAGES],
     pub cookie: u64,
+}
+
+impl Tag {
+    /// Legacy rate of a stage, or the one that stands for its MCS.
+    pub fn rate_bps(&self, stage: usize) -> Option<u32> {
+        let (index, flags) = (self.chain[stage].rate_index, self.stage_flags[stage]);
+        if flags & (STAGE_IS_HT | STAGE_IS_VHT) != 0 {
+            mcs_rate_bps(index, flags & STAGE_IS_VHT != 0)
+        } else {
+            rate_bps(self.frequency_mhz, index)
+        }
+    }
 }
 
 impl Default for Tag {
     fn default() -> Self {
         let chain = [Stage::UNUSED; STAGES];
-        Tag { transmitter: Mac([0; 6]), flags: 0, frequency_mhz: 0, chain, cookie: 0 }
+        Tag { transmitter: Mac([0; 6]), flags: 0, frequency_mhz: 0, chain, stage_flags: [0; STAGES], cookie: 0 }
     }
 }
 
@@ -86,8 +99,8 @@ impl Radios {
 
     fn rates(&self, tag: &Tag) -> Option<RateChain> {
         let mut stages = [(0, 0); STAGES];
-        for (place, stage) in used(&tag.chain).enumerate() {
-            let wanted = rate_bps(tag.frequency_mhz, stage.rate_index).unwrap_or(0);
+        for (place, (number, stage)) in used(&tag.chain).enumerate() {
+            let wanted = tag.rate_bps(number).unwrap_or(0);
             let rate = self.rates_bps.iter().rev().find(|&&rate| rate <= wanted).or(self.rates_bps.first())?;
             stages[place] = (*rate, stage.count);
         }
@@ -156,8 +169,10 @@ fn packet_within(frame: &[u8]) -> Option<([u8; 2], &[u8])> {
     (body[..6] == SNAP).then_some((ethertype, &body[8..]))
 }
 
-fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = Stage> {
-    chain.iter().copied().take_while(|stage| stage.rate_index >= 0).filter(|stage| stage.count > 0)
+/// Stages that allow an attempt, and their numbers.
+fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = (usize, Stage)> {
+    let asked = chain.iter().copied().take_while(|stage| stage.rate_index >= 0);
+    asked.enumerate().filter(|(_, stage)| stage.count > 0)
 }
 
 /// The chain as it was carried out.
@@ -165,10 +180,10 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
     let mut done = [Stage::UNUSED; STAGES];
     let mut left = attempts;
     let count = used(chain).count();
-    for (place, stage) in used(chain).enumerate() {
+    for (place, (number, stage)) in used(chain).enumerate() {
         let all = if place + 1 == count { left } else { left.min(u32::from(stage.count)) };
         if all > 0 || place == 0 {
-            done[place] = Stage { count: all.min(255) as u8, ..stage };
+            done[number] = Stage { count: all.min(255) as u8, ..stage };
         }
         left -= all;
     }
@@ -182,7 +197,7 @@ mod tests {
     use crate::config::tests::line;
     use crate::daemon::with_nobody;
     use crate::event::Event;
-    use pacelab_engine::{DSSS_RATES_BPS, Ns};
+    use pacelab_engine::{DSSS_RATES_BPS, Ns, Phy, PhyKind};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;
 
@@ -268,7 +283,8 @@ mod tests {
         let length = frame.len().min(carrier.space(slot).len());
         carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
         let chain = chain(&[(1, 7)]);
-        let tag = Tag { transmitter: mac(station as u8), flags: WANTS_STATUS, frequency_mhz: 2412, chain, cookie };
+        let transmitter = mac(station as u8);
+        let tag = Tag { transmitter, flags: WANTS_STATUS, frequency_mhz: 2412, chain, cookie, ..Tag::default() };
         carrier.arrive(now, station, slot, length, tag, kernel);
     }
 
@@ -324,8 +340,19 @@ mod tests {
         let rates = |stages| radios().rates(&Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
-        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // an MCS
+        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no place of a legacy rate
         assert_eq!(rates(&[]), None);
+    }
+
+    #[test]
+    fn an_mcs_is_not_taken_for_a_place_among_legacy_rates() {
+        // 8 is 24 Mbit/s among the legacy rates; as an MCS it is BPSK 1/2 in two streams.
+        let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
+        let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
+        let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
+        let rates = radios.rates(&Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
+        assert_eq!(rates, Some(RateChain { stages: expected }));
     }
 
     #[test]

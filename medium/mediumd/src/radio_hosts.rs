@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind};
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use pacelab_engine::Ns;
-use pacelab_hwsim::frame::{Head, rate_bps};
+use pacelab_hwsim::frame::{Head, rate_index};
 use pacelab_hwsim::message::{ACKED, Message, Sent};
 
 use crate::carrier::{Carrier, Delivery, Surroundings};
@@ -64,6 +64,7 @@ impl RadioHosts {
             flags: sent.flags,
             frequency_mhz: sent.frequency_mhz.unwrap_or(0),
             chain: sent.chain,
+            stage_flags: sent.stage_flags,
             cookie: sent.cookie,
         };
         let Some(station) = self.sender(carrier, sent) else {
@@ -97,11 +98,11 @@ fn hardware_of(mut mac: Mac) -> Mac {
 impl Surroundings<Tag> for RadioHosts {
     fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
         let Delivery { due, frame, tag, power_w } = delivery;
-        let index = tag.chain[0].rate_index;
+        let rate_bps = tag.rate_bps(0).unwrap_or(0);
         let message = Message::Deliver {
             receiver: self.hardware[station as usize].0,
             frame: frame.to_vec(),
-            rate_index: if rate_bps(tag.frequency_mhz, index).is_some() { index as u32 } else { 0 },
+            rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
             signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + self.shift_db).clamp(-100.0, 20.0) as i32,
             frequency_mhz: tag.frequency_mhz,
         };

@@ -17,6 +17,10 @@ use pacelab_hwsim::message::Message;
 /// Frames of a second at 20 Mbit/s.
 const KERNEL_BUFFER_BYTES: usize = 4 << 20;
 const MESSAGE_BYTES: usize = 16_384;
+/// Above all process numbers (22 bits), below those that the kernel counts down from the top.
+const OWN_PORTS: u32 = 1 << 30;
+const PORT_ATTEMPT_SHIFT: u32 = 22;
+const PORT_ATTEMPTS: u32 = 16;
 
 /// What the kernel says.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ impl RadioSocket {
     pub fn open() -> Result<Self, String> {
         let told = |error: io::Error| format!("netlink: {error}");
         let mut socket = Socket::new(NETLINK_GENERIC).map_err(told)?;
-        socket.bind_auto().map_err(told)?;
+        bind(&mut socket).map_err(told)?;
         socket.connect(&SocketAddr::new(0, 0)).map_err(told)?;
         let family = resolve(&socket)?;
         let (sequence, registration) = (1, 0);
@@ -120,6 +124,21 @@ impl AsFd for RadioSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Takes a port that nobody gets by itself. hwsim takes the end of *any* netlink socket with its medium's port number for
+/// the medium's end, whatever that socket's protocol is; and what the kernel gives is the process's number, to one socket
+/// of each protocol, and in each namespace of processes.
+fn bind(socket: &mut Socket) -> io::Result<()> {
+    let own = std::process::id();
+    let mut result = Ok(());
+    for attempt in 0..PORT_ATTEMPTS {
+        result = socket.bind(&SocketAddr::new(OWN_PORTS | attempt << PORT_ATTEMPT_SHIFT | own, 0));
+        if !result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
+            break;
+        }
+    }
+    result
 }
 
 fn refusal(code: i32) -> String {

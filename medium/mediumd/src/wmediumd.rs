@@ -75,12 +75,12 @@ pub struct World {
 }
 
 impl World {
-    /// Of a file.
+    /// Of a file, and of settings of our own that come from elsewhere.
     ///
     /// # Errors
     /// One line.
-    pub fn new(text: &str) -> Result<Self, String> {
-        let config = Config::read(text)?;
+    pub fn new(text: &str, own: Option<&str>) -> Result<Self, String> {
+        let config = Config::read(text, own)?;
         if config.own.ranges_m.is_some() && !matches!(config.model, Model::PathLoss { .. }) {
             return Err("pacelab.decode_m, sense_m: positions are needed, so a model of type path_loss".into());
         }
@@ -206,7 +206,7 @@ mod tests {
                  model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
 
     fn links(text: &str) -> Vec<Vec<Link>> {
-        let Propagation::Links(rows) = World::new(text).expect("a world").propagation() else { panic!("links") };
+        let Propagation::Links(rows) = World::new(text, None).expect("a world").propagation() else { panic!("links") };
         rows
     }
 
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!((heard(&rows[0]), heard(&rows[1])), (vec![(1, true)], vec![(0, true), (2, false)]));
         let flat = r#"ifaces: { ids = ["02:00:00:00:00:00"]; }; model: { type = "snr"; links = (); };
                       pacelab: { decode_m = 250; sense_m = 550; };"#;
-        assert!(World::new(flat).expect_err("no positions").contains("path_loss"));
+        assert!(World::new(flat, None).expect_err("no positions").contains("path_loss"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test uml-kernel build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
@@ -77,7 +77,7 @@ test-rust:  ## the engine's and the network's own tests
 	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
 
 test-python: build  ## pytest
-	$(PY) -m pytest -m "not kernel"
+	$(PY) -m pytest -m "not kernel and not guest"
 
 coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
@@ -96,6 +96,9 @@ vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd
 
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml
+
+test-uml: build uml-kernel  ## real Linux in virtual time, no root: the same bytes twice, and what must be refused or ended
+	$(PY) -m pytest tests/uml
 
 lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
 	mkdir -p build

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pacelab.errors import ConfigError, HostError
+from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
     from pacelab.backends.contract import Progress
@@ -46,5 +46,7 @@ def run_plan(experiment: Experiment, plan: Plan, on_progress: Progress) -> dict[
 
         return uml.run_plan(plan, on_progress)
     if experiment.where == VM:
-        raise HostError("--where vm: not in this version; --where uml is there, and --where here runs on this kernel")
+        from pacelab.where import vm
+
+        return vm.run_plan(plan, on_progress)
     return session.run_plan(plan, on_progress)

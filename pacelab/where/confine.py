@@ -31,10 +31,11 @@ class Core:
         cores = sorted(os.sched_getaffinity(0))
         self._claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.number = cores[os.getpid() % len(cores)]
+        self.own = False
         for core in cores:
             with contextlib.suppress(OSError):
                 self._claim.bind(f"\0pacelab-uml-core-{core}")
-                self.number = core
+                self.number, self.own = core, True
                 break
 
     def __enter__(self) -> Core:

@@ -16,6 +16,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ FOLDER = "PACELAB_UML"
 VERSION = 1
 _LEFT_OUT = {"grading", "lab", "__pycache__"}
 """Parts of pacelab that no guest needs."""
+_OLD_S = 86_400.0
+"""Compiled code that no run has made for so long is of another day's source."""
 _MEDIUMD = "medium/target/release/mediumd"
 """Where a source tree has it, and `find_program` looks."""
 
@@ -86,6 +89,7 @@ def code_for(files: GuestFiles) -> Path:
             return place
     cache = _folder() if os.access(_folder(), os.W_OK) else _own_cache()
     cache.mkdir(parents=True, exist_ok=True)
+    _tidy(cache)
     place = cache / place.name
     with tempfile.TemporaryDirectory(prefix="making.", dir=cache) as work:
         made = Path(work) / "code"
@@ -110,6 +114,13 @@ def _folder() -> Path:
 
 def _own_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacelab" / "uml"
+
+
+def _tidy(cache: Path) -> None:
+    """Remove the code of older sources, and what an interrupted run has left."""
+    for path in (*cache.glob("code-*"), *cache.glob("making.*")):
+        if path.stat().st_mtime < time.time() - _OLD_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _parts() -> Iterator[tuple[str, Path]]:

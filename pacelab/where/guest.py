@@ -26,6 +26,8 @@ def run_job(folder: str) -> None:
     except Exception as error:
         traceback.print_exc()
         tell(sink, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+    finally:
+        sink.close()
 
 
 if __name__ == "__main__":

@@ -48,6 +48,10 @@ class Sink:
         """Append a line. The host may read it in parts."""
         self._file.write(line)
 
+    def close(self) -> None:
+        """No more of it."""
+        self._file.close()
+
 
 class Source:
     """The host's end: whole lines, as they come."""

@@ -1,0 +1,140 @@
+"""`--where uml` with a real guest: the same bytes whatever else the machine does; what never ends is ended."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pacelab.errors import HostError
+from pacelab.experiment import Experiment
+from pacelab.results import RunResult
+from pacelab.runner import run
+from pacelab.where import uml
+from pacelab.where.confine import NOBODY
+from pacelab.where.features import missing_for_uml
+
+pytestmark = pytest.mark.guest
+
+SECONDS = 10.0
+
+
+@pytest.fixture(autouse=True)
+def guest() -> None:
+    """Skip, with the remedy, where no guest can run."""
+    for what, mend in missing_for_uml():
+        pytest.skip(f"no {what} here: {mend}")
+
+
+def experiment(**changes: object) -> Experiment:
+    """TCP over three hops with the Python agents of TCP-GAP, on the kernel's own Wi-Fi stack."""
+    return Experiment(
+        topology="chain",
+        topology_options={"hops": 3},
+        rate_bps=2_000_000,
+        backend="hwsim",
+        where="uml",
+        scheme="tcp-gap",
+        duration_s=SECONDS,
+    ).vary(**changes)
+
+
+def digest(result: RunResult) -> str:
+    """Of all that the result folder holds but host.json."""
+    digest = hashlib.sha256()
+    for name, content in sorted(result.files().items()):
+        if name != "host.json":
+            digest.update(name.encode() + content)
+    return digest.hexdigest()
+
+
+def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too() -> None:
+    first = run(experiment())
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        second = run(experiment())
+    finally:
+        for process in load:
+            process.kill()
+            process.wait()
+    assert digest(first) == digest(second)
+    assert first.run["fidelity"] == "valid"
+    assert first.run["hooks"]["actions"] > 0
+    assert set(first.run["guest"]) == {"kernel", "kernel_sha256", "tree_sha256"}
+    assert digest(run(experiment(seed=2))) != digest(first)
+
+
+def test_what_never_ends_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A low limit stands for a scheme that computes for ever: the guest's time stands still then."""
+    monkeypatch.setenv(uml.LIMIT, "1")
+    with pytest.raises(HostError, match=r"s of processor time used up at 0\.\d s of 10 s: .*the limit is 1 s"):
+        run(experiment())
+
+
+def test_a_stopped_run_leaves_nothing_behind() -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(fraction: float) -> None:
+        if fraction > 0.01:
+            raise Enough
+
+    with pytest.raises(Enough):
+        run(experiment(), on_progress=stop)
+    assert not guests()
+
+
+def test_a_killed_pacelab_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pacelab", "run", "chain", "--hops", "1", "--backend", "tap", "--where", "uml"]
+    process = subprocess.Popen([*command, "--seconds", "3000", "--out", str(tmp_path / "out"), "--quiet"])
+    kernels = wait_for(lambda: guests(process.pid))
+    process.kill()
+    process.wait()
+    assert wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in kernels))
+
+
+def test_a_guests_kernel_is_nobody_special() -> None:
+    seen: dict[str, str] = {}
+
+    def look(fraction: float) -> None:
+        if not seen:
+            for pid in guests():
+                status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+                seen.update(status)
+
+    run(experiment(duration_s=1.0, backend="tap"), on_progress=look)
+    ids = set(seen["Uid"].split())
+    assert ids == {str(NOBODY if os.geteuid() == 0 else os.geteuid())}
+    assert int(seen["CapPrm"], 16) == int(seen["CapEff"], 16) == 0
+    assert seen["NoNewPrivs"] == "1"
+    assert "," not in seen["Cpus_allowed_list"]
+    assert "-" not in seen["Cpus_allowed_list"]
+
+
+def wait_for(what: Callable[[], Any]) -> Any:
+    """What it gives once that is something, within a minute."""
+    until = time.monotonic() + 60
+    while not (found := what()) and time.monotonic() < until:
+        time.sleep(0.1)
+    return found
+
+
+def guests(parent: int | None = None) -> list[int]:
+    """Kernels of guests that are children of this process, or of another."""
+    wanted = str(parent or os.getpid())
+    found = []
+    for path in Path("/proc").iterdir():
+        try:
+            parent_of = (path / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            command = (path / "cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if parent_of == wanted and b"time-travel=inf-cpu" in command:
+            found.append(int(path.name))
+    return found

@@ -1,0 +1,170 @@
+"""`--where`: what can be tested without a guest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pacelab.backends.hosts.compile import compile_plan
+from pacelab.errors import ConfigError, HostError, ProtocolError
+from pacelab.experiment import Experiment
+from pacelab.where import files, in_real_time, uml, vm
+from pacelab.where.confine import Core, cpu_seconds, exec_folder
+from pacelab.where.features import missing_for_uml
+from pacelab.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guests are for Linux")
+
+
+def experiment(**changes: object) -> Experiment:
+    return Experiment(topology="chain", topology_options={"hops": 2}, backend="tap", where="uml", duration_s=2.0).vary(
+        **changes
+    )
+
+
+def test_job_comes_out_as_it_went_in(tmp_path: Path) -> None:
+    plan = compile_plan(experiment(), experiment().build_topology())
+    write_job(tmp_path, plan)
+    assert read_job(tmp_path) == plan
+
+
+def test_job_of_another_version_is_refused(tmp_path: Path) -> None:
+    (tmp_path / JOB).write_text(json.dumps({"version": 2, "plan": "{}"}))
+    with pytest.raises(ProtocolError, match="job of version 2"):
+        read_job(tmp_path)
+
+
+def test_job_that_is_no_plan_is_refused(tmp_path: Path) -> None:
+    (tmp_path / JOB).write_text(json.dumps({"version": 1, "plan": '{"nodes": []}'}))
+    with pytest.raises(ConfigError, match="plan: "):
+        read_job(tmp_path)
+
+
+def test_messages_arrive_whole_however_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / MESSAGES).touch()
+    source, sink = Source(tmp_path), Sink(tmp_path)
+    sink.sendall(b'{"progress": 0.2')
+    assert list(source.read()) == []
+    sink.sendall(b'5}\n{"progress": 1}\n{"re')
+    assert list(source.read()) == [{"progress": 0.25}, {"progress": 1}]
+    source.close()
+    sink.close()
+
+
+def test_command_line_differs_by_the_seed_alone() -> None:
+    lines = []
+    for changes in ({"seed": 1}, {"seed": 2**40 + 3}, {"seed": 1, "scheme": "tcp-gap", "duration_s": 9.0}):
+        varied = experiment(**changes)
+        lines.append(uml.command_line(compile_plan(varied, varied.build_topology())))
+    assert lines[0] == lines[2]
+    assert sorted(set(lines[1]) - set(lines[0])) == ["PYTHONHASHSEED=3", f"um_seed={2**40 + 3}"]
+    assert not [part for part in lines[0] if str(Path.cwd()) in part]
+
+
+def test_virtual_time_is_no_real_time() -> None:
+    assert not in_real_time(experiment())
+    assert in_real_time(experiment(where="vm"))
+    assert in_real_time(experiment(where="here"))
+    assert not in_real_time(Experiment())
+
+
+def guest_folder(place: Path, **changes: object) -> Path:
+    """Files that look like a guest."""
+    (place / "linux-0").write_bytes(b"kernel")
+    (place / "tree-0/usr/sbin").mkdir(parents=True)
+    (place / "tree-0/usr/sbin/init").touch()
+    said = {
+        "version": 1,
+        "kernel": "linux-0",
+        "kernel_sha256": "b8bac12c5b8b3b56bd6ef0ef3c5ec5d3f0fb5f5c3c5d35b9d7d2c9e8e8a2c9f1",
+        "source": "linux-source 1",
+        "tree": "tree-0",
+        "tree_sha256": "0",
+    }
+    (place / "guest.json").write_text(json.dumps(said | changes))
+    return place
+
+
+def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.FOLDER, str(tmp_path))
+    with pytest.raises(HostError, match=r"no kernel and root tree in .*: make uml-kernel$"):
+        files.find_files()
+    assert ("kernel and root tree", "make uml-kernel") in list(missing_for_uml())
+
+
+def test_a_kernel_that_is_not_the_named_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.FOLDER, str(guest_folder(tmp_path)))
+    with pytest.raises(HostError, match=r"linux-0 is not the kernel that guest\.json names"):
+        files.find_files()
+
+
+def test_a_guest_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.FOLDER, str(guest_folder(tmp_path, version=2)))
+    with pytest.raises(HostError, match="is of version 2, not 1: make uml-kernel"):
+        files.find_files()
+
+
+def test_a_tree_in_part_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sha256 = subprocess.run(["sha256sum"], input=b"kernel", capture_output=True, check=True).stdout.split()[0].decode()
+    monkeypatch.setenv(files.FOLDER, str(guest_folder(tmp_path, kernel_sha256=sha256)))
+    assert files.find_files().identity() == {
+        "kernel": "linux-source 1",
+        "kernel_sha256": sha256,
+        "tree_sha256": "0",
+    }
+    (tmp_path / "tree-0/usr/sbin/init").unlink()
+    with pytest.raises(HostError, match="is not whole"):
+        files.find_files()
+
+
+def test_each_guest_has_a_core_of_its_own() -> None:
+    cores = os.sched_getaffinity(0)
+    with Core() as first, Core() as second:
+        assert {first.number, second.number} <= cores
+        assert first.number != second.number or len(cores) == 1 or not first.own or not second.own
+    with Core() as again:
+        assert again.number in cores
+
+
+def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    import mmap
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    assert exec_folder() in ("/dev/shm", "/var/tmp") or Path(exec_folder()).is_dir()
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    with pytest.raises(HostError, match=r"noexec: mount -o remount,exec /dev/shm"):
+        exec_folder()
+
+
+def test_cpu_seconds_are_of_the_group() -> None:
+    busy = subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+    try:
+        until = time.monotonic() + 60
+        while cpu_seconds(busy.pid) < 0.2 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert cpu_seconds(busy.pid) >= 0.2
+        assert cpu_seconds(2**22 + 1) == 0
+    finally:
+        busy.kill()
+        busy.wait()
+
+
+def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pacelab
+
+    (tmp_path / "pacelab").mkdir()
+    monkeypatch.setattr(pacelab, "__file__", str(tmp_path / "pacelab/__init__.py"))
+    with pytest.raises(HostError, match="it needs PaceLab's source tree"):
+        vm.project_folder()
+    (tmp_path / "vm").mkdir()
+    (tmp_path / "vm/run").touch(mode=0o755)
+    with pytest.raises(HostError, match=r"no virtual machine in .*: sudo make vm"):
+        vm.project_folder()

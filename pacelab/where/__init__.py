@@ -26,8 +26,14 @@ PLACES = (HERE, VM, UML)
 
 def check(experiment: Experiment) -> None:
     """Raise ConfigError when this experiment cannot run there. Looks at no machine."""
-    if experiment.backend == "sim" and experiment.where != HERE:
+    if experiment.where == HERE:
+        return
+    if experiment.backend == "sim":
         raise ConfigError(f"--where {experiment.where} with --backend sim: it has no kernel: allowed is {HERE}")
+    for name, plain in (("builder", "plain"), ("medium", "own"), ("controller", None)):
+        if getattr(experiment, name) not in (None, plain):
+            given = f"--{name} {getattr(experiment, name)}"
+            raise ConfigError(f"{given} with --where {experiment.where}: its guest has none: allowed is --where {HERE}")
 
 
 def in_real_time(experiment: Experiment) -> bool:

@@ -55,6 +55,10 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"backend": "ns2"}, "--backend 'ns2': allowed is one of sim, tap, hwsim"),
         ({"builder": "plain"}, "--builder with --backend sim: it belongs to --backend hwsim"),
         ({"medium": "stock", "backend": "tap"}, "--medium with --backend tap: it belongs to --backend hwsim"),
+        (
+            {"where": "uml", "backend": "hwsim", "medium": "stock"},
+            "--medium stock with --where uml: its guest has none: allowed is --where here",
+        ),
         ({"where": "cloud"}, "--where 'cloud': allowed is one of here, vm, uml"),
         ({"where": "uml"}, "--where uml with --backend sim: it has no kernel: allowed is here"),
         ({"rate_bps": 6_000_001}, "--rate 6000001: allowed is one of 1, 2, 5.5, 6, 9, 11"),

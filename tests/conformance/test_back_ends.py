@@ -11,7 +11,21 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from back_end_plans import FULL, Plan, all_plans, calls, goodput, link_red, median, mos, resent, rivals, rtt, window
+from back_end_plans import (
+    BACK_END,
+    FULL,
+    Plan,
+    all_plans,
+    calls,
+    goodput,
+    link_red,
+    median,
+    mos,
+    resent,
+    rivals,
+    rtt,
+    window,
+)
 
 from pacelab.results import RunResult
 from pacelab.runner import run, run_many
@@ -19,7 +33,7 @@ from pacelab.runner import run, run_many
 sys.path.append(str(Path(__file__).parents[1] / "linux"))
 from tap_runs import why_not
 
-pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not(BACK_END) is not None, reason=why_not(BACK_END) or "")]
 
 Both = tuple[list[RunResult], list[RunResult]]
 TRIES = 2
@@ -29,7 +43,7 @@ CLEARLY = 0.15
 
 @pytest.fixture(scope="module")
 def both() -> Callable[[Plan], Both]:
-    """Results on `sim` and on `tap`, each plan run once."""
+    """Results on `sim` and on real hosts, each plan run once."""
     done: dict[str, Both] = {}
 
     def get(plan: Plan) -> Both:
@@ -43,7 +57,7 @@ def both() -> Callable[[Plan], Both]:
 
 def _undisturbed(plan: Plan, number: int) -> RunResult:
     for _ in range(TRIES):
-        result = run(plan.experiments("tap")[number])
+        result = run(plan.experiments(BACK_END)[number])
         if result.run["fidelity"] == "valid":
             return result
     busy = result.host["cpu_shares"]["busy"]
@@ -55,7 +69,7 @@ def test_real_hosts_agree_with_the_simulator(plan: Plan, both: Callable[[Plan], 
     simulated, real = both(plan)
     for check in plan.checks:
         expected, found = median(check.of, simulated), median(check.of, real)
-        print(f"{plan.name}: {check.name}: sim {expected:.6g}, tap {found:.6g}, {found / expected - 1:+.1%}")
+        print(f"{plan.name}: {check.name}: sim {expected:.6g}, {BACK_END} {found:.6g}, {found / expected - 1:+.1%}")
         assert found == pytest.approx(expected, rel=check.relative), f"{check.name}: {check.reason}"
 
 
@@ -98,6 +112,6 @@ def test_link_red_narrows_the_window_on_both(both: Callable[[Plan], Both]) -> No
     for check in link_red("lred").checks:
         simulated, real = early
         expected, found = median(check.of, simulated), median(check.of, real)
-        print(f"lred: {check.name}: sim {expected:.4g}, tap {found:.4g}")
+        print(f"lred: {check.name}: sim {expected:.4g}, {BACK_END} {found:.4g}")
         assert found == pytest.approx(expected, rel=check.relative), check.reason
     assert all(result.run["hooks"]["actions"] > 0 for result in early[1])

@@ -66,7 +66,8 @@ def command(plan: Plan, hook: Hook) -> list[str]:
         line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
     if plan.radios == "hwsim" and hook.point == "link" and plan.scheme.name in COUNTS_SUFFICE:
         line += ["--link", "nl80211"]
-    line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
+    if plan.medium == "own":
+        line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
     for name, value in plan.scheme.settings.items():
         line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]
     for host in range(len(plan.nodes)):

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from pacelab.agents.commands import COUNTS_SUFFICE
 from pacelab.airconfig import compile_air
 from pacelab.backends.hosts import plan as plans
 from pacelab.errors import ConfigError
+from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES
 from pacelab.voice import CODECS
 
@@ -50,6 +52,7 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
     document: dict[str, Any] = {
         "radios": experiment.backend,
+        **({"builder": experiment.builder, "medium": experiment.medium} if experiment.backend == "hwsim" else {}),
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
         "warmup_s": air["warmup_s"],
@@ -156,10 +159,30 @@ def _radio_reasons(experiment: Experiment, topology: Topology) -> list[str]:
     found = []
     if experiment.builder != "plain":
         found.append(f"--builder {experiment.builder}: not built yet: allowed is plain")
-    if experiment.medium != "own":
-        found.append(f"--medium {experiment.medium}: not built yet: allowed is own")
+    if experiment.medium == "stock":
+        found += _stock_reasons(experiment, topology)
     if topology.link_rates:
         found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
     if experiment.queue_pkts > MOST_PENDING:
         found.append(f"--queue {experiment.queue_pkts}: mac80211_hwsim forgets frames: allowed is up to {MOST_PENDING}")
+    return found
+
+
+def _stock_reasons(experiment: Experiment, topology: Topology) -> list[str]:
+    """Why not with the machine's wmediumd."""
+    found = []
+    if experiment.rts:
+        found.append("--rts on with --medium stock: wmediumd has none: allowed is off")
+    if topology.moves:
+        found.append(
+            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium own"
+        )
+    listening = any(
+        attachment.hook.event_mask & EventMask.TRANSMIT
+        for attachment in experiment.find_scheme().attach(topology, experiment.hook_settings)
+    )
+    if listening and experiment.scheme not in COUNTS_SUFFICE:
+        found.append(
+            f"scheme {experiment.scheme!r} with --medium stock: it listens to the link layer, which says nothing"
+        )
     return found

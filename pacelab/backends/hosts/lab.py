@@ -17,6 +17,7 @@ from pacelab.backends.hosts.plan import Plan, Wire
 from pacelab.backends.hosts.processes import Child, environment, last_document, python
 from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES
+from pacelab.backends.hwsim import stock
 from pacelab.backends.hwsim.radios import Radios
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE
@@ -45,7 +46,7 @@ class Lab:
                 self._netlink.append(IPRoute())
             self.missing_sysctls = missing  # the same kernel everywhere
         self.radios = Radios(plan) if plan.radios == "hwsim" else None
-        self.mediumd = self._start_mediumd()
+        self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan) if plan.controller is not None else None
         self.wires = self._wire_up() if plan.wires else "none"
         for host in range(len(plan.nodes)):
@@ -56,12 +57,12 @@ class Lab:
             self.switched.start()
         if self.radios is not None:
             self.radios.join()
-        self.medium = Medium()
+        self.medium = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
 
     def check_alive(self) -> None:
         """Raise HostError when the air or the wires have ended."""
         controller = None if self.switched is None else self.switched.process
-        for child in (self.mediumd, self.relay, controller):
+        for child in (self.air, self.relay, controller):
             if child is not None and not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
 

@@ -201,6 +201,9 @@ class Plan(_Strict):
     version: Literal[1] = 1
     radios: Literal["tap", "hwsim"]
     """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
+    builder: Literal["plain", "mininet-wifi"] = "plain"
+    medium: Literal["own", "stock"] = "own"
+    """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
     warmup_s: Seconds
@@ -239,6 +242,8 @@ class Plan(_Strict):
                 raise ValueError("hooks are at wireless hosts, those of gateways at ones with a wire")
         if self.controller is not None and not self.gateways:
             raise ValueError("switches are on the wired side of a gateway, and there is none")
+        if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
+            raise ValueError("builder and medium belong to radios of hwsim")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]

@@ -39,11 +39,11 @@ def main() -> int:
 def talk(plan: Plan) -> None:
     """Build the hosts, and let Mininet's command line have them until it is left."""
     from pacelab.backends.hosts.agents import start_agents
-    from pacelab.backends.hosts.lab import Lab
+    from pacelab.backends.hosts.builders import build
     from pacelab.backends.hosts.mininet_hosts import load_mininet, network_of
 
     load_mininet("log").setLogLevel("info")
-    lab = Lab(plan)
+    lab = build(plan)
     agents = start_agents(plan)
     net = network_of(plan)
     words = ", ".join(node.name for node in plan.nodes)

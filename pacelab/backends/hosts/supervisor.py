@@ -64,14 +64,15 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
     """Build the hosts, run the traffic, measure."""
     # Imported here, so that a refused plan costs nothing.
     from pacelab.backends.hosts.agents import start_agents
+    from pacelab.backends.hosts.builders import build
     from pacelab.backends.hosts.changes import Changes
-    from pacelab.backends.hosts.lab import Lab
     from pacelab.backends.hosts.report import air_result, complaints
     from pacelab.backends.hosts.roaming import Roaming
     from pacelab.backends.hosts.traffic import Traffic
+    from pacelab.backends.hwsim import stock
 
     started = time.monotonic()
-    lab = Lab(plan)
+    lab = build(plan)
     agents = start_agents(plan)
     traffic = Traffic(plan)
     built_s = time.monotonic() - started
@@ -121,7 +122,7 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
         "medium": {name: after[name] for name in ("fidelity", "lateness", "process")},
         "missing_sysctls": lab.missing_sysctls,
     }
-    notes = complaints(measured)
+    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
     if roaming is not None and lab.switched is not None:
         host["controller"] = lab.switched.describe() | {"handovers": roaming.report()}
         notes += [

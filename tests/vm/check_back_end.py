@@ -1,0 +1,81 @@
+"""The back end hwsim as a student meets it in the virtual machine: `pacelab doctor`, `run`, `compare --backend hwsim`.
+
+Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsim.py.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parents[2]
+PACELAB = [sys.executable, "-B", "-m", "pacelab"]
+RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
+# ns-2's radio, 2 Mbit/s, RTS off, 1460 bytes: tests/linux/test_hwsim.py has the sum.
+LONE_BPS = 1460 * 8 / 6961.3e-6
+
+
+def pacelab(*arguments: str) -> str:
+    """What a command prints; a failure shows what it said."""
+    done = subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def radios() -> set[str]:
+    """Of all network namespaces."""
+    return {radio.name for radio in RADIOS.glob("hwsim*")}
+
+
+class BackEnd(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.out = ("--out", str(Path(self.folder.name) / "run"))
+
+    def test_1_doctor_finds_it(self) -> None:
+        features = {feature["name"]: feature for feature in json.loads(pacelab("doctor", "--json"))["features"]}
+        assert features["back end hwsim"]["present"], features["back end hwsim"]
+
+    def test_2_a_lone_link_reaches_the_closed_form(self) -> None:
+        document = json.loads(
+            pacelab(
+                *("run", "chain", "--hops", "1", "--no-wired", "--rate", "2", "--traffic", "udp-saturated"),
+                *("--rts", "off", "--seconds", "8", "--warmup", "2", "--backend", "hwsim", "--json", *self.out),
+            )
+        )
+        share = document["run"]["flows"][0]["goodput_bps"] / LONE_BPS
+        host = document["host"]
+        print(f"  alone: {share:.3f} of the closed form, {document['run']['fidelity']}, up in {host['built_s']:.1f} s")
+        assert abs(share - 1) <= 0.03
+
+    def test_3_compare_prints_a_table(self) -> None:
+        options = ("--hops", "3", "--backend", "hwsim", "--schemes", "newreno,tcp-gap", "--seconds", "8")
+        table = pacelab("compare", "chain", *options, "--warmup", "2", *self.out)
+        print(table)
+        assert "newreno" in table
+        assert "tcp-gap" in table
+
+    def test_4_nothing_is_left_of_a_run_that_is_killed(self) -> None:
+        before = radios()
+        command = [*PACELAB, "run", "chain", "--hops", "2", "--seconds", "60", "--backend", "hwsim", *self.out]
+        with subprocess.Popen(command, cwd=LAB, stderr=subprocess.DEVNULL) as process:
+            until = time.monotonic() + 60
+            while len(radios() - before) < 3 and time.monotonic() < until:
+                time.sleep(0.2)
+            made = radios() - before
+            os.kill(process.pid, signal.SIGKILL)
+        until = time.monotonic() + 30
+        while radios() != before and time.monotonic() < until:
+            time.sleep(0.2)
+        assert (len(made), radios()) == (3, before)
+
+
+if __name__ == "__main__":
+    unittest.main()

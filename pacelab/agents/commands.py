@@ -38,8 +38,6 @@ DataPath = Annotated[
 ]
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
-COUNTS_SUFFICE = ("lred", "lred-ecn")
-"""Schemes at a relay that judge by averages of retries: the kernel's counters are enough."""
 Link = Annotated[
     str, typer.Option("--link", metavar="LINK", help="who counts retries: mediumd, or nl80211 (lred, lred-ecn)")
 ]
@@ -73,8 +71,9 @@ def relay(*, scheme: SchemeName, air: Air, link: Link = "mediumd", **values: Any
     """Run a scheme in front of a node's interface queue, for all that it sends by air (root)."""
     if link not in LINKS:
         raise ConfigError(f"--link {link!r}: allowed is one of {', '.join(LINKS)}")
-    if link == "nl80211" and scheme in SCHEMES and scheme not in COUNTS_SUFFICE:
-        raise ConfigError(f"--link nl80211 with --scheme {scheme}: allowed is one of {', '.join(COUNTS_SUFFICE)}")
+    if link == "nl80211" and not find_scheme(scheme).counts_suffice:
+        able = ", ".join(name for name, known in SCHEMES.items() if known.counts_suffice)
+        raise ConfigError(f"--link nl80211 with --scheme {scheme}: it follows single frames: allowed is one of {able}")
     _run("relay", scheme, air, values, kernel_counts=link == "nl80211")
 
 

@@ -180,6 +180,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 summary="Link RED: each node drops early by its average of retransmissions",
                 source="[fu] Sec. 6.1",
                 link=hooks.link_red,
+                counts_suffice=True,
                 acting=frozenset({"dropped"}),
             ),
             Scheme(
@@ -187,6 +188,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 summary="Link RED that marks instead of dropping; TCP with ECN",
                 source="[fu] Sec. 6.1",
                 link=hooks.link_red_marking,
+                counts_suffice=True,
                 ecn=True,
                 acting=frozenset({"dropped", "marked"}),
             ),

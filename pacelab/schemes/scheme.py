@@ -81,6 +81,8 @@ class Scheme:
     """Values of --throttle with which they do, too."""
     brings: Mapping[str, Any] = field(default_factory=dict)
     """Options of an experiment that belong to the scheme, with their values, for example `{"edca": True}`."""
+    counts_suffice: bool = False
+    """Its link hooks judge by averages of retries: how many there were is enough, not of which packet each was."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 

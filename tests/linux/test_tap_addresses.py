@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from test_tap_plan import plan_of
 
 from pacelab.backends.hosts import addresses
@@ -56,3 +57,14 @@ def test_gateway_agent_sees_all_wires_of_its_host() -> None:
     line = command(plan, gateway)
     assert line[line.index("--wired") + 1] == "wire+"
     assert all(name.startswith("wire") for name in wired)
+
+
+@pytest.mark.parametrize(
+    ("back_end", "scheme", "asks_the_kernel"),
+    [("hwsim", "lred", True), ("hwsim", "lred+pacing", False), ("tap", "lred", False)],
+)
+def test_link_red_asks_the_kernel_of_simulated_radios(back_end: str, scheme: str, asks_the_kernel: bool) -> None:
+    plan = plan_of(back_end, topology="chain", topology_options={"hops": 2, "wired": False}, scheme=scheme)
+    line = command(plan, plan.scheme.hooks[0])
+    assert ("nl80211" in line) is asks_the_kernel
+    assert line[line.index("--station") + 1] == "n0"

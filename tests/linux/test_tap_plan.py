@@ -15,8 +15,8 @@ from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 
 
-def plan_of(**options: Any) -> Plan:
-    experiment = Experiment(backend="tap", **options)
+def plan_of(backend: str = "tap", **options: Any) -> Plan:
+    experiment = Experiment(backend=backend, **options)
     return compile_plan(experiment, experiment.build_topology())
 
 

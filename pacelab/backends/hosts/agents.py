@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from pacelab.agents.commands import COUNTS_SUFFICE
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.plan import Hook, Plan
 from pacelab.backends.hosts.processes import Child, last_document, python
 from pacelab.errors import HostError
 from pacelab.options import BY_FIELD
+from pacelab.schemes import SCHEMES
 
 AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
 """Hook point -> the agent that serves it."""
@@ -64,7 +64,7 @@ def command(plan: Plan, hook: Hook) -> list[str]:
     line = python("pacelab", AGENT[hook.point], "--scheme", plan.scheme.name, "--air", addresses.AIR, "--json")
     if hook.point == "gateway":
         line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
-    if plan.radios == "hwsim" and hook.point == "link" and plan.scheme.name in COUNTS_SUFFICE:
+    if plan.radios == "hwsim" and hook.point == "link" and SCHEMES[plan.scheme.name].counts_suffice:
         line += ["--link", "nl80211"]
     if plan.medium == "own":
         line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from pacelab.agents.commands import COUNTS_SUFFICE
 from pacelab.airconfig import compile_air
 from pacelab.backends.hosts import plan as plans
 from pacelab.errors import ConfigError
@@ -181,7 +180,7 @@ def _stock_reasons(experiment: Experiment, topology: Topology) -> list[str]:
         attachment.hook.event_mask & EventMask.TRANSMIT
         for attachment in experiment.find_scheme().attach(topology, experiment.hook_settings)
     )
-    if listening and experiment.scheme not in COUNTS_SUFFICE:
+    if listening and not experiment.find_scheme().counts_suffice:
         found.append(
             f"scheme {experiment.scheme!r} with --medium stock: it listens to the link layer, which says nothing"
         )

@@ -79,7 +79,7 @@ class Radios:
         missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
         until = time.monotonic() + KNOWN_S
         while missing:
-            for host in {a for a, _ in missing}:
+            for host in sorted({a for a, _ in missing}):
                 with inside(self._plan.nodes[host].name):
                     known = {station.mac for station in read_stations(AIR) if station.qos}
                 missing = {(a, b) for a, b in missing if a != host or air_mac(b) not in known}

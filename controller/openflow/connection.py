@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import os_ken.base.app_manager  # noqa: F401 - before the next: os-ken's modules import one another
 from os_ken.controller.controller import Datapath
 from os_ken.controller.handler import MAIN_DISPATCHER
 

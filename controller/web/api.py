@@ -13,7 +13,7 @@ from fastapi import FastAPI, HTTPException, Path, Query, Response
 from fastapi.responses import HTMLResponse, StreamingResponse
 
 from pacelab.controller.core.brain import Brain
-from pacelab.controller.core.frames import address_text, is_host, mac_text
+from pacelab.controller.core.frames import address_text, mac_text
 from pacelab.controller.core.journal import Entry
 from pacelab.controller.core.messages import FiveTuple
 from pacelab.controller.core.policy import SILENT_NS, Gateway
@@ -71,13 +71,11 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
     @api.put("/v1/gateways/{name}", response_model=doc.GatewayState, responses=WRITES)
     def announce(name: Name, hello: doc.GatewayHello) -> Any:
         """A gateway's agent has started; the answer says what is wanted of it."""
-        if not is_host(int(hello.address)):
-            raise HTTPException(422, f"address {hello.address}: allowed is one host's")
 
         def tell(brain: Brain, now_ns: int) -> Any:
             gateway = Gateway(
                 name=name,
-                address=int(hello.address),
+                address=_number(hello.address),
                 schemes=tuple(hello.schemes),
                 limits=tuple(hello.limits),
                 scheme=hello.scheme,
@@ -107,7 +105,7 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
     def report(name: Name, status: doc.GatewayReport) -> Response:
         """What a gateway's agent does and sees."""
         seen = {
-            FiveTuple(int(row.src), int(row.dst), row.protocol, row.sport, row.dport): (row.rtt_s, row.mos)
+            FiveTuple(_number(row.src), _number(row.dst), row.protocol, row.sport, row.dport): (row.rtt_s, row.mos)
             for row in status.flows
         }
         known = shell.ask(
@@ -118,11 +116,9 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
         return Response(status_code=204)
 
     @api.put("/v1/stations/{address}", status_code=204, responses=WRITES)
-    def register(address: IPv4Address, place: doc.StationPlace) -> Response:
+    def register(address: Annotated[str, Path(pattern=doc.ADDRESS)], place: doc.StationPlace) -> Response:
         """A station is at this gateway now."""
-        if not is_host(int(address)):
-            raise HTTPException(422, f"address {address}: allowed is one host's")
-        problem = shell.ask(lambda brain, now_ns: brain.register(now_ns, int(address), place.gateway))
+        problem = shell.ask(lambda brain, now_ns: brain.register(now_ns, _number(address), place.gateway))
         if problem is not None:
             raise HTTPException(404 if problem.startswith("no gateway") else 409, problem)
         return Response(status_code=204)
@@ -221,6 +217,10 @@ def _gateway(gateway: Gateway, now_ns: int) -> dict[str, Any]:
         "refused": gateway.refused,
         "alive": now_ns - gateway.heard_ns < SILENT_NS,
     }
+
+
+def _number(address: str) -> int:
+    return int(IPv4Address(address))
 
 
 def _id(dpid: int) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 PATIENCE_S = 5.0
+STREAM_S = 15.0
+"""The stream says at least every 5 s that it is there."""
 
 
 class Client:
@@ -32,11 +35,38 @@ class Client:
         finally:
             connection.close()
 
+    def events(self) -> Iterator[tuple[str, Any]]:
+        """Kind and data of each event from now on; ends with OSError when the controller does."""
+        connection = self._connect()
+        connection.timeout = STREAM_S
+        connection.request("GET", "/v1/events", headers={"Authorization": f"Bearer {self._token}"})
+        answer = connection.getresponse()
+        if answer.status != 200:
+            connection.close()
+            raise OSError(f"{self._url}: events: status {answer.status}")
+        return _read_events(connection, answer)
+
     def _connect(self) -> http.client.HTTPConnection:
         if self._url.startswith("unix:"):
             return _UnixConnection(self._url.removeprefix("unix:"))
         parts = urlsplit(self._url)
         return http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=PATIENCE_S)
+
+
+def _read_events(connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> Iterator[tuple[str, Any]]:
+    kind = ""
+    try:
+        while line := answer.readline():
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name == "event":
+                kind = value
+            elif name == "data":
+                yield kind, json.loads(value)
+    except http.client.HTTPException as error:
+        raise OSError(f"events: {type(error).__name__}") from None
+    finally:
+        connection.close()
+    raise OSError("events: the stream has ended")
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -47,5 +77,5 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         """In the place of a name and a port."""
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(PATIENCE_S)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)

@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_FIRST = "(22[0-3]|2[01][0-9]|1[3-9][0-9]|12[0-689]|1[01][0-9]|[1-9][0-9]?)"
+ADDRESS = rf"^{_FIRST}\.{_BYTE}\.{_BYTE}\.{_BYTE}$"
+"""An IPv4 address that one host can have: 1 to 223 first, not 127."""
+Address = Annotated[str, Field(pattern=ADDRESS, examples=["10.77.0.3"])]
 MOST_ROWS = 256
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 15.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Port = Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_whole)]
 Limit = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Policy(_Strict):
     """What a gateway is to do."""
 
     scheme: Name | None = Field(default=None, description="one that its agent can run; null: as it is")
-    limits: dict[Name, Limit] = Field(default={}, max_length=16, description="settings of the scheme, by name")
+    limits: dict[Name, Limit] = Field(
+        default={},
+        max_length=16,
+        description="settings of the scheme, by name",
+        json_schema_extra={"additionalProperties": False},  # other names than those of the pattern
+    )
 
 
 class GatewayHello(_Strict):
     """What a gateway's agent says of itself when it starts."""
 
-    address: IPv4Address
+    address: Address
     schemes: list[Name] = Field(max_length=64)
     limits: list[Name] = Field(default=[], max_length=16)
     scheme: Name
@@ -35,11 +52,11 @@ class GatewayHello(_Strict):
 class FlowReport(_Strict):
     """What an agent knows of one flow."""
 
-    src: IPv4Address
-    dst: IPv4Address
-    protocol: Annotated[int, Field(ge=0, le=255)]
-    sport: Annotated[int, Field(ge=0, le=65_535)]
-    dport: Annotated[int, Field(ge=0, le=65_535)]
+    src: Address
+    dst: Address
+    protocol: Annotated[int, Field(ge=0, le=255), BeforeValidator(_whole)]
+    sport: Port
+    dport: Port
     rtt_s: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
     mos: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
 

@@ -6,12 +6,14 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pacelab.agents.options import hook_settings, with_agent_options
+from pacelab.agents.orders import Orders, is_baseline, offered, own_name
 from pacelab.agents.path_rates import read_path_rates
 from pacelab.airconfig import ACK_SCHEDULES
 from pacelab.console import log
@@ -36,6 +38,13 @@ Wired = Annotated[str, typer.Option("--wired", metavar="IF", help="interface to 
 DataPath = Annotated[
     str, typer.Option("--datapath", metavar="PATH", help="nfqueue: packets through Python; tc: paced by the kernel")
 ]
+ControllerUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--controller", metavar="URL", help="report to a controller and do as it says (http://..., unix:PATH)"
+    ),
+]
+OwnName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="this gateway's, there (the host's)")]
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
 Link = Annotated[
@@ -54,10 +63,22 @@ def gateway(
     wired: Wired,
     datapath: DataPath = "nfqueue",
     clamp_mss: ClampMss = False,
+    controller: ControllerUrl = None,
+    name: OwnName = None,
     **values: Any,
 ) -> None:
     """Run a scheme at the gateway between the wired side and the air (root)."""
-    _run("gateway", scheme, air, values, datapath=datapath, wired=wired, clamp_mss=clamp_mss)
+    if controller is None:
+        if name is not None:
+            raise ConfigError(f"--name {name}: allowed with --controller URL alone")
+        _run("gateway", scheme, air, values, datapath=datapath, wired=wired, clamp_mss=clamp_mss)
+        return
+    if datapath != "nfqueue":
+        raise ConfigError(f"--controller with --datapath {datapath}: allowed is nfqueue")
+    if not controller.startswith(("http://127.0.0.1:", "http://localhost:", "unix:")):
+        raise ConfigError(f"--controller {controller!r}: allowed is http://127.0.0.1:PORT or unix:PATH")
+    lead = _Lead(url=controller, name=own_name(name), values=values)
+    _run("gateway", scheme, air, values, lead=lead, wired=wired, clamp_mss=clamp_mss)
 
 
 @with_agent_options
@@ -83,10 +104,34 @@ def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
     _run("station", scheme, air, values)
 
 
-def _run(agent: str, name: str, air: str, values: Mapping[str, Any], *, datapath: str = "nfqueue", **own: Any) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lead:
+    """The controller that leads a gateway's agent."""
+
+    url: str
+    name: str
+    values: Mapping[str, Any]
+
+    def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
+        """A hook for an order."""
+        if scheme not in offered():
+            raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+        return make_hook("gateway", scheme, self.values, limits, idle_too=True)
+
+
+def _run(
+    agent: str,
+    name: str,
+    air: str,
+    values: Mapping[str, Any],
+    *,
+    datapath: str = "nfqueue",
+    lead: _Lead | None = None,
+    **own: Any,
+) -> None:
     if datapath not in DATAPATHS:
         raise ConfigError(f"--datapath {datapath!r}: allowed is one of {', '.join(DATAPATHS)}")
-    hook = make_hook(agent, name, values)
+    hook = make_hook(agent, name, values, idle_too=lead is not None)
     paths = read_path_rates(values["path_rates"])
     first = _number("--queue", values["queue"], Whole(0, 65_000))
     seconds = None if values["seconds"] is None else parse_one("--seconds", values["seconds"], Real(0.001, LONGEST_S))
@@ -108,16 +153,25 @@ def _run(agent: str, name: str, air: str, values: Mapping[str, Any], *, datapath
         seconds=seconds,
         **own,
     )
-    _serve(config, hook, datapath=datapath, port=port, json=values["json"], quiet=values["quiet"])
+    _serve(config, hook, datapath=datapath, port=port, json=values["json"], quiet=values["quiet"], lead=lead)
 
 
-def make_hook(agent: str, name: str, values: Mapping[str, Any]) -> Hook:
-    """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting."""
+def make_hook(
+    agent: str, name: str, values: Mapping[str, Any], limits: Mapping[str, Any] | None = None, *, idle_too: bool = False
+) -> Hook:
+    """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting.
+
+    `limits`: settings in the place of those of `values`; `idle_too`: the baseline has a hook, too, which does nothing.
+    """
     scheme = find_scheme(name)
-    settings = hook_settings(values)
+    settings = replace(hook_settings(values), **(limits or {}))
     factory = getattr(scheme, POINT_OF[agent])
     if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
         return _delayed_acks(scheme.brings["ack"])
+    if factory is None and idle_too and is_baseline(scheme):
+        from pacelab.pacer.core.null import NullHook
+
+        return NullHook()
     if factory is None:
         raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
     for field in scheme.settings:
@@ -152,7 +206,16 @@ def _check_platform(agent: str) -> None:
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(config: AgentConfig, hook: Hook, *, datapath: str, port: int | None, json: bool, quiet: bool) -> None:
+def _serve(
+    config: AgentConfig,
+    hook: Hook,
+    *,
+    datapath: str,
+    port: int | None,
+    json: bool,
+    quiet: bool,
+    lead: _Lead | None,
+) -> None:
     from pacelab.agents.feed import Feed
     from pacelab.pacer.linux.agent import Agent
     from pacelab.pacer.linux.errors import AgentError
@@ -166,12 +229,35 @@ def _serve(config: AgentConfig, hook: Hook, *, datapath: str, port: int | None, 
     if listening is not None:
         listening.close()  # the feed's process has it
         log(f"metrics at http://127.0.0.1:{port}/metrics, Authorization: Bearer {token}")
+    orders: Orders | None = None
+    say = (lambda _line: None) if quiet else log
     try:
-        kind(config, hook, say=(lambda _line: None) if quiet else log, on_status=feed.send).run()
+        if lead is None:
+            kind(config, hook, say=say, on_status=feed.send).run()
+        else:
+            orders = _follow(lead, config)
+            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), orders=orders).run()
     except AgentError as error:
         raise HostError(f"pacelab {config.role.name}: {error}") from None
     finally:
+        if orders is not None:
+            orders.close()
         feed.close()
+
+
+def _follow(lead: _Lead, config: AgentConfig) -> Orders:
+    from pacelab.pacer.linux.interfaces import address_of
+
+    own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
+    return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+
+
+def _both(*heard: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
+    def tell(status: dict[str, Any]) -> None:
+        for one in heard:
+            one(status)
+
+    return tell
 
 
 def _listen(port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""The pipe from an agent to the process that shows it: never blocks, drops what finds no room."""
+"""Pipes from an agent to processes beside it: they never block, and drop what finds no room."""
 
 from __future__ import annotations
 
@@ -12,6 +12,35 @@ import time
 from typing import Any
 
 _PATIENCE_S = 3.0
+
+
+class LinePipe:
+    """Documents into a process's stdin, one JSON object a line."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        self._pipe = process.stdin.fileno()
+        os.set_blocking(self._pipe, False)
+        self._rest = b""
+
+    def send(self, document: dict[str, Any], *, patience_s: float = 0.0) -> None:
+        """Send a document, or drop it while an earlier one is still under way."""
+        if self._drain(patience_s):
+            self._rest = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+            self._drain(patience_s)
+
+    def _drain(self, patience_s: float) -> bool:
+        """Write what is left; whether nothing is."""
+        end_s = time.monotonic() + patience_s
+        while self._rest:
+            try:
+                self._rest = self._rest[os.write(self._pipe, self._rest) :]
+            except BlockingIOError:
+                if not select.select([], [self._pipe], [], max(0.0, end_s - time.monotonic()))[1]:
+                    return False
+            except OSError:
+                self._rest = b""  # nobody reads any more
+        return True
 
 
 class Feed:
@@ -32,31 +61,11 @@ class Feed:
             pass_fds=[] if metrics is None else [metrics.fileno()],
             env={**os.environ, "PACELAB_METRICS_TOKEN": token},
         )
-        assert self._child.stdin is not None
-        self._pipe = self._child.stdin.fileno()
-        os.set_blocking(self._pipe, False)
-        self._rest = b""
+        self._pipe = LinePipe(self._child)
 
     def send(self, document: dict[str, Any]) -> None:
         """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
-        line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
-        patience_s = _PATIENCE_S if document.get("event") == "end" else 0.0
-        if self._drain(patience_s):
-            self._rest = line
-            self._drain(patience_s)
-
-    def _drain(self, patience_s: float) -> bool:
-        """Write what is left; whether nothing is."""
-        end_s = time.monotonic() + patience_s
-        while self._rest:
-            try:
-                self._rest = self._rest[os.write(self._pipe, self._rest) :]
-            except BlockingIOError:
-                if not select.select([], [self._pipe], [], max(0.0, end_s - time.monotonic()))[1]:
-                    return False
-            except OSError:
-                self._rest = b""  # nobody reads any more
-        return True
+        self._pipe.send(document, patience_s=_PATIENCE_S if document.get("event") == "end" else 0.0)
 
     def close(self) -> None:
         """Wait for the display to finish."""

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux.errors import AgentError
@@ -107,6 +107,25 @@ class AgentConfig:
     """End after so long; None: until told to."""
 
 
+class Orders(Protocol):
+    """Somebody who may change the algorithm while it runs."""
+
+    closed: bool
+    """Nothing more will come."""
+
+    def fileno(self) -> int:
+        """Readable when there is an order."""
+
+    def receive(self) -> list[tuple[str, Hook]]:
+        """Names of schemes, for status reports, and their hooks."""
+
+    def accepted(self, scheme: str) -> None:
+        """It is at work."""
+
+    def refuse(self, reason: str) -> None:
+        """It is not, and why."""
+
+
 class Agent:
     """Runs a hook on this host's packets until SIGTERM or SIGINT."""
 
@@ -117,9 +136,12 @@ class Agent:
         *,
         say: Callable[[str], None],
         on_status: Callable[[dict[str, Any]], None],
+        orders: Orders | None = None,
     ) -> None:
         """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
         self._config = config
+        self._scheme = config.scheme
+        self._orders = orders
         self._say = say
         self._on_status = on_status
         self._hook = hook
@@ -209,7 +231,8 @@ class Agent:
         queue, shell, clock, points = self._queue, self._shell, time.monotonic_ns, self._points
         queue_fd = queue.fileno()
         link_fd = self._link.fileno() if isinstance(self._link, MediumdLink) else -1
-        watched = [queue_fd, stop.fileno(), *([] if link_fd < 0 else [link_fd])]
+        orders_fd = -1 if self._orders is None else self._orders.fileno()
+        watched = [queue_fd, stop.fileno(), *(fd for fd in (link_fd, orders_fd) if fd >= 0)]
         end_ns = None if self._config.seconds is None else clock() + round(self._config.seconds * NS_PER_S)
         tick_ns, ticks = clock() + TICK_NS, 0
         while not stop.given:
@@ -229,11 +252,29 @@ class Agent:
                 queue.flush()
             if link_fd in ready or now_ns >= self._counts_ns():
                 self._hear_link(watched, link_fd)
+            if orders_fd in ready:
+                self._obey(watched, orders_fd)
             if now_ns >= tick_ns:
                 tick_ns, ticks = max(tick_ns + TICK_NS, now_ns), ticks + 1
                 self._tick(now_ns, ticks)
                 if end_ns is not None and now_ns >= end_ns:
                     return
+
+    def _obey(self, watched: list[int], orders_fd: int) -> None:
+        orders = self._orders
+        assert orders is not None
+        for scheme, hook in orders.receive():
+            if hook.event_mask & EventMask.TRANSMIT and self._link is None:
+                orders.refuse(f"scheme {scheme}: it needs the link layer's results, and this agent began without")
+                continue
+            self._shell.change_hook(hook)
+            self._queue.flush()
+            self._hook, self._scheme = hook, scheme
+            orders.accepted(scheme)
+            self._say(f"scheme {scheme} from now on, by the controller")
+        if orders.closed:
+            watched.remove(orders_fd)
+            self._once("no more orders from the controller: its subscriber has ended")
 
     def _hear_link(self, watched: list[int], link_fd: int) -> None:
         assert self._link is not None
@@ -284,7 +325,7 @@ class Agent:
 
     def _head(self, event: str) -> dict[str, Any]:
         config = self._config
-        return {"event": event, "version": STATUS_VERSION, "agent": config.role.name, "scheme": config.scheme}
+        return {"event": event, "version": STATUS_VERSION, "agent": config.role.name, "scheme": self._scheme}
 
     def _status(self, now_ns: int, *, final: bool = False) -> dict[str, Any]:
         shell = self._shell

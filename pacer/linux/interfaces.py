@@ -9,6 +9,7 @@ import struct
 from pacelab.pacer.linux.errors import AgentError
 
 _SIOCGIFMTU = 0x8921
+_SIOCGIFADDR = 0x8915
 _NAME_BYTES = 15
 
 
@@ -22,6 +23,16 @@ def mtu_of(interface: str) -> int:
         except OSError:
             raise AgentError(f"interface {interface!r}: no such interface; {_present()}") from None
     return int(struct.unpack("16si16x", answer)[1])
+
+
+def address_of(interface: str) -> str:
+    """Its IPv4 address; AgentError when it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFADDR, struct.pack("16s16x", interface.encode()[:_NAME_BYTES]))
+        except OSError:
+            raise AgentError(f"interface {interface!r}: it has no IPv4 address") from None
+    return socket.inet_ntoa(answer[20:24])
 
 
 def _present() -> str:

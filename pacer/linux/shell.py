@@ -185,6 +185,12 @@ class HookShell:
                 self._bypass(error)
             return {}
 
+    def change_hook(self, hook: Hook) -> None:
+        """Another algorithm from now on. What the old one held goes; the new one begins in the middle of flows."""
+        self.let_go()
+        self.hook, self.failure = hook, None
+        self._reports = bool(hook.event_mask & EventMask.TRANSMIT)
+
     def let_go(self) -> None:
         """Let all that is held go, in the order in which it came."""
         for held in self._held.values():

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import socket
 import struct
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,19 +20,16 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
+from running import ROOT, Running, wait_until
 
-from pacelab.controller.commands import TOKEN
 from pacelab.controller.core.flows import COUNTED, OURS
 from pacelab.controller.core.messages import FiveTuple, FoundRule, Match, Rule
 from pacelab.controller.openflow import convert
-from pacelab.controller.web.client import Client
 
-ROOT = Path(__file__).parents[2]
 SWITCH = ProtocolDesc(version=ofp.OFP_VERSION)
 TCP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 6, 5, 80)
 UDP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 17, 5, 6)
 ICMP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 1, 0, 0)
-PROGRAM = [sys.executable, "-m", "pacelab.controller"]
 
 
 def wire(message: Any) -> bytes:
@@ -96,46 +91,6 @@ def test_rules_of_others_are_left_alone(match: dict[str, int]) -> None:
     assert convert.found_rule(entry) is None
 
 
-class Running:
-    """`pacelab controller` as a process, with nothing but fake switches."""
-
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        rest = folder / "rest.sock"
-        listen = ("--listen", f"127.0.0.1:{self.port}", "--socket", str(rest), "--json", "--quiet")
-        self.process = subprocess.Popen(
-            [*PROGRAM, *listen, *arguments],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=os.environ | {TOKEN: "test-token"},
-        )
-        assert self.process.stdout is not None
-        assert json.loads(self.process.stdout.readline())["event"] == "ready"
-        self.client = Client(f"unix:{rest}", "test-token")
-
-    def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), 5)
-
-    def threads(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/task"))
-
-    def counters(self) -> dict[str, int]:
-        found: dict[str, int] = self.client.ask("GET", "/v1/topology")[1]["counters"]
-        return found
-
-    def switches(self) -> list[str]:
-        return [switch["id"] for switch in self.client.ask("GET", "/v1/topology")[1]["switches"]]
-
-    def close(self) -> None:
-        self.process.terminate()
-        self.process.wait(10)
-        for pipe in (self.process.stdout, self.process.stderr):
-            assert pipe is not None
-            pipe.close()
-
-
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Running]:
     if sys.platform != "linux":
@@ -162,13 +117,6 @@ def shake_hands(link: socket.socket, dpid: int) -> None:
                 port = struct.pack("!I4x6s2x16sIIIIIIII", 1, b"\2\0\0\0\0\1", b"p1", 0, 0, 0, 0, 0, 0, 0, 0)
                 link.sendall(struct.pack("!BBH", 4, 19, 16 + len(port)) + number + struct.pack("!HH4x", 13, 0) + port)
                 return
-
-
-def wait_until(condition: Any, seconds: float = 10) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.05)
 
 
 def test_a_switch_that_comes_and_goes_leaves_no_thread(running: Running) -> None:

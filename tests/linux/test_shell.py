@@ -247,3 +247,13 @@ def test_shell_seen_event_is_the_contracts(shell, hook, make) -> None:
     assert isinstance(event, SegmentSeen)
     assert event == SegmentSeen(Point.LOCAL_IN, event.segment, RATES)
     assert event.segment[:4] == (1, FLOW, TCP, ACK)
+
+
+def test_shell_changes_its_hook_in_the_middle_of_flows(shell, hook, port, make) -> None:
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"held")))
+    hook.raises = RuntimeError("broken")
+    other = Scripted()
+    shell.change_hook(other)
+    assert port.log == [("accept", 1, None)]  # what the old one held goes
+    shell.see(1, Point.WIRED_TO_AIR, Queued(0, 2, make.tcp(b"new")))
+    assert (len(hook.seen), len(other.seen), shell.held, shell.failure) == (1, 1, 1, None)

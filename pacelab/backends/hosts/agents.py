@@ -9,12 +9,15 @@ from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.plan import Hook, Plan
 from pacelab.backends.hosts.processes import Child, last_document, python
+from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.errors import HostError
 from pacelab.options import BY_FIELD
 from pacelab.schemes import SCHEMES
 
 AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
 """Hook point -> the agent that serves it."""
+IDLE = "newreno"
+"""The scheme of a gateway's agent that does nothing until it is told to."""
 QUANTILES = ("p50", "p99")
 US_PER_S = 1_000_000
 
@@ -22,20 +25,21 @@ US_PER_S = 1_000_000
 class Agents:
     """The running agents of a scheme."""
 
-    def __init__(self, hooks: list[tuple[Hook, Child]]) -> None:
-        self._hooks = hooks
+    def __init__(self, hooks: list[tuple[Hook, Child]], idle: list[Child]) -> None:
+        """`idle`: gateways' agents that wait for the controller's word."""
+        self._hooks, self._idle = hooks, idle
         self.lateness_s: dict[str, float] = {}
         """Of packets that were held, once all have ended: the worst agent's quantiles."""
 
     def check_alive(self) -> None:
         """Raise HostError when one has ended."""
-        for _hook, child in self._hooks:
+        for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
 
     def end(self) -> list[dict[str, Any]]:
         """End them; each one's report, as `hooks` of the engine's result has it."""
-        for _hook, child in self._hooks:
+        for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if child.alive():
                 child.process.terminate()
         last = [(hook, last_document(child.finish())) for hook, child in self._hooks]
@@ -47,21 +51,33 @@ class Agents:
         return [_report(hook, status) for hook, status in last]
 
 
-def start_agents(plan: Plan) -> Agents:
-    """Start the agents of the plan's scheme, and wait until they are up."""
-    started = []
-    for hook in plan.scheme.hooks:
-        name = plan.nodes[hook.host].name
-        child = Child(f"the {AGENT[hook.point]} agent at {name}", command(plan, hook), netns=name)
-        started.append((hook, child))
-    for _hook, child in started:
+def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:
+    """Start the agents of the plan's scheme, and wait until they are up. A controller leads those of gateways, which
+    has one at each gateway.
+    """
+    started = [(hook, _start(plan, hook, switched)) for hook in plan.scheme.hooks]
+    busy = {hook.host for hook in plan.scheme.hooks if hook.point == "gateway"}
+    free = [] if switched is None else [host for host in plan.gateways if host not in busy]
+    idle = [_start(plan, Hook(point="gateway", host=host), switched, scheme=IDLE) for host in free]
+    for child in (*idle, *(child for _hook, child in started)):
         child.wait_ready()
-    return Agents(started)
+    return Agents(started, idle)
 
 
-def command(plan: Plan, hook: Hook) -> list[str]:
-    """The command line of one agent."""
-    line = python("pacelab", AGENT[hook.point], "--scheme", plan.scheme.name, "--air", addresses.AIR, "--json")
+def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: str | None = None) -> Child:
+    name = plan.nodes[hook.host].name
+    line = command(plan, hook, scheme=scheme)
+    variables = None
+    if switched is not None and hook.point == "gateway":
+        line += ["--controller", switched.url, "--name", name]
+        variables = switched.variables
+    return Child(f"the {AGENT[hook.point]} agent at {name}", line, netns=name, variables=variables)
+
+
+def command(plan: Plan, hook: Hook, *, scheme: str | None = None) -> list[str]:
+    """The command line of one agent; `scheme`: in the place of the plan's."""
+    at_work = plan.scheme.name if scheme is None else scheme
+    line = python("pacelab", AGENT[hook.point], "--scheme", at_work, "--air", addresses.AIR, "--json")
     if hook.point == "gateway":
         line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
     if plan.radios == "hwsim" and hook.point == "link" and SCHEMES[plan.scheme.name].counts_suffice:

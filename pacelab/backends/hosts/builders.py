@@ -7,11 +7,12 @@ from pacelab.backends.hosts.plan import Plan
 from pacelab.errors import HostError
 
 
-def build(plan: Plan) -> Lab:
+def build(plan: Plan, page_fd: int | None = None) -> Lab:
     """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
 
-    What makes them otherwise has `medium`, `wires`, `missing_sysctls`, `check_alive` and `wire_report` as `Lab` does.
+    What makes them otherwise has `medium`, `wires`, `switched`, `missing_sysctls`, `check_alive`, `set_route` and
+    `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page.
     """
     if plan.builder != "plain":
         raise HostError(f"--builder {plan.builder}: not built yet")
-    return Lab(plan)
+    return Lab(plan, page_fd)

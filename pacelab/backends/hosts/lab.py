@@ -33,8 +33,8 @@ _RELAY = "pacelab.backends.hosts.wire_relay"
 class Lab:
     """The running hosts. Ends with the process that made it; nothing needs to be undone."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Build everything, or raise HostError."""
+    def __init__(self, plan: Plan, page_fd: int | None = None) -> None:
+        """Build everything, or raise HostError. `page_fd`: a listening socket for a controller's page."""
         self.plan = plan
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None
@@ -47,7 +47,7 @@ class Lab:
             self.missing_sysctls = missing  # the same kernel everywhere
         self.radios = Radios(plan) if plan.radios == "hwsim" else None
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
-        self.switched = SwitchedWires(plan) if plan.controller is not None else None
+        self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None
         self.wires = self._wire_up() if plan.wires else "none"
         for host in range(len(plan.nodes)):
             self._configure(host)

@@ -19,6 +19,7 @@ from typing import Any
 from pacelab.backends.contract import Progress
 from pacelab.backends.hosts.plan import Plan, dump_plan
 from pacelab.backends.hosts.processes import OWNER, environment, python
+from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 
 _SUPERVISOR = "pacelab.backends.hosts.supervisor"
@@ -32,7 +33,7 @@ END_S = 10.0
 
 def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
     """Run a plan; what the supervisor found (see `supervisor.perform`). Raises ConfigError or HostError."""
-    with _supervisor() as link:
+    with _page(plan) as page, _supervisor(page) as link:
         link.settimeout(SILENCE_S)
         return converse(link, plan, on_progress)
 
@@ -47,6 +48,8 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
                 message = json.loads(line)
                 if "progress" in message:
                     on_progress(message["progress"])
+                elif "note" in message:
+                    log(message["note"])
                 elif "error" in message:
                     raise error_of(message["error"])
                 else:
@@ -59,14 +62,15 @@ def converse(link: socket.socket, plan: Plan, on_progress: Progress) -> dict[str
     raise HostError("real hosts: their supervisor was killed in the middle of a run; try once more")
 
 
-def start_supervisor(link: socket.socket) -> subprocess.Popen[bytes]:
-    """A supervisor whose end of the connection is `link`. Needs root."""
-    command = [_find_unshare(), *_UNSHARE[1:], *python(_SUPERVISOR, str(link.fileno()))]
+def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> subprocess.Popen[bytes]:
+    """A supervisor whose end of the connection is `link`. Needs root. `page`: where its controller listens."""
+    descriptors = [one.fileno() for one in (link, page) if one is not None]
+    command = [_find_unshare(), *_UNSHARE[1:], *python(_SUPERVISOR, *map(str, descriptors))]
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        pass_fds=[link.fileno()],
+        pass_fds=descriptors,
         start_new_session=True,  # a Ctrl-C is ours to hear
         env=environment() | {OWNER: owner()},
     )
@@ -117,7 +121,17 @@ def run_shell(plan: Plan) -> int:
 
 
 @contextlib.contextmanager
-def _supervisor() -> Iterator[socket.socket]:
+def _page(plan: Plan) -> Iterator[socket.socket | None]:
+    """A socket in this network namespace, where a browser is: the controller's own has no way out."""
+    if plan.controller is None or os.geteuid() != 0:
+        yield None
+        return
+    with socket.create_server(("127.0.0.1", 0)) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def _supervisor(page: socket.socket | None) -> Iterator[socket.socket]:
     if os.geteuid() != 0:
         from pacelab.backends.hosts.helper_client import connect
 
@@ -127,7 +141,7 @@ def _supervisor() -> Iterator[socket.socket]:
     ours, theirs = socket.socketpair()
     with ours:
         with theirs:
-            process = start_supervisor(theirs)
+            process = start_supervisor(theirs, page)
         try:
             yield ours
         finally:

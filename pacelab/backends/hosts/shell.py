@@ -44,7 +44,7 @@ def talk(plan: Plan) -> None:
 
     load_mininet("log").setLogLevel("info")
     lab = build(plan)
-    agents = start_agents(plan)
+    agents = start_agents(plan, lab.switched)
     net = network_of(plan)
     words = ", ".join(node.name for node in plan.nodes)
     print(f"hosts: {words}. Commands run at a host: `{plan.nodes[0].name} ping {plan.nodes[-1].name}`; `help`, `exit`.")

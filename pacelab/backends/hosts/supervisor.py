@@ -32,10 +32,13 @@ PLAN_S = 10.0
 
 
 def main() -> int:
-    """Serve one run over the socket whose descriptor is the first argument."""
+    """Serve one run over the socket whose descriptor is the first argument; the second one's is for a page."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     link = socket.socket(fileno=int(sys.argv[1]))
     link.set_inheritable(False)
+    page_fd = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    if page_fd is not None:
+        os.set_inheritable(page_fd, False)
     try:
         link.settimeout(PLAN_S)
         plan = read_plan(read_line(link))
@@ -43,7 +46,7 @@ def main() -> int:
         threading.Thread(target=end_with, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
-        tell(link, {"result": perform(plan, link)})
+        tell(link, {"result": perform(plan, link, page_fd)})
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
         tell(link, {"error": {"kind": kind, "message": str(error)}})
@@ -60,7 +63,7 @@ class Link(Protocol):
         """Send one line."""
 
 
-def perform(plan: Plan, link: Link) -> dict[str, Any]:
+def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
     """Build the hosts, run the traffic, measure."""
     # Imported here, so that a refused plan costs nothing.
     from pacelab.backends.hosts.agents import start_agents
@@ -72,8 +75,10 @@ def perform(plan: Plan, link: Link) -> dict[str, Any]:
     from pacelab.backends.hwsim import stock
 
     started = time.monotonic()
-    lab = build(plan)
-    agents = start_agents(plan)
+    lab = build(plan, page_fd)
+    agents = start_agents(plan, lab.switched)
+    if lab.switched is not None and lab.switched.page is not None:
+        tell(link, {"note": f"the controller's page: {lab.switched.page}"})
     traffic = Traffic(plan)
     built_s = time.monotonic() - started
     roaming = Roaming(plan, lab) if plan.controller is not None else None

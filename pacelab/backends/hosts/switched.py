@@ -65,6 +65,8 @@ class SwitchedWires:
             raise HostError(f"--controller {plan.controller}: {lacks}")
         self.token = secrets.token_urlsafe(16)
         self.process: Child | None = None
+        self.page: str | None = None
+        """Link to the controller's page."""
         create(NAMESPACE)
         with inside(NAMESPACE):
             set_sysctls(tcp_settings.QUIET | {"net.ipv4.ip_forward": 0})
@@ -163,7 +165,8 @@ class SwitchedWires:
             variables=self.variables,
             pass_fds=[] if self._page_fd is None else [self._page_fd],
         )
-        self.process.wait_ready()
+        ready = self.process.wait_ready()
+        self.page = None if self._page_fd is None else ready["link"]
         wanted = 2 * sum(
             addresses.has_switch(self._plan, wire.a) and addresses.has_switch(self._plan, wire.b)
             for wire in self._plan.wires

@@ -1,0 +1,209 @@
+"""REST: what it answers, whom it refuses, and that no request makes it fail."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
+pytest.importorskip("schemathesis", reason="pip install schemathesis")
+
+import requests
+import schemathesis
+import uvicorn
+from fabric import garp, ip, ring, tcp_frame
+from hypothesis import HealthCheck, settings
+
+from pacelab.controller.core.network import End
+from pacelab.controller.openflow.shell import Shell
+from pacelab.controller.web.api import make_api
+from pacelab.controller.web.guard import LARGEST_BODY_BYTES, Guard
+
+TOKEN = {"Authorization": "Bearer secret"}
+HERE = "HERE"
+"""In headers: the server's own name."""
+HELLO = {"address": "10.9.0.2", "schemes": ["newreno", "tcp-gap"], "limits": ["pace_rate_bps"], "scheme": "tcp-gap"}
+NAMES = {"0000000000000001": "GA", "10.9.0.1": "host"}
+
+
+class Client:
+    """Asks a controller with three switches and two hosts, over HTTP."""
+
+    def __init__(self) -> None:
+        self.fabric = ring(3).start()
+        self.fabric.send(End(1, 1), garp("10.9.0.1", 0x0200_0000_0901))
+        self.fabric.send(End(2, 1), garp("10.9.0.2", 0x0200_0000_0902))
+        self.fabric.send(End(1, 1), tcp_frame("10.9.0.1", "10.9.0.2", src_mac=0x0200_0000_0901))
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.host = f"127.0.0.1:{self._listening.getsockname()[1]}"
+        self.url = f"http://{self.host}"
+        shell = Shell(self.fabric.brain, clock=lambda: self.fabric.now_ns)
+        application = Guard(make_api(shell, names=NAMES), token="secret", hosts=(self.host,))
+        config = uvicorn.Config(application, lifespan="off", log_level="critical", access_log=False, ws="none")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, args=([self._listening],), daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+
+    def ask(self, method: str, path: str, body: Any = None) -> requests.Response:
+        return requests.request(method, self.url + path, json=body, headers=TOKEN, timeout=10)
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._listening.close()
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    made = Client()
+    yield made
+    made.close()
+
+
+def test_topology_names_what_has_a_name(client: Client) -> None:
+    found = client.ask("GET", "/v1/topology").json()
+    assert [switch["name"] for switch in found["switches"]] == ["GA", "s2", "s3"]
+    assert len(found["links"]) == 6
+    station = {"address": "10.9.0.1", "name": "host", "switch": "0000000000000001", "port": 1}
+    assert found["stations"][0] == station | {"mac": "02:00:00:00:09:01", "how": "arp"}
+
+
+def test_flows_have_class_and_rate(client: Client) -> None:
+    brain = client.fabric.brain
+    flow = next(flow for flow in brain.flows if flow.key.dport == 80)
+    flow.read(1, 10, 1000)
+    flow.rate_bps, flow.mos = 1234.4, 3.9
+    found = client.ask("GET", "/v1/flows").json()
+    assert found["count"] == 1
+    assert found["flows"][0] == {
+        "flow": "10.9.0.1:5000 > 10.9.0.2:80",
+        "protocol": "tcp",
+        "class": "tcp",
+        "reason": "first packet",
+        "rate_bps": 1234,
+        "packets": 10,
+        "bytes": 1000,
+        "age_s": 0.0,
+        "path": ["0000000000000001", "0000000000000002"],
+        "rtt_s": None,
+        "mos": 3.9,
+    }
+
+
+def test_a_gateway_announces_itself_and_hears_its_policy(client: Client) -> None:
+    first = client.ask("PUT", "/v1/gateways/GA", HELLO)
+    assert (first.status_code, first.json()["wanted_scheme"], first.json()["alive"]) == (200, None, True)
+    wanted = client.ask("PUT", "/v1/gateways/GA/policy", {"scheme": "newreno", "limits": {"pace_rate_bps": 1e6}})
+    assert (wanted.status_code, wanted.json()["limits"]) == (200, {"pace_rate_bps": 1e6})
+    assert client.ask("PUT", "/v1/gateways/GA", HELLO).json()["wanted_scheme"] == "newreno"
+    assert client.ask("POST", "/v1/gateways/GA/status", {"scheme": "newreno"}).status_code == 204
+    (row,) = client.ask("GET", "/v1/gateways").json()
+    assert (row["scheme"], row["refused"]) == ("newreno", None)
+
+
+def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
+    client.ask("PUT", "/v1/gateways/GA", HELLO)
+    for method, path, body, status, said in (
+        ("PUT", "/v1/gateways/GB/policy", {"scheme": "newreno"}, 404, "no gateway 'GB'; there are: GA"),
+        ("PUT", "/v1/gateways/GA/policy", {"scheme": "vagp"}, 409, "no scheme 'vagp'"),
+        ("PUT", "/v1/gateways/GA/policy", {"limits": {"x": 1}}, 409, "takes no limit 'x'"),
+        ("PUT", "/v1/gateways/GA/policy", {"limits": {"pace_rate_bps": -1}}, 422, "greater than or equal"),
+        ("PUT", "/v1/gateways/GA/policy", {"schema": "vagp"}, 422, "Extra inputs"),
+        ("PUT", "/v1/gateways/-x/policy", {}, 422, "pattern"),
+        ("PUT", "/v1/stations/10.9.0.9", {"gateway": "GB"}, 404, "no gateway 'GB'"),
+        ("PUT", "/v1/stations/224.0.0.1", {"gateway": "GA"}, 422, "pattern"),
+        ("PUT", "/v1/stations/nowhere", {"gateway": "GA"}, 422, "pattern"),
+        ("POST", "/v1/gateways/GB/status", {"scheme": "newreno"}, 404, "first"),
+        ("DELETE", "/v1/flows", None, 405, "Method Not Allowed"),
+    ):
+        answer = client.ask(method, path, body)
+        assert (answer.status_code, said in answer.text) == (status, True), (path, answer.text)
+
+
+def test_a_registration_moves_a_station(client: Client) -> None:
+    client.ask("PUT", "/v1/gateways/GA", HELLO)
+    assert client.ask("PUT", "/v1/stations/10.9.0.1", {"gateway": "GA"}).status_code == 204
+    place = client.fabric.brain.locations.find(ip("10.9.0.1"))
+    assert place is not None
+    assert place.end == End(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": "secret"}, 401),
+        (TOKEN | {"Host": "evil.example"}, 403),
+        (TOKEN | {"Origin": "http://evil.example"}, 403),
+        (TOKEN | {"Origin": "null"}, 403),
+        (TOKEN | {"Origin": f"http://{HERE}"}, 200),
+        (TOKEN, 200),
+    ],
+)
+@pytest.mark.parametrize(("method", "path", "body"), [("GET", "/v1/flows", None), ("PUT", "/v1/gateways/GA", HELLO)])
+def test_only_our_own_pages_with_the_token_may_ask(
+    client: Client, method: str, path: str, body: Any, headers: dict[str, str], status: int
+) -> None:
+    sent = {name: value.replace(HERE, client.host) for name, value in headers.items()}
+    answer = requests.request(method, client.url + path, json=body, headers=sent, timeout=10)
+    assert answer.status_code == status
+    assert (client.fabric.brain.policies.find("GA") is not None) == (status == 200 and method == "PUT")
+
+
+def test_a_token_in_the_query_reads_but_does_not_write(client: Client) -> None:
+    assert requests.get(client.url + "/v1/flows?token=secret", timeout=10).status_code == 200
+    assert requests.get(client.url + "/v1/flows?token=wrong", timeout=10).status_code == 401
+    assert requests.put(client.url + "/v1/gateways/GA?token=secret", json=HELLO, timeout=10).status_code == 401
+
+
+def test_bodies_are_of_bounded_size(client: Client) -> None:
+    path = client.url + "/v1/gateways/GA"
+    large = json.dumps(HELLO | {"scheme": "x" * LARGEST_BODY_BYTES})
+    assert requests.put(path, data=large, headers=TOKEN, timeout=10).status_code == 413
+    assert requests.put(path, data=iter([b"{}"]), headers=TOKEN, timeout=10).status_code == 411
+
+
+def test_events_are_streamed_from_where_one_asks(client: Client) -> None:
+    with requests.get(client.url + "/v1/events?since=1", headers=TOKEN, stream=True, timeout=10) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = answer.iter_lines(decode_unicode=True)
+        text = [line for line in (next(lines) for _ in range(5)) if line]
+        assert text[:4] == [": PaceLab's controller", "id: 1", "event: switch-up", text[3]]
+        assert json.loads(text[3].removeprefix("data: "))["switch"] == "1"
+        client.ask("PUT", "/v1/gateways/GA", HELLO)
+        assert any(line == "event: gateway" for line in lines)
+
+
+def test_the_document_describes_all_routes(client: Client) -> None:
+    document = client.ask("GET", "/v1/openapi.json").json()
+    assert document["info"]["version"] == "1"
+    assert sorted(document["paths"]) == [
+        *("/v1/events", "/v1/flows", "/v1/gateways", "/v1/gateways/{name}", "/v1/gateways/{name}/policy"),
+        *("/v1/gateways/{name}/status", "/v1/stations/{address}", "/v1/topology"),
+    ]
+
+
+SHARED = Client()
+SHARED.ask("PUT", "/v1/gateways/GA", HELLO)
+schema = schemathesis.openapi.from_url(f"{SHARED.url}/v1/openapi.json", headers=TOKEN)
+
+
+@schema.exclude(path="/v1/events").parametrize()
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_no_request_makes_it_fail(case: Any) -> None:
+    """Requests made from the document, right and wrong: each answer is one that the document names."""
+    case.call_and_validate(headers=TOKEN)
+
+
+def test_it_has_survived_all_of_that() -> None:
+    assert SHARED.ask("GET", "/v1/topology").status_code == 200
+    SHARED.close()

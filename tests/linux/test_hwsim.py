@@ -20,7 +20,7 @@ from pacelab.backends.hosts.medium import Medium, find_program
 REASON = why_not("hwsim")
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
 
-RADIOS = Path("/sys/class/ieee80211")
+RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, RTS off, 1460 bytes: DIFS 50, 15 slots of 20, preamble 192 + 1526 * 8 / 2 (28 of UDP and IP, 8 of LLC,
 # 26 of MAC, 4 of FCS), SIFS 10, ACK 304 (us), 2 x 0.67 of way.
 LONE_KBPS = 1460 * 8 / 6961.3e-6 / 1e3
@@ -32,8 +32,16 @@ def run(*arguments: str, timeout: float = 300) -> dict[str, Any]:
 
 
 def radios() -> set[str]:
-    """Those of the host."""
-    return {phy.name for phy in RADIOS.iterdir()}
+    """Those of all network namespaces, when no more go: a kernel thread deletes them, a moment after a run's end."""
+    now, before = _radios(), None
+    while now != before:
+        time.sleep(2)
+        now, before = _radios(), now
+    return now
+
+
+def _radios() -> set[str]:
+    return {radio.name for radio in RADIOS.glob("hwsim*")}
 
 
 def test_lone_link_reaches_the_closed_form(tmp_path: Path) -> None:
@@ -161,23 +169,11 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
         stderr=subprocess.PIPE,
     )
     wait_for_children(process, least=6)
+    assert len(_radios() - then) == 3
     process.send_signal(number)
     _out, errors = process.communicate(timeout=60)
     assert process.returncode == {signal.SIGINT: 130}.get(number, -number)
     assert "Traceback" not in errors
     assert_gone(process.pid)
     assert host_state() == before
-    _assert_all_radios_are_these(then)
-
-
-def _assert_all_radios_are_these(names: set[str]) -> None:
-    """Those of namespaces that are no more are deleted by a kernel thread, a moment later."""
-    until = time.monotonic() + 10
-    while (_all_radios() != names or radios() != names) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert (_all_radios(), radios()) == (names, names)
-
-
-def _all_radios() -> set[str]:
-    """Of all network namespaces: the module's devices are the machine's."""
-    return {phy.name for phy in Path("/sys/devices/virtual/mac80211_hwsim").glob("hwsim*/ieee80211/*")}
+    assert radios() == then

@@ -230,6 +230,7 @@ app.command()(instruments.plot)
 app.command()(instruments.timeline)
 app.command()(claim_commands.claims)
 app.command()(claim_commands.reproduce)
+app.command()(claim_commands.report)
 app.command()(demo_command.demo)
 for _point in entry_points(group="pacelab.commands"):  # grading and other parts that may know us, not we them
     app.command(_point.name)(_point.load())

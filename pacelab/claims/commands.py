@@ -1,4 +1,4 @@
-"""The commands `pacelab claims` and `pacelab reproduce`: thin over `load`, `reproduce` and `report`."""
+"""The commands `pacelab claims`, `reproduce` and `report`: thin over `load`, `reproduce` and the book."""
 
 from __future__ import annotations
 
@@ -82,6 +82,31 @@ def reproduce(
         _write_page(docs)
     if not quiet:
         log(f"results and figures in {folder}; {found.host['wall_s']:.0f} s of wall time")
+
+
+def report(
+    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
+    *,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="also as PDF (needs Typst)")] = True,
+    json: Json = False,
+) -> None:
+    """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
+    from pacelab.claims.book import write_book
+    from pacelab.claims.book_html import render_html
+    from pacelab.claims.book_pdf import check_pdf, render_pdf
+    from pacelab.folder import write_folder
+
+    check_destination(out)
+    if pdf:
+        check_pdf()
+    book = write_book(claim)
+    files = {"report.html": render_html(book)} | ({"report.pdf": render_pdf(book)} if pdf else {})
+    folder = write_folder(out, files, name="report")
+    if json:
+        papers = {chapter.paper.id: chapter.counts for chapter in book.chapters}
+        print_json({"report": {"folder": str(folder), "files": list(files), "papers": papers}})
+    log(f"{' and '.join(files)} in {folder}")
 
 
 def _write_page(docs: Path) -> None:

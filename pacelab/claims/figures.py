@@ -23,11 +23,9 @@ PANEL_WIDTH_IN = {1: 7.0, 2: 5.0, 3: 4.0}
 HEIGHT_IN = 4.2
 DPI = 110
 LEGEND_INSIDE = 4
-"""So many entries find a free corner; more go below the axes."""
-CHARACTERS_PER_IN = 15
-"""Of a legend's text."""
-HANDLE_CHARACTERS = 8
-"""Room for a legend's line and the gap to the next column."""
+"""So many entries find a free corner; more go beside the axes."""
+LOG_SPREAD = 30.0
+"""From this ratio of the largest to the smallest x on the axis is logarithmic."""
 LOOKS = [
     *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#56b4e9", "^", "-."), Style("#d55e00", "D", "-")),
     *(Style("#cc79a7", "v", ":"), Style("#009e73", "x", "--"), Style("#e69f00", "P", "-."), Style("#999999", "*", "-")),
@@ -86,6 +84,8 @@ def _draw(picture: Picture, title: str, *, captioned: bool = True) -> Canvas:
 
 
 def _lines(ax: Axes, panel: Panel) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     for series in panel.series:
         look = _look(series)
         ax.errorbar(
@@ -100,6 +100,15 @@ def _lines(ax: Axes, panel: Panel) -> None:
             markersize=4,
             linewidth=1.2,
         )
+    if all(place.is_integer() for series in panel.series for place in series.x):
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    elif _spread([place for series in panel.series for place in series.x]) > LOG_SPREAD:
+        ax.set_xscale("log")
+
+
+def _spread(places: list[float]) -> float:
+    """Largest over smallest, 1 where one is not above zero."""
+    return max(places) / min(places) if min(places) > 0 else 1.0
 
 
 def _bars(ax: Axes, panel: Panel) -> None:
@@ -118,6 +127,7 @@ def _bars(ax: Axes, panel: Panel) -> None:
             label=series.label or None,
         )
     ax.set_xticks(range(len(panel.ticks)), panel.ticks)
+    ax.set_xlim(-0.8, len(panel.ticks) - 0.2)
 
 
 def _look(series: Series) -> Style:
@@ -127,22 +137,16 @@ def _look(series: Series) -> Style:
 
 
 def _legends(canvas: Canvas) -> None:
-    """One legend for all panels where they say the same; inside the axes where few entries need little room."""
+    """One legend for all panels where they say the same; beside the axes where many entries would hide the lines."""
     said = [ax.get_legend_handles_labels() for ax in canvas.axes]
-    same = all(labels == said[0][1] for _, labels in said)
-    if same and (len(said[0][1]) > LEGEND_INSIDE or (len(said) > 1 and said[0][1])):
-        canvas.legend(*said[0], loc="outside lower center", ncols=_columns(canvas, said[0][1]), fontsize="small")
+    if len(said) > 1 and said[0][1] and all(labels == said[0][1] for _, labels in said):
+        canvas.legend(*said[0], loc="outside right upper", fontsize="small")
         return
     for ax, (_, labels) in zip(canvas.axes, said, strict=True):
         if len(labels) > LEGEND_INSIDE:
-            ax.legend(fontsize="x-small", loc="upper center", bbox_to_anchor=(0.5, -0.14))
+            ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
         elif labels:
             ax.legend(fontsize="small")
-
-
-def _columns(canvas: Canvas, labels: list[str]) -> int:
-    longest = max(map(len, labels)) + HANDLE_CHARACTERS
-    return max(1, min(len(labels), int(canvas.get_figwidth() * CHARACTERS_PER_IN / longest)))
 
 
 def _bytes(canvas: Canvas, form: str) -> bytes:

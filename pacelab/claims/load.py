@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pacelab.claims.model import Claim
 from pacelab.errors import ConfigError
 
 DATA = files("pacelab.claims") / "data"
+PAPER = "paper.yaml"
+"""Beside the claims: what the paper is (see `pacelab.claims.paper`)."""
+
+Content = TypeVar("Content", bound=BaseModel)
 
 
 @cache
@@ -25,7 +29,7 @@ def all_claims() -> dict[str, Claim]:
         if not folder.is_dir():
             continue
         for file in _sorted(folder):
-            if not file.name.endswith(".yaml"):
+            if not file.name.endswith(".yaml") or file.name == PAPER:
                 continue
             place = f"{folder.name}/{file.name}"
             claim = parse_claim(file.read_text(encoding="utf-8"), place)
@@ -52,6 +56,11 @@ def select_claims(name: str) -> list[Claim]:
 
 def parse_claim(text: str, place: str) -> Claim:
     """The claim in the YAML `text` of the file called `place`."""
+    return parse_file(text, place, Claim)
+
+
+def parse_file(text: str, place: str, kind: type[Content]) -> Content:
+    """What the YAML `text` of the file called `place` says, as a `kind`."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
 
@@ -63,11 +72,11 @@ def parse_claim(text: str, place: str) -> Claim:
     if not isinstance(tree, Mapping):
         raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys as in pacelab/claims/model.py")
     try:
-        return Claim.model_validate(_plain(tree))
+        return kind.model_validate(_plain(tree))
     except ValidationError as error:
         first = error.errors()[0]
         steps = first["loc"]
-        key = ".".join(map(str, steps)) or "the claim"
+        key = ".".join(map(str, steps)) or "the whole"
         raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_allowed(first)}") from None
 
 

@@ -159,7 +159,7 @@ class Variant(Strict):
 
 
 class Figure(Strict):
-    """What to draw. lines: `y` against the axis `x`; bars: goodput per flow; time: goodput per flow over time."""
+    """What to draw. lines: `y` against the axis `x`; bars: `y`, goodput per flow; time: goodput per flow."""
 
     shape: Literal["lines", "bars", "time", "contention"]
     x: str | None = None
@@ -195,6 +195,8 @@ class Claim(Strict):
     """What the paper's figure shows, as far as its caption and text tell: for a reader to hold ours against."""
     notes: str = ""
     """What the paper leaves open or garbles, and what was decided."""
+    reason: str = Field(default="", max_length=160)
+    """The judgement in a line: why the verdict is no better."""
     judgement: str = ""
     """Written after the full run: why the outcome is what it is, by the numbers."""
 

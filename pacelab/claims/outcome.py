@@ -22,7 +22,7 @@ from pacelab.results import dump
 STORE_VERSION = 1
 STORE = "results.json"
 PICTURES = "figures"
-UNTESTED = {"judgement", "notes", "title", "quote", "shows", "why"}
+UNTESTED = {"figure", "judgement", "notes", "title", "quote", "reason", "shows", "why"}
 """Keys of a claim that do not reach its verdict."""
 
 Outcome = dict[str, Any]

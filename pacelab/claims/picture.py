@@ -3,8 +3,9 @@
 A picture is computed from the runs once and kept beside the claim (data/PAPER/figures/ID.json), so that figures can be
 drawn anew, for a page or for print, without running anything.
 
-Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow), time (goodput per flow over
-time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals over seeds.
+Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow, or other quantities), time
+(goodput per flow and MOS over time) and contention (Fu's model over the measurement). Whiskers are 95 % intervals over
+seeds.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -28,6 +29,7 @@ from pacelab.claims.evaluate import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
 from pacelab.claims.quantities import KBPS
 from pacelab.metrics import Estimate, estimate
+from pacelab.results import RunResult
 
 LABELS = {
     "goodput_kbps": "goodput (kbit/s)",
@@ -121,14 +123,15 @@ def picture_of(claim: Claim, measured: Measured, *, quick: bool) -> Picture:
         "contention": _contention,
     }
     effort = claim.scenario.quick if quick else claim.scenario.full
+    panels = shapes[figure.shape](figure, measured)
     return Picture(
         schema=1,
         id=claim.id,
         seeds=len(measured.plan.seeds),
         seconds=effort.seconds,
         mode="quick" if quick else "full",
-        panels=shapes[figure.shape](figure, measured),
-        same_y=figure.shape == "time",
+        panels=panels,
+        same_y=figure.shape == "time" and all(panel.top is None for panel in panels),
     )
 
 
@@ -173,37 +176,74 @@ def _value(figure: Figure, measured: Measured, point: Point, quantity: str) -> E
     return measure(measured, Measure(of=quantity, at=at, reduce=[Reduction(how="peak_at", over=figure.peak)]))
 
 
+PER_FLOW = ("goodput_kbps", "transfer_kbps")
+"""Quantities that bars show for each flow (calls apart) and for all of them; of others the whole alone."""
+NAMED_FLOWS = 8
+"""The names of more do not fit side by side: their numbers alone."""
+WHOLE = {"goodput_kbps": ("data_kbps", "aggregate"), "transfer_kbps": ("transfer_kbps", "mean")}
+"""What stands beside the flows: a quantity and its name."""
+
+
 def _bars(figure: Figure, measured: Measured) -> list[Panel]:
-    groups = _groups(figure, measured)
-    flows = [flow["id"] for flow in measured.results[0][0].run["flows"]]
+    return [_bar_panel(figure, measured, quantity) for quantity in figure.y or ["goodput_kbps"]]
+
+
+def _bar_panel(figure: Figure, measured: Measured, quantity: str) -> Panel:
+    flows = _data_flows(measured.results[0][0]) if quantity in PER_FLOW else []
+    whole, name = WHOLE.get(quantity, (quantity, ""))
     series = []
-    for number, group in enumerate(groups):
-        found = [sample_cell(measured, group, "goodput_kbps", Aspect(flow=flow)) for flow in flows]
-        found.append(sample_cell(measured, group, "goodput_kbps"))
-        text = ", ".join(_show(name, group[name]) for name in figure.by)
+    for number, group in enumerate(_groups(figure, measured)):
+        found = [sample_cell(measured, group, quantity, Aspect(flow=flow["id"])) for flow in flows]
+        found.append(sample_cell(measured, group, whole))
+        text = ", ".join(_show(axis, group[axis]) for axis in figure.by)
         look = str(group[SCHEME]) if figure.by == [SCHEME] else number
         series.append(_series(text, look, [float(place) for place in range(len(found))], found))
-    ticks = [*(f"FTP {flow + 1}" for flow in flows), "aggregate"]
-    return [Panel(y_label=LABELS["goodput_kbps"], ticks=ticks, series=series)]
+    many = len(flows) > NAMED_FLOWS
+    names = [str(number) if many else f"FTP {number}" for number in range(1, len(flows) + 1)]
+    x_label = "TCP flow" if many else ""
+    return Panel(x_label=x_label, y_label=LABELS.get(quantity, quantity), ticks=[*names, name], series=series)
+
+
+def _data_flows(result: RunResult) -> list[dict[str, Any]]:
+    """The flows that are no calls."""
+    return [flow for flow in result.run["flows"] if flow["kind"] != "voice"]
 
 
 def _time(figure: Figure, measured: Measured) -> list[Panel]:
-    panels = []
+    """Goodput of each flow, a panel per group; and where there are calls their mean MOS, in a panel for all groups."""
+    panels: list[Panel] = []
+    calls: list[Series] = []
     for group in _groups(figure, measured):
         results = measured.at(group)
+        title = ", ".join(_show(name, group[name]) for name in figure.by)
         ends: dict[tuple[str, str], list[int]] = {}  # a flow that pauses is several of the run
-        for flow in results[0].run["flows"]:
+        for flow in _data_flows(results[0]):
             ends.setdefault((flow["src"], flow["dst"]), []).append(flow["id"])
         series = []
         for number, members in enumerate(ends.values()):
-            parts = [[result.series["flows"][one]["goodput_bps"] for one in members] for result in results]
-            runs = [[sum(rate or 0.0 for rate in rates) for rates in zip(*part, strict=True)] for part in parts]
-            means = [_digits(estimate(rates).mean * KBPS) for rates in zip(*runs, strict=True)]
-            x = [float(t) for t in results[0].series["t_s"]]
-            series.append(Series(label=f"FTP {number + 1}", look=number, mark="line", x=x, y=means))
-        title = ", ".join(_show(name, group[name]) for name in figure.by)
+            rates = [_sums([result.series["flows"][one]["goodput_bps"] for one in members]) for result in results]
+            means = [_digits(estimate(values).mean * KBPS) for values in zip(*rates, strict=True)]
+            series.append(_over_time(results[0], f"FTP {number + 1}", number, means))
         panels.append(Panel(title=title, x_label="time (s)", y_label=LABELS["goodput_kbps"], series=series))
-    return panels
+        scores = [flow["mos"] for result in results for flow in result.series["flows"] if "mos" in flow]
+        if scores:
+            known = [[score for score in values if score is not None] for values in zip(*scores, strict=True)]
+            means = [_digits(estimate(values).mean) if values else math.nan for values in known]
+            calls.append(_over_time(results[0], title or "calls", len(calls), means))
+    above = [Panel(x_label="time (s)", y_label=LABELS["mos_mean"], top=BEST_MOS, series=calls)] if calls else []
+    return above + panels
+
+
+BEST_MOS = 4.5
+
+
+def _sums(parts: Sequence[Sequence[float | None]]) -> list[float]:
+    return [math.fsum(rate or 0.0 for rate in rates) for rates in zip(*parts, strict=True)]
+
+
+def _over_time(result: RunResult, label: str, look: int, values: list[float]) -> Series:
+    known = [(float(t), value) for t, value in zip(result.series["t_s"], values, strict=True) if math.isfinite(value)]
+    return Series(label=label, look=look, mark="line", x=[t for t, _ in known], y=[value for _, value in known])
 
 
 LEAST_PROBABILITY = 1e-6

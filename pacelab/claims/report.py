@@ -98,16 +98,55 @@ def claims_page(claims: Sequence[Claim], stored: Mapping[str, Outcome], figures:
     return "\n".join(lines) + "\n"
 
 
+def ours_text(found: Mapping[str, Any]) -> str:
+    """Mean and half width to the half width's second digit."""
+    mean, half = found["mean"], found["half_width"]
+    if mean is None:
+        return "undefined"
+    if not half:
+        return f"{mean:.4g}" + ("" if half is None else " ± 0")
+    places = max(0, 1 - math.floor(math.log10(half)))
+    return f"{mean:.{places}f} ± {half:.{places}f}"
+
+
+def band_text(check: Check) -> str:
+    """What would count as reproducing it, with its unit."""
+    low, high = check.band
+    unit = f" {check.unit}" if check.unit else ""
+    if math.isinf(high):
+        return f">= {number_text(low)}{unit}"
+    if math.isinf(low):
+        return f"<= {number_text(high)}{unit}"
+    return f"{number_text(low)}..{number_text(high)}{unit}"
+
+
+def number_text(value: float | None) -> str:
+    """Five digits, enough for the band around four that are printed, or a dash."""
+    return "-" if value is None else f"{value:.5g}"
+
+
+def scenario_text(claim: Claim, *, code: bool = False) -> str:
+    """Topology, options, axes, schemes and effort in a line; `code` puts the topology into backquotes."""
+    scenario = claim.scenario
+    options = ", ".join(f"{name} {_text(value)}" for name, value in scenario.options.items())
+    axes = "; ".join(f"{name} {', '.join(map(_text, values))}" for name, values in scenario.axes.items())
+    topology = f"`{scenario.topology}`" if code else scenario.topology
+    parts = [topology + (f" ({options})" if options else ""), axes, ", ".join(scenario.schemes)]
+    run = f"{scenario.full.seeds} seeds of {scenario.full.seconds:g} s"
+    return "; ".join(part for part in parts if part) + f"; {run}"
+
+
 def _section(claim: Claim, outcome: Outcome | None, drawn: bool) -> list[str]:
     place = ", ".join(part for part in (f"Sec. {claim.section}", claim.where) if part)
     lines = [f"## {claim.id}", f'{claim.title}. [{claim.paper}] {place}: "{claim.quote}"', ""]
-    lines += [_scenario(claim), ""]
+    lines += [f"Scenario: {scenario_text(claim, code=True)}.", ""]
     if claim.notes:
         lines += [f"Notes: {claim.notes.strip()}", ""]
     if outcome is None or not outcome["checks"]:
         needs = f"Not run: needs {', '.join(claim.needs)}." if claim.needs else "Not run yet."
         return [*lines, needs, "", "| check | paper | band | from |", "|---|---|---|---|"] + [
-            f"| {check.what} | {_number(check.paper)} | {_band(check)} | {check.band_from} |" for check in claim.checks
+            f"| {check.what} | {number_text(check.paper)} | {band_text(check)} | {check.band_from} |"
+            for check in claim.checks
         ]
     if outcome["digest"] != digest_of(claim):
         lines += [f"**{STALE}.**", ""]
@@ -116,26 +155,21 @@ def _section(claim: Claim, outcome: Outcome | None, drawn: bool) -> list[str]:
         "|---|---|---|---|---|",
     ]
     for check, found in zip(claim.checks, outcome["checks"], strict=False):
-        band = f"{_band(check)}, {check.band_from}"
-        lines.append(f"| {check.what} | {_number(check.paper)} | {band} | {_ours(found)} | {found['verdict']} |")
+        band = f"{band_text(check)}, {check.band_from}"
+        lines.append(
+            f"| {check.what} | {number_text(check.paper)} | {band} | {ours_text(found)} | {found['verdict']} |"
+        )
     if outcome["why"]:
         lines += ["", "| tested reason | " + " | ".join(check.what for check in claim.checks) + " |"]
         lines.append("|---" * (1 + len(claim.checks)) + "|")
-        lines += [f"| {why['name']} | " + " | ".join(map(_ours, why["checks"])) + " |" for why in outcome["why"]]
+        lines += [f"| {why['name']} | " + " | ".join(map(ours_text, why["checks"])) + " |" for why in outcome["why"]]
+    if claim.reason:
+        lines += ["", f"Reason: {claim.reason.strip()}"]
     if claim.judgement:
         lines += ["", f"Judgement: {claim.judgement.strip()}"]
     if drawn:
         lines += ["", f"![{claim.title}: our measurement in the paper's shape](claims/{claim.id}.png)"]
     return lines
-
-
-def _scenario(claim: Claim) -> str:
-    scenario = claim.scenario
-    options = ", ".join(f"{name} {_text(value)}" for name, value in scenario.options.items())
-    axes = "; ".join(f"{name} {', '.join(map(_text, values))}" for name, values in scenario.axes.items())
-    parts = [f"`{scenario.topology}`" + (f" ({options})" if options else ""), axes, ", ".join(scenario.schemes)]
-    run = f"{scenario.full.seeds} seeds of {scenario.full.seconds:g} s"
-    return "Scenario: " + "; ".join(part for part in parts if part) + f"; {run}."
 
 
 def _verdict(claim: Claim, stored: Mapping[str, Outcome]) -> str:
@@ -150,33 +184,8 @@ def _verdict(claim: Claim, stored: Mapping[str, Outcome]) -> str:
 
 
 def _line(check: Check, found: Mapping[str, Any]) -> list[str]:
-    paper = "" if check.paper is None else f"{_number(check.paper)} "
-    return [f"  {check.what}", f"{paper}[{_band(check)}]", _ours(found), found["verdict"]]
-
-
-def _ours(found: Mapping[str, Any]) -> str:
-    """Mean and half width to the half width's second digit."""
-    mean, half = found["mean"], found["half_width"]
-    if mean is None:
-        return "undefined"
-    if not half:
-        return _number(mean) + ("" if half is None else " ± 0")
-    places = max(0, 1 - math.floor(math.log10(half)))
-    return f"{mean:.{places}f} ± {half:.{places}f}"
-
-
-def _band(check: Check) -> str:
-    low, high = check.band
-    unit = f" {check.unit}" if check.unit else ""
-    if math.isinf(high):
-        return f">= {_number(low)}{unit}"
-    if math.isinf(low):
-        return f"<= {_number(high)}{unit}"
-    return f"{_number(low)}..{_number(high)}{unit}"
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
+    paper = "" if check.paper is None else f"{number_text(check.paper)} "
+    return [f"  {check.what}", f"{paper}[{band_text(check)}]", ours_text(found), found["verdict"]]
 
 
 def _text(value: Any) -> str:

@@ -1,0 +1,114 @@
+"""The book of claims: what it takes from the store, and that both forms hold it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pacelab.claims.book import Book, write_book
+from pacelab.claims.book_html import render_html
+from pacelab.claims.load import all_claims, parse_file
+from pacelab.claims.outcome import load_store
+from pacelab.claims.paper import Paper, load_paper
+from pacelab.cli import main
+from pacelab.errors import ConfigError
+
+
+@pytest.fixture(scope="module")
+def book() -> Book:
+    return write_book("le")
+
+
+def test_the_book_holds_every_claim_of_the_paper_with_what_is_stored(book: Book) -> None:
+    (chapter,) = book.chapters
+    stored = load_store("le")
+    assert [entry.id for entry in chapter.entries] == ["le-fig1", "le-fig6", "le-fig7"]
+    assert [entry.verdict for entry in chapter.entries] == [stored[entry.id]["verdict"] for entry in chapter.entries]
+    first = chapter.entries[0]
+    assert len(first.rows) == len(stored["le-fig1"]["checks"]) == 5
+    assert first.rows[0].band == "0.45..0.55"
+    assert first.rows[0].paper == "0.5"
+    assert first.rows[0].ours.startswith(f"{stored['le-fig1']['checks'][0]['mean']:.4f} ± ")
+    assert sum(chapter.counts.values()) == 3
+
+
+def test_every_claim_has_a_verdict_an_interval_and_a_reason() -> None:
+    for claim in all_claims().values():
+        outcome = load_store(claim.paper)[claim.id]
+        assert outcome["verdict"] in ("reproduced", "direction only", "not reproduced"), claim.id
+        assert claim.reason, f"{claim.id}: no reason"
+        for check in outcome["checks"]:
+            assert check["half_width"] is not None or check["mean"] is None, f"{claim.id}: {check['what']}"
+        if outcome["verdict"] == "not reproduced":
+            assert claim.judgement, f"{claim.id}: not reproduced, and no word of why"
+        if claim.kind == "direction" and claim.figure is not None:
+            assert claim.shows, f"{claim.id}: nothing to hold our figure against"
+
+
+def test_every_paper_has_a_judgement() -> None:
+    for name in dict.fromkeys(claim.paper for claim in all_claims().values()):
+        assert len(load_paper(name).judgement) > 200
+
+
+def test_a_paper_file_says_what_is_wrong_with_it() -> None:
+    with pytest.raises(ConfigError, match=r"file x, line 1, key authors: missing"):
+        parse_file("id: fu\ntitle: t\nvenue: v\njudgement: j\n", "x", Paper)
+
+
+class Outline(HTMLParser):
+    """Collects what must hold in a page that stands alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.headings: list[int] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = dict(attrs)
+        assert tag != "script"
+        self.ids += [said["id"] or ""] if "id" in said else []
+        self.links += [said["href"] or ""] if "href" in said else []
+        self.images += [said] if tag == "img" else []
+        self.headings += [int(tag[1])] if re.fullmatch(r"h[1-6]", tag) else []
+
+
+def test_the_page_stands_alone_and_can_be_read_aloud(book: Book) -> None:
+    page = Outline()
+    page.feed(render_html(book).decode())
+    assert all(link.removeprefix("#") in page.ids for link in page.links)
+    assert len(page.ids) == len(set(page.ids))
+    assert len(page.images) == 3
+    assert all((image["src"] or "").startswith("data:image/") and image["alt"] for image in page.images)
+    assert all(later <= earlier + 1 for earlier, later in zip(page.headings, page.headings[1:], strict=False))
+
+
+def test_the_book_is_the_same_bytes_each_time(book: Book) -> None:
+    assert render_html(write_book("le")) == render_html(book)
+
+
+def test_cli_writes_both_forms(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("typst", reason="Typst is not installed: pip install pacelab[report]")
+    assert main(["report", "le", "--out", "book", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)["report"]
+    assert document["papers"] == {"le": {"direction only": 3}}
+    made = {path.name: path.read_bytes() for path in Path("book").iterdir()}
+    assert set(made) == {"report.html", "report.pdf"} == set(document["files"])
+    assert made["report.pdf"].startswith(b"%PDF-")
+    assert main(["report", "le", "--out", "again"]) == 0
+    assert Path("again/report.pdf").read_bytes() == made["report.pdf"]
+
+
+def test_cli_says_what_the_pdf_needs(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "typst", None)
+    assert main(["report", "le", "--out", "book"]) == 3
+    assert 'pip install "pacelab[report]"' in capsys.readouterr().err
+    assert main(["report", "le", "--out", "book", "--no-pdf"]) == 0
+    assert [path.name for path in Path("book").iterdir()] == ["report.html"]

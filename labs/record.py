@@ -1,16 +1,20 @@
 """Records what the cells "on real hosts" show where a computer has no real back end: runs them on one that has.
 
     sudo python labs/record.py --backend tap [NAME ...]
+    python labs/record.py --backend hwsim --where uml [NAME ...]
 
-Writes pacelab/lab/recorded/NAME.json. A simulated run is refused: recordings come from real hosts only.
+Writes pacelab/lab/recorded/BACKEND/NAME.json. A simulated run is refused: recordings come from real hosts only.
+`--table` prints what is recorded as the table of docs/instructors.md, and runs nothing but `sim`.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
-from pacelab import Experiment, PaceLabError, lab
+from pacelab import Experiment, PaceLabError, lab, run
+from pacelab.lab import recorded
 
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
@@ -65,22 +69,49 @@ PLANS = {
 """The experiments of each such cell, as the lab has them (a test compares)."""
 
 
+def print_table(names: list[str]) -> None:
+    """What these cells show, in Markdown: sim, and of each back end the median run and the least and most of all."""
+    print("| cell | experiment | sim |", *(f"{end} |" for end in recorded.REAL))
+    print("|---|---|---|" + "---|" * len(recorded.REAL))
+    for name in names:
+        given = [recorded.read_recording(name, end) for end in recorded.REAL]
+        for number, (what, experiment) in enumerate(
+            zip(recorded.names_of(PLANS[name]), PLANS[name], strict=True)
+        ):
+            cells = [kbps(run(experiment).run)]
+            cells += [kbps(recording["runs"][number]) if recording else "-" for recording in given]
+            print(f"| {name} | {what} |", *(f"{cell} |" for cell in cells))
+
+
+def kbps(given: dict[str, Any]) -> str:
+    """Goodput per flow in kbit/s; of several runs the least and most sum behind it."""
+    text = " + ".join(f"{flow['goodput_bps'] / 1000:.0f}" for flow in given["flows"])
+    spread = given.get("goodputs_bps")
+    return f"{text} ({min(spread) / 1000:.0f} to {max(spread) / 1000:.0f})" if spread else text
+
+
 def main() -> int:
     """Record; returns the exit code."""
     parser = argparse.ArgumentParser(description="record runs on real hosts for the labs")
     parser.add_argument("names", nargs="*", help="default: all")
     parser.add_argument("--backend", default="tap")
+    parser.add_argument("--where", default="here")
+    parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     unknown = sorted(set(given.names) - set(PLANS))
     if unknown:
         parser.error(f"{unknown[0]!r}: allowed is one of {', '.join(PLANS)}")
+    if given.table:
+        print_table(given.names or sorted(PLANS))
+        return 0
+    code = 0
     for name in given.names or PLANS:
         try:
-            print(lab.record(name, given.backend, tuple(PLANS[name])))
+            print(lab.record(name, given.backend, tuple(PLANS[name]), where=given.where), flush=True)
         except PaceLabError as error:
-            print(error, file=sys.stderr)
-            return error.exit_code
-    return 0
+            print(f"{name}: {error}", file=sys.stderr)
+            code = error.exit_code
+    return code
 
 
 if __name__ == "__main__":

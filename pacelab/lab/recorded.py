@@ -1,13 +1,14 @@
-"""The cells on real hosts: the same experiment on a real back end, or what such a run gave where it was recorded.
+"""The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
 
-A recording is run.json and host.json of runs on a real back end, one JSON file in `recorded/`, written by
-`python labs/record.py` on a host that has the back end. A simulated run never becomes a recording, nor does one that
-says of itself that it is not valid.
+A recording is run.json and host.json of runs on a real back end, `recorded/BACKEND/NAME.json`, written by
+`python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
+goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment import Experiment
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
-from pacelab.options import BY_FIELD
+from pacelab.results import RunResult
 from pacelab.runner import run
 from pacelab.tables import show_name, show_value
 
@@ -24,26 +25,30 @@ REAL = ("tap", "hwsim")
 FOLDER = Path(__file__).parent / "recorded"
 LIVE_S = 6.0
 """Real time passes as it does: a notebook does not wait longer for each experiment, unless asked to."""
-HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "fidelity")
+HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "fidelity")
+REPEATS = 3
+"""Runs of each experiment in a recording, with seeds 1, 2, ...: real runs are never the same twice."""
+TRIES = 5
+"""A run that met a busy host is repeated so often."""
 
-KEPT = ("config", "flows", "totals", "drops", "fidelity")
+KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
 """Of run.json, in a recording."""
 
 Row = tuple[Any, ...]
 
 
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float = LIVE_S) -> Table:
-    """Run the experiments on a real back end beside `sim`, where this host has one; else show recording `name`.
+    """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 
     A live run lasts `seconds` at most. The table has goodput per flow in kbit/s and says where each line comes from.
     """
     found = found_back_ends()
-    back_end = next((end for end in REAL if end in found and found[end].present and _accepts(end)), None)
+    back_end = next((end for end in REAL if end in found and found[end].present), None)
     if back_end is None:
         how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
         return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
     try:
-        return _live(back_end, [vary_length(experiment, seconds) for experiment in experiments])
+        return _live(name, back_end, [vary_length(experiment, seconds) for experiment in experiments])
     except PaceLabError as error:
         return _recorded(name, experiments, f"Running on {back_end} failed: {error}")
 
@@ -53,69 +58,118 @@ def vary_length(experiment: Experiment, seconds: float) -> Experiment:
     return experiment.vary(duration_s=min(experiment.duration_s, seconds))
 
 
-def record(name: str, back_end: str, experiments: tuple[Experiment, ...], folder: Path = FOLDER) -> Path:
-    """Run on a real back end and keep what it gave; returns the file.
+def record(
+    name: str,
+    back_end: str,
+    experiments: tuple[Experiment, ...],
+    folder: Path | None = None,
+    *,
+    where: str = "here",
+    repeats: int = REPEATS,
+) -> Path:
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
 
-    Raises ConfigError for a back end without real hosts, HostError when a run is not valid: the host was too busy.
+    Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
     """
     if back_end not in REAL:
         raise ConfigError(f"recording on {back_end!r}: allowed is one of {', '.join(REAL)}; simulations are rerun")
-    results = [run(experiment.vary(backend=back_end)) for experiment in experiments]
-    for result in results:
-        if result.run["fidelity"] != "valid":
-            raise HostError(f"recording {name!r}: a run was {result.run['fidelity']}: let this host do nothing else")
-    kept = ("pacelab", "system", "release", "machine", "cores", "started_utc")
-    document = {
-        "version": 1,
-        "name": name,
-        "backend": back_end,
-        "host": {key: results[0].host[key] for key in kept},
-        "runs": [{key: result.run[key] for key in KEPT} for result in results],
-    }
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{name}.json"
+    runs: list[dict[str, Any]] = []
+    host: dict[str, Any] = {}
+    for experiment in experiments:
+        tried = experiment.vary(backend=back_end, where=where)
+        results = sorted(
+            (_valid_run(name, tried.vary(seed=1 + number)) for number in range(repeats)),
+            key=lambda result: result.goodput_bps,
+        )
+        median = results[(repeats - 1) // 2]
+        kept = {key: median.run[key] for key in KEPT if key in median.run}
+        runs.append(kept | {"goodputs_bps": [result.goodput_bps for result in results]})
+        host = host or {key: results[0].host[key] for key in _HOST}
+    document = {"version": 2, "name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
+    file = (folder or FOLDER) / back_end / f"{name}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     return file
 
 
-def read_recording(name: str, folder: Path | None = None) -> dict[str, Any] | None:
-    """The recording called `name`, None when there is none."""
-    file = (folder or FOLDER) / f"{name}.json"
+_HOST = ("pacelab", "system", "release", "machine", "cores", "started_utc")
+
+
+def _valid_run(name: str, experiment: Experiment) -> RunResult:
+    for _ in range(TRIES):
+        result = run(experiment)
+        if result.run["fidelity"] == "valid":
+            return result
+    raise HostError(
+        f"recording {name!r}: {TRIES} runs were not valid, the last one {result.run['fidelity']}: "
+        "let this host do nothing else"
+    )
+
+
+def read_recording(name: str, back_end: str, folder: Path | None = None) -> dict[str, Any] | None:
+    """The recording called `name` on this back end, None when there is none."""
+    file = (folder or FOLDER) / back_end / f"{name}.json"
     if not file.is_file():
         return None
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return document
 
 
-def _live(back_end: str, experiments: list[Experiment]) -> Table:
-    rows: list[Row] = []
-    for experiment, what in zip(experiments, _names(experiments), strict=True):
-        rows.append(_row(what, "sim", run(experiment).run))
+def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:
+    names = names_of(experiments)
+    rows = _rows_of_sim(experiments, names)
+    for experiment, what in zip(experiments, names, strict=True):
         rows.append(_row(what, f"{back_end}, now", run(experiment.vary(backend=back_end)).run))
     lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
-    return Table(HEADER, rows, f"Real hosts on this computer, in real time, {', '.join(lengths)} each.")
+    note = f"{back_end}: real hosts on this computer, in real time, {', '.join(lengths)} each."
+    return _with_recordings(name, names, rows, note, [end for end in REAL if end != back_end])
 
 
 def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table:
-    names = _names(list(experiments))
-    rows = [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
-    recording = read_recording(name)
-    if recording is None:
-        return Table(HEADER, rows, f"{why}. No real run of {name!r} was recorded yet.")
-    where = f"{recording['backend']}, recorded {recording['host']['started_utc'][:10]}"
-    for what, given in zip(names, recording["runs"], strict=True):
-        rows.append(_row(what, where, given))
-    host = recording["host"]
-    note = f"{why}. Recorded on {host['system']} {host['release']}, {host['machine']}, {host['cores']} cores."
-    return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), note)
+    names = names_of(experiments)
+    return _with_recordings(name, names, _rows_of_sim(list(experiments), names), f"{why}.", REAL)
+
+
+def _rows_of_sim(experiments: list[Experiment], names: list[str]) -> list[Row]:
+    return [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
+
+
+def _with_recordings(name: str, names: list[str], rows: list[Row], note: str, back_ends: Iterable[str]) -> Table:
+    notes = [note]
+    for back_end in back_ends:
+        recording = read_recording(name, back_end)
+        if recording is None:
+            notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
+            continue
+        where = f"{back_end}, recorded {recording['host']['started_utc'][:10]}"
+        rows += [_row(what, where, given) for what, given in zip(names, recording["runs"], strict=True)]
+        notes.append(_provenance(recording))
+    return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), " ".join(notes))
+
+
+def _provenance(recording: dict[str, Any]) -> str:
+    """What a recording was made on, and how."""
+    host, first = recording["host"], recording["runs"][0]
+    guest = first.get("guest")
+    on = (
+        f"{guest['kernel']}, User-Mode Linux in virtual time"
+        if guest
+        else f"{host['system']} {host['release']}, {host['machine']}, {host['cores']} cores"
+    )
+    return (
+        f"Recorded {recording['backend']}: {on}, {first['config']['duration_s']:g} s each, "
+        f"the median of {len(first['goodputs_bps'])} runs."
+    )
 
 
 def _row(what: str, where: str, given: dict[str, Any]) -> Row:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
-    return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), given["fidelity"]
+    spread = [goodput / 1000 for goodput in given.get("goodputs_bps", ())]
+    least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if spread else "-"
+    return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), least_to_most, given["fidelity"]
 
 
-def _names(experiments: list[Experiment]) -> list[str]:
+def names_of(experiments: Sequence[Experiment]) -> list[str]:
     """The topology of each experiment, and in what they differ."""
     configs = [experiment.config() for experiment in experiments]
     differ = [key for key in configs[0] if any(config.get(key) != configs[0][key] for config in configs)]
@@ -123,12 +177,3 @@ def _names(experiments: list[Experiment]) -> list[str]:
         ", ".join([config["topology"], *(f"{show_name(key)} {show_value(key, config[key])}" for key in differ)])
         for config in configs
     ]
-
-
-def _accepts(back_end: str) -> bool:
-    """Whether an experiment may name this back end at all."""
-    try:
-        BY_FIELD["backend"].check(back_end)
-    except PaceLabError:
-        return False
-    return True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import statistics
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,12 +24,45 @@ def test_simulation_is_never_recorded(tmp_path: Path) -> None:
         recorded.record("x", "sim", (SHORT,), tmp_path)
 
 
-def test_shipped_recordings_come_from_real_back_ends() -> None:
-    for file in recorded.FOLDER.glob("lab*.json"):
+def test_shipped_recordings_come_from_real_back_ends_and_say_which_run_is_shown() -> None:
+    files = sorted(recorded.FOLDER.glob("*/*.json"))
+    assert files
+    for file in files:
         document = json.loads(file.read_text("utf-8"))
         assert document["backend"] in recorded.REAL
-        assert document["name"] == file.stem
-        assert all(given["config"]["backend"] == document["backend"] for given in document["runs"])
+        assert (file.parent.name, file.stem) == (document["backend"], document["name"])
+        for given in document["runs"]:
+            assert given["config"]["backend"] == document["backend"]
+            assert given["config"].get("where", "here") == document["where"]
+            assert given["fidelity"] == "valid"
+            assert len(given["goodputs_bps"]) == recorded.REPEATS
+            assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])
+
+
+def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Three runs and a busy host in between; the back end is a stand-in that gives what is listed."""
+    given = iter([(300.0, "valid"), (1.0, "degraded"), (100.0, "valid"), (200.0, "valid")])
+
+    def stand_in(experiment: Experiment) -> object:
+        goodput, fidelity = next(given)
+        seeds.append(experiment.seed)
+        said = {"config": {}, "flows": [], "totals": {"goodput_bps": goodput}, "drops": {}, "fidelity": fidelity}
+        return SimpleNamespace(run=said, goodput_bps=goodput, host=dict.fromkeys(recorded._HOST, "x"))
+
+    seeds: list[int] = []
+    monkeypatch.setattr(recorded, "run", stand_in)
+    document = json.loads(recorded.record("lab9.some", "tap", (SHORT,), tmp_path).read_text("utf-8"))
+    assert seeds == [1, 2, 2, 3]
+    (shown,) = document["runs"]
+    assert shown["totals"]["goodput_bps"] == 200.0
+    assert shown["goodputs_bps"] == [100.0, 200.0, 300.0]
+
+
+def test_recording_on_a_busy_host_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(recorded, "run", lambda _: SimpleNamespace(run={"fidelity": "invalid"}))
+    with pytest.raises(HostError, match="5 runs were not valid, the last one invalid: let this host do nothing else"):
+        recorded.record("lab9.some", "tap", (SHORT,), tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
 
 
 @pytest.fixture
@@ -42,19 +77,42 @@ def test_without_real_hosts_and_recording_the_lab_says_so(monkeypatch: pytest.Mo
     shown = str(lab.on_real_hosts("lab9.none", SHORT))
     assert "sim, now" in shown
     assert "No real back end on this host. To get one: tap: modprobe tun." in shown
-    assert "No real run of 'lab9.none' was recorded yet" in shown
+    assert "No run of 'lab9.none' on tap was recorded yet. No run of 'lab9.none' on hwsim" in shown
 
 
 @pytest.mark.usefixtures("no_real_hosts")
 def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    host = {"system": "Linux", "release": "6.1", "machine": "x86_64", "cores": 2, "started_utc": "2026-01-02T03:04:05Z"}
-    flows = [{"goodput_bps": 144_000.0}, {"goodput_bps": 119_000.0}]
-    document = {"backend": "tap", "host": host, "runs": [{"flows": flows, "fidelity": "valid"}]}
-    (tmp_path / "lab9.some.json").write_text(json.dumps(document), "utf-8")
+    write_recording(tmp_path, "tap")
     monkeypatch.setattr(recorded, "FOLDER", tmp_path)
     shown = str(lab.on_real_hosts("lab9.some", SHORT))
     assert "tap, recorded 2026-01-02" in shown
     assert "144 + 119" in shown
+    assert "250 to 270" in shown
+    assert "Recorded tap: Linux 6.1, x86_64, 2 cores, 10 s each, the median of 3 runs." in shown
+    assert "No run of 'lab9.some' on hwsim was recorded yet." in shown
+
+
+def write_recording(folder: Path, back_end: str, **more: object) -> None:
+    host = {"system": "Linux", "release": "6.1", "machine": "x86_64", "cores": 2, "started_utc": "2026-01-02T03:04:05Z"}
+    flows = [{"goodput_bps": 144_000.0}, {"goodput_bps": 119_000.0}]
+    run = {"flows": flows, "fidelity": "valid", "config": {"duration_s": 10.0}, **more}
+    run["goodputs_bps"] = [250_000.0, 263_000.0, 270_000.0]
+    (folder / back_end).mkdir()
+    document = {"backend": back_end, "host": host, "runs": [run]}
+    (folder / back_end / "lab9.some.json").write_text(json.dumps(document), "utf-8")
+
+
+def test_live_run_stands_beside_the_recording_of_the_other_back_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And a guest's kernel is named: its time is virtual."""
+    write_recording(tmp_path, "hwsim", guest={"kernel": "linux-6.1.0"})
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
+    monkeypatch.setattr(recorded, "run", lambda experiment: run(experiment.vary(backend="sim")))
+    shown = str(lab.on_real_hosts("lab9.some", SHORT))
+    assert shown.index("sim, now") < shown.index("tap, now") < shown.index("hwsim, recorded 2026-01-02")
+    assert "Recorded hwsim: linux-6.1.0, User-Mode Linux in virtual time" in shown
 
 
 def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -68,7 +126,7 @@ def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
         return run(experiment)
 
     monkeypatch.setattr(recorded, "run", dies)
-    assert "Running on tap failed: mediumd ended. No real run" in str(lab.on_real_hosts("lab9.none", SHORT))
+    assert "Running on tap failed: mediumd ended. No run of" in str(lab.on_real_hosts("lab9.none", SHORT))
 
 
 def test_recorder_runs_what_the_labs_show() -> None:

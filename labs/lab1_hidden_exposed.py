@@ -82,7 +82,7 @@ lab.flow_bars(
 # drops the packet. With RTS/CTS only the short RTS can collide; the receiver's CTS silences the other sender for the
 # whole exchange.
 #
-# Look at it. Crosses mark collisions at the receiver n1, ↻3 is a third retry, ✖ a packet given up.
+# Look at it. Crossed blocks are collisions at the receiver n1, ↻3 is a third retry, ✖ a packet given up.
 
 # %%
 lab.air(*(Experiment(topology="hidden", rts=on, rate_bps=2_000_000) for on in (False, True)))
@@ -180,14 +180,15 @@ lab.flow_bars({"two pairs 1 km apart": reuse}, reference=("alone", alone_kbps))
 
 
 # %%
+import math
+
+
 def advantage_db(near_m, far_m):
     """How much stronger the near sender's frame arrives, in dB, when both are farther than 86 m."""
     # BEGIN SOLUTION
     return 40 * math.log10(far_m / near_m)
     # END SOLUTION
 
-
-import math
 
 lab.check("lab1.capture", advantage_db)
 

@@ -213,12 +213,12 @@ lab.explore(
 )
 
 # %% [markdown]
-# Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is more than a second long. The
-# packets wait there and not in the air. Upwards the wait is at the source.
+# Set the scheme to `tcp-gap` and compare the round trips, downwards: behind the gateway's queue TCP's own round trip is
+# more than a second long. The packets wait there and not in the air. Upwards the wait is at the source.
 #
 # ## Fairness: two chains, oncoming flows
-# The paper's figure 4: two chains of five hops beside each other, 400 m apart, one gateway. FTP 1 comes from the wire,
-# FTP 2 goes to it.
+# The paper's figure 4: two chains of five hops beside each other, 400 m apart, one gateway. FTP 1 (flow 0 in the
+# picture) comes from the wire, FTP 2 (flow 1) goes to it.
 
 # %%
 parallel = load_topology("parallel", direction="mixed")

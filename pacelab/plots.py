@@ -63,9 +63,9 @@ STYLES: dict[str, Style] = {
     "delayed-ack": Style("#e69f00", ">", "-"),
     "ack-suppression": Style("#e69f00", "X", "--"),
     "lred": Style("#009e73", "p", "-"),
-    "lred-ecn": Style("#009e73", "h", "-."),
+    "lred-ecn": Style("#e69f00", "h", ":"),
     "link-pacing": Style("#cc79a7", "d", "-"),
-    "lred+pacing": Style("#009e73", "*", "--"),
+    "lred+pacing": Style("#d55e00", "*", "--"),
 }
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
 OTHER = Style("#7f7f7f", "x", ":")

@@ -123,7 +123,12 @@ def describe(result: RunResult) -> str:
 def lost(result: RunResult) -> str:
     """Packets lost, by cause."""
     drops = result.run["drops"]
-    causes = {"mac-rts": "no CTS after all attempts", "mac-data": "no ACK after all attempts", "queue": "queue full"}
+    causes = {
+        "mac-rts": "no CTS after all attempts",
+        "mac-data": "no ACK after all attempts",
+        "queue": "queue full",
+        "link-failure": "dropped by AODV",
+    }
     found = [f"{number} {causes.get(name, name)}" for name, number in drops.items() if number]
     return "Packets lost: " + (", ".join(found) if found else "none")
 
@@ -166,22 +171,29 @@ def curves(
     _scale_x(ax, x)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
+    top = max((abs(value) for values in lines.values() for value in values), default=0.0)
     listed = "; ".join(
-        f"{name}: " + ", ".join(f"{show(value)} at {at:g}" for at, value in zip(x, values, strict=True))
+        f"{name}: "
+        + ", ".join(
+            f"{show(0.0 if abs(value) < top * NOTHING else value)} at {at:g}"
+            for at, value in zip(x, values, strict=True)
+        )
         for name, values in lines.items()
     )
     return Picture(figure, f"{ylabel} against {xlabel}. {listed}")
 
 
+NOTHING = 1e-3
+"""What is less than this share of a figure's largest value is told as 0: nobody sees it in the picture either."""
 WIDE = 16
-"""From this ratio of the largest to the smallest x value on, the axis is logarithmic."""
+"""From this ratio of the largest to the smallest x value on, the axis is logarithmic, if the steps grow, too."""
 
 
 def _scale_x(ax: Axes, x: Sequence[float]) -> None:
     """Whole numbers at whole numbers; windows of 1 to 32 packets logarithmic."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
-    if min(x) > 0 and max(x) >= WIDE * min(x):
+    if min(x) > 0 and max(x) >= WIDE * min(x) and x[-1] - x[-2] > x[1] - x[0]:
         ax.set_xscale("log", base=2)
         ax.set_xticks(x, [f"{value:g}" for value in x])
         ax.xaxis.set_minor_locator(NullLocator())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 DPI = 90
 """Sharp enough on a projector at the size of a notebook; drawing takes as long as it has dots."""
+LONG = 600
+"""A text of more characters is folded away: who sees the picture need not scroll past it."""
 
 
 class Picture:
@@ -31,8 +33,10 @@ class Picture:
         lines = escape(self.text)
         source = b64encode(self.png).decode()
         image = f'<img alt="{lines}" src="data:image/png;base64,{source}" style="max-width:100%">'
-        shown = lines.replace("\n", "<br>")
-        return f'{image}<p aria-live="polite" style="line-height:1.4">{shown}</p>'
+        shown = f'<p aria-live="polite" style="line-height:1.4">{lines.replace(chr(10), "<br>")}</p>'
+        if len(self.text) > LONG:
+            shown = f"<details><summary>the same in numbers</summary>{shown}</details>"
+        return image + shown
 
     def __repr__(self) -> str:
         return f"<picture: {self.text}>"

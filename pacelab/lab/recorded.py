@@ -37,10 +37,11 @@ KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
 Row = tuple[Any, ...]
 
 
-def on_real_hosts(name: str, *experiments: Experiment, seconds: float = LIVE_S) -> Table:
+def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 
-    A live run lasts `seconds` at most. The table has goodput per flow in kbit/s and says where each line comes from.
+    A live run lasts `seconds` at most (default: LIVE_S). The table has goodput per flow in kbit/s and says where each
+    line comes from.
     """
     found = found_back_ends()
     back_end = next((end for end in REAL if end in found and found[end].present), None)
@@ -48,7 +49,8 @@ def on_real_hosts(name: str, *experiments: Experiment, seconds: float = LIVE_S) 
         how = "; ".join(f"{end}: {found[end].mend}" for end in REAL if end in found)
         return _recorded(name, experiments, f"No real back end on this host. To get one: {how}")
     try:
-        return _live(name, back_end, [vary_length(experiment, seconds) for experiment in experiments])
+        longest_s = LIVE_S if seconds is None else seconds
+        return _live(name, back_end, [vary_length(experiment, longest_s) for experiment in experiments])
     except PaceLabError as error:
         return _recorded(name, experiments, f"Running on {back_end} failed: {error}")
 

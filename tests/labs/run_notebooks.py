@@ -23,8 +23,8 @@ MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
 LIMIT_S = 60.0
 SLIDER_LIMIT_S = 1.0
 BUSY_LOAD_PER_CORE = 1.5
-SETTINGS = 40
-"""Random settings of each exploration: enough for a 95th percentile, the second largest of 40."""
+SETTINGS = 20
+"""Random settings of each exploration. The slowest of 20 stands for the 95th percentile, which is not above it."""
 
 RECORD = """
 from pacelab import lab
@@ -44,6 +44,9 @@ for _shown in _made:
         assert not _shown.text.startswith("Not drawn: the drawing function raised"), (_shown.values, _shown.text)
 print("SECONDS", json.dumps([_shown.seconds for _shown in _made]))
 """
+
+SHORT_LIVE_RUNS = "from pacelab.lab import recorded; recorded.LIVE_S = 1.0"
+"""Real hosts take real time: the instructor's notebook has the full length, the student's differs in nothing there."""
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
@@ -105,8 +108,8 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
     took_s = time.perf_counter() - started
     said = "".join(out.text for out in kernel.run(MEASURE) if out.output_type == "stream")
     assert "SECONDS" in said, said
-    slow = [sorted(seconds)[-(SETTINGS // 20)] for seconds in json.loads(said.split("SECONDS")[1])]
-    print(f"\n{master.stem}: {took_s:.1f} s; controls, 95th percentile: {[f'{s * 1000:.0f} ms' for s in slow]}")
+    slow = [max(seconds) for seconds in json.loads(said.split("SECONDS")[1])]
+    print(f"\n{master.stem}: {took_s:.1f} s; controls, slowest of {SETTINGS}: {[f'{s * 1000:.0f} ms' for s in slow]}")
     assert slow
     skip_if_busy()
     assert took_s < LIMIT_S
@@ -116,6 +119,7 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_students_notebook_stops_only_at_its_todo_cells(generate: ModuleType, kernel: Any, master: Path) -> None:
     solved = {cell.id: cell.source for cell in code(generate.make(master, "instructor"))}
+    kernel.run(SHORT_LIVE_RUNS)
     exercise: list[str] = []
     for cell in code(generate.make(master, "student")):
         error = error_of(kernel.run(cell.source))

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
 
-from pacelab import Experiment, PaceLabError, lab, run
-from pacelab.lab import recorded
+from pacelab import Experiment, PaceLabError, lab
 
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
@@ -69,27 +67,6 @@ PLANS = {
 """The experiments of each such cell, as the lab has them (a test compares)."""
 
 
-def print_table(names: list[str]) -> None:
-    """What these cells show, in Markdown: sim, and of each back end the median run and the least and most of all."""
-    print("| cell | experiment | sim |", *(f"{end} |" for end in recorded.REAL))
-    print("|---|---|---|" + "---|" * len(recorded.REAL))
-    for name in names:
-        given = [recorded.read_recording(name, end) for end in recorded.REAL]
-        for number, (what, experiment) in enumerate(
-            zip(recorded.names_of(PLANS[name]), PLANS[name], strict=True)
-        ):
-            cells = [kbps(run(experiment).run)]
-            cells += [kbps(recording["runs"][number]) if recording else "-" for recording in given]
-            print(f"| {name} | {what} |", *(f"{cell} |" for cell in cells))
-
-
-def kbps(given: dict[str, Any]) -> str:
-    """Goodput per flow in kbit/s; of several runs the least and most sum behind it."""
-    text = " + ".join(f"{flow['goodput_bps'] / 1000:.0f}" for flow in given["flows"])
-    spread = given.get("goodputs_bps")
-    return f"{text} ({min(spread) / 1000:.0f} to {max(spread) / 1000:.0f})" if spread else text
-
-
 def main() -> int:
     """Record; returns the exit code."""
     parser = argparse.ArgumentParser(description="record runs on real hosts for the labs")
@@ -102,7 +79,7 @@ def main() -> int:
     if unknown:
         parser.error(f"{unknown[0]!r}: allowed is one of {', '.join(PLANS)}")
     if given.table:
-        print_table(given.names or sorted(PLANS))
+        print(lab.expected_results({name: PLANS[name] for name in given.names or sorted(PLANS)}))
         return 0
     code = 0
     for name in given.names or PLANS:

@@ -23,7 +23,7 @@ from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
 from pacelab.lab.picture import Picture, picture
 from pacelab.lab.places import link_roles, pairs_picture
 from pacelab.lab.predict import Prediction, predict
-from pacelab.lab.recorded import on_real_hosts, record
+from pacelab.lab.recorded import expected_results, on_real_hosts, record
 from pacelab.lab.stock import stock_wmediumd
 from pacelab.lab.table import Table, table
 
@@ -44,6 +44,7 @@ __all__ = [
     "comparison",
     "curves",
     "enter",
+    "expected_results",
     "explore",
     "flow_bars",
     "leaderboard",

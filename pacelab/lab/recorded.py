@@ -8,7 +8,7 @@ goodput of all. A simulated run never becomes a recording, nor does one that say
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,24 @@ def read_recording(name: str, back_end: str, folder: Path | None = None) -> dict
         return None
     document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return document
+
+
+def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
+    """What these cells show, cell -> its experiments, as Markdown: `sim`, and the recordings of each back end.
+
+    Goodput per flow in kbit/s; of a recording the median run's, and the least and most sum of all its runs.
+    """
+    lines = [f"| cell | experiment | sim | {' | '.join(REAL)} |", "|---|---|---|" + "---|" * len(REAL)]
+    for name, experiments in plans.items():
+        given = [read_recording(name, end) for end in REAL]
+        for number, (what, experiment) in enumerate(zip(names_of(experiments), experiments, strict=True)):
+            rows = [_row(what, "sim", run(experiment).run)]
+            rows += [
+                _row(what, "", document["runs"][number]) if document else ("", "", "-", 0, "-") for document in given
+            ]
+            cells = [rates if spread == "-" else f"{rates} ({spread})" for _, _, rates, _, spread, *_ in rows]
+            lines.append(f"| {name} | {what} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:

@@ -97,8 +97,10 @@ vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml
 
-test-uml: build uml-kernel  ## real Linux in virtual time, no root: the same bytes twice, and what must be refused or ended
-	$(PY) -m pytest tests/uml
+# Tests need a guest, not the pinned one: the day that Debian replaces a package, they run with its successor.
+test-uml: build  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, what must end
+	@UML_DEBS=newest uml/build $(CURDIR)/build/uml || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
+	$(PY) -m pytest -rs tests/uml tests/conformance/test_virtual_time.py
 
 lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
 	mkdir -p build

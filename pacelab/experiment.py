@@ -69,7 +69,7 @@ DEFAULTS: Mapping[str, Any] = MappingProxyType(
 HWSIM_DEFAULTS: Mapping[str, Any] = MappingProxyType({"builder": "plain", "medium": "own"})
 """Of the options that belong to the back end hwsim. They are no part of other back ends' `config`."""
 
-LEFT_OUT = (*HWSIM_DEFAULTS, "controller")
+LEFT_OUT = (*HWSIM_DEFAULTS, "controller", "linux_tcp")
 """Options that are part of `config` only where they have a value."""
 
 
@@ -128,6 +128,8 @@ class Experiment:
     """Of the back end hwsim; None with any other."""
     controller: str | None = UNSET
     """Of back ends with real hosts; None: plain routing."""
+    linux_tcp: str | None = UNSET
+    """Of back ends with real hosts; None: Linux's TCP is as near to NewReno as it can be."""
     duration_s: float = UNSET
     warmup_s: float = UNSET
     seed: int = UNSET
@@ -195,6 +197,8 @@ class Experiment:
                 raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.backend}: it belongs to --backend hwsim")
         if self.controller is not None and self.backend == "sim":
             raise ConfigError("--controller with --backend sim: it has no switches: allowed is tap or hwsim")
+        if self.linux_tcp is not None and self.backend == "sim":
+            raise ConfigError("--linux-tcp with --backend sim: its TCP is not Linux's: allowed is tap or hwsim")
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():

@@ -11,7 +11,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.phys import ALL_RATES, PHYS
-from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole
+from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.units import BPS_PER_MBPS
 from pacelab.voice import CODECS
 from pacelab.where import PLACES
@@ -193,6 +193,12 @@ OPTIONS: tuple[Option, ...] = tuple(
             "--controller",
             Choice.of("ryu"),
             "of real hosts: wired hosts, routers and gateways on OpenFlow switches, with handover between gateways",
+        ),
+        (
+            "linux_tcp",
+            "--linux-tcp",
+            Words.of("sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"),
+            "of real hosts: what of Linux's own TCP is to be other than for NewReno's sake, joined by + (docs/uml.md)",
         ),
         ("duration_s", "--seconds", Real(SHORTEST_RUN_S, 1_000_000), "length of the run, s"),
         ("warmup_s", "--warmup", Real(0, 1_000_000), "start of the measured interval, s"),

@@ -125,6 +125,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """One or more of a few names, each once, joined by `+`."""
+
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, *names: str) -> Words:
+        """Of these."""
+        return cls(names)
+
+    @property
+    def allowed(self) -> str:
+        return f"one of {', '.join(self.names)}, or several joined by +"
+
+    def parse(self, text: str) -> str:
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        words = value.split("+") if isinstance(value, str) else [""]
+        if set(words) - set(self.names) or len(set(words)) < len(words):
+            raise _refusal(value, self.allowed)
+
+    def show(self, value: Any) -> str:
+        return str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     """Any text that is not empty."""
 

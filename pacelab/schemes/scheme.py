@@ -83,6 +83,8 @@ class Scheme:
     """Options of an experiment that belong to the scheme, with their values, for example `{"edca": True}`."""
     counts_suffice: bool = False
     """Its link hooks judge by averages of retries: how many there were is enough, not of which packet each was."""
+    code: str = ""
+    """Of a scheme that a guest is to load: a module whose SCHEME it is. The hooks here only say where they act."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pacelab.backends.contract import Progress
     from pacelab.backends.hosts.plan import Plan
     from pacelab.experiment import Experiment
+    from pacelab.pcap import PcapFile
 
 HERE, VM, UML = "here", "vm", "uml"
 PLACES = (HERE, VM, UML)
@@ -43,14 +44,19 @@ def in_real_time(experiment: Experiment) -> bool:
     return find_backend(experiment.backend).real_time and experiment.where != UML
 
 
-def run_plan(experiment: Experiment, plan: Plan, on_progress: Progress) -> dict[str, Any]:
-    """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`)."""
+def run_plan(
+    experiment: Experiment, plan: Plan, on_progress: Progress, *, code: str = "", pcap: PcapFile | None = None
+) -> dict[str, Any]:
+    """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
+
+    For User-Mode Linux alone: `code` of a scheme that pacelab has not, and a capture file to write.
+    """
     from pacelab.backends.hosts import session
 
     if experiment.where == UML:
         from pacelab.where import uml
 
-        return uml.run_plan(plan, on_progress)
+        return uml.run_plan(plan, on_progress, code, pcap)
     if experiment.where == VM:
         from pacelab.where import vm
 

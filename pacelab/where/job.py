@@ -1,5 +1,6 @@
 """The folder that a guest shares with its host: the plan of one run goes in, lines of JSON come out.
 
+own.py      the code of a scheme of one's own, where the plan has one
 job.json    version, and the plan (pacelab.backends.hosts.plan)
 messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or {"error": ...}
 """
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
     from pacelab.backends.hosts.plan import Plan
 
 VERSION = 1
-JOB, MESSAGES = "job.json", "messages"
+JOB, MESSAGES, OWN = "job.json", "messages", "own.py"
 
 
-def write_job(folder: Path, plan: Plan) -> None:
+def write_job(folder: Path, plan: Plan, code: str = "") -> None:
     """Lay a job down."""
     from pacelab.backends.hosts.plan import dump_plan
 
     (folder / JOB).write_text(json.dumps({"version": VERSION, "plan": dump_plan(plan).decode()}))
+    if code:
+        (folder / OWN).write_text(code, encoding="utf-8")
     (folder / MESSAGES).touch()
 
 
@@ -35,7 +38,7 @@ def read_job(folder: Path) -> Plan:
     job = json.loads((folder / JOB).read_text())
     if job["version"] != VERSION:
         raise ProtocolError(f"job of version {job['version']}: guest and host have pacelab of different versions")
-    return read_plan(job["plan"].encode())
+    return read_plan(job["plan"].encode(), in_guest=True)
 
 
 class Sink:

@@ -22,8 +22,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pacelab.backends.hosts.captures import SUFFIX
 from pacelab.backends.hosts.session import error_of
 from pacelab.errors import HostError
+from pacelab.where.capture import join
 from pacelab.where.confine import NOBODY, Core, confine, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
 from pacelab.where.files import GuestFiles, code_for, find_files
@@ -32,6 +34,7 @@ from pacelab.where.job import Source, write_job
 if TYPE_CHECKING:
     from pacelab.backends.contract import Progress
     from pacelab.backends.hosts.plan import Plan
+    from pacelab.pcap import PcapFile
 
 MEMORY = "512M"
 """Taken from the host as it is used: 20 hosts with agents take half of it."""
@@ -46,14 +49,16 @@ LIMIT = "PACELAB_GUEST_LIMIT_S"
 _LOOK_S, _WEIGH_S = 0.05, 2.0
 
 
-def run_plan(plan: Plan, on_progress: Progress) -> dict[str, Any]:
-    """Run a plan; what the guest's supervisor found, and `guest`: what it ran on."""
+def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile | None = None) -> dict[str, Any]:
+    """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `code`: of a scheme of one's own."""
     files = find_files()
-    code = code_for(files)
+    ours = code_for(files)
     with tempfile.TemporaryDirectory(prefix="pacelab-uml-", ignore_cleanup_errors=True) as work:
-        place = _lay_out(Path(work), files, code, plan)
+        place = _lay_out(Path(work), files, ours, plan, code)
         with Core() as core:
             result = _Guest(place, plan, core).run(on_progress)
+        if pcap is not None:
+            pcap.write(join([place / "job" / f"{plan.nodes[host].name}{SUFFIX}" for host in plan.stations]))
     result["guest"] = files.identity()
     result["host"] |= {"core": core.number}
     return result
@@ -152,15 +157,15 @@ class _Guest:
         self._process.wait()
 
 
-def _lay_out(work: Path, files: GuestFiles, code: Path, plan: Plan) -> Path:
+def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, code: str) -> Path:
     """The kernel's working folder."""
-    for name, target in (("root", files.tree), ("code", code)):
+    for name, target in (("root", files.tree), ("code", ours)):
         (work / name).symlink_to(target)
     shutil.copyfile(files.kernel, work / "linux")  # an exec mount of ours, whatever the checkout's is
     (work / "linux").chmod(0o755)
     job = work / "job"
     job.mkdir()
-    write_job(job, plan)
+    write_job(job, plan, code)
     if os.geteuid() == 0:
         for path in (work, *work.rglob("*")):
             if not path.is_symlink():

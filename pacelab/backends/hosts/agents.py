@@ -7,12 +7,12 @@ from typing import Any
 
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
-from pacelab.backends.hosts.plan import Hook, Plan
+from pacelab.backends.hosts.plan import OWN_CODE, Hook, Plan
 from pacelab.backends.hosts.processes import Child, last_document, python
 from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.errors import HostError
 from pacelab.options import BY_FIELD
-from pacelab.schemes import SCHEMES
+from pacelab.schemes import find_scheme
 
 AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
 """Hook point -> the agent that serves it."""
@@ -76,11 +76,12 @@ def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: st
 
 def command(plan: Plan, hook: Hook, *, scheme: str | None = None) -> list[str]:
     """The command line of one agent; `scheme`: in the place of the plan's."""
-    at_work = plan.scheme.name if scheme is None else scheme
+    planned = f"{OWN_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
+    at_work = planned if scheme is None else scheme
     line = python("pacelab", AGENT[hook.point], "--scheme", at_work, "--air", addresses.AIR, "--json")
     if hook.point == "gateway":
         line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
-    if plan.radios == "hwsim" and hook.point == "link" and SCHEMES[plan.scheme.name].counts_suffice:
+    if plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).counts_suffice:
         line += ["--link", "nl80211"]
     if plan.medium == "own":
         line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]

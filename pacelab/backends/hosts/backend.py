@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacelab.backends.contract import Outcome, Progress
 from pacelab.errors import ConfigError, HostError
+from pacelab.own_code import is_own
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
@@ -43,16 +46,23 @@ class RealHosts:
         from pacelab.traffic import ENGINE_KIND
         from pacelab.where import run_plan
 
-        if scheme != experiment.find_scheme():
-            own = f"scheme {scheme.name!r} of your own with --backend {self.name}"
-            raise ConfigError(f"{own}: allowed are registered ones")
-        if pcap is not None:
+        own = _with_code(experiment, scheme)
+        if own is None and scheme != experiment.find_scheme():
+            said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
+            raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
+        if pcap is not None and (experiment.where != "uml" or pcap.garbled):
+            what = "--pcap-garbled" if pcap.garbled else "--pcap"
             raise ConfigError(
-                f"--pcap with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
+                f"{what} with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
+                + ("" if pcap.garbled else ", and --where uml")
             )
         if sys.platform != "linux":
             raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
-        result = run_plan(experiment, compile_plan(experiment, topology), on_progress)
+        plan = compile_plan(experiment, topology, own)
+        if pcap is not None:
+            pcap.check()
+            plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
+        result = run_plan(experiment, plan, on_progress, code="" if own is None else own.code, pcap=pcap)
         for flow, planned in zip(result["air"]["flows"], experiment.plan(), strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(
@@ -63,3 +73,11 @@ class RealHosts:
             guest=result.get("guest"),
             host=result["host"],
         )
+
+
+def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
+    """The scheme with what a guest is to load, or None when its pacelab has it."""
+    if is_own(experiment.scheme) and not scheme.code:
+        path, _, name = experiment.scheme.rpartition(":")
+        scheme = replace(scheme, code=f"{Path(path).read_text(encoding='utf-8')}\n\nSCHEME = {name}\n")
+    return scheme if scheme.code and experiment.where == "uml" else None

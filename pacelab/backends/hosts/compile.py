@@ -19,6 +19,7 @@ from pacelab.voice import CODECS
 
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
+    from pacelab.schemes import Scheme
     from pacelab.topologies.model import Topology
 
 CONTROLS: Mapping[str, str] = MappingProxyType(
@@ -44,9 +45,10 @@ def check(experiment: Experiment, topology: Topology) -> None:
         raise ConfigError(f"--backend {experiment.backend}: {reason}")
 
 
-def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
-    """The plan of one run; ConfigError when it is outside the plan's limits."""
+def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | None = None) -> plans.Plan:
+    """The plan of one run; ConfigError when it is outside the plan's limits. `scheme`: one with code for a guest."""
     check(experiment, topology)
+    own, scheme = scheme is not None, scheme or experiment.find_scheme()
     air = compile_air(experiment, topology)
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
     document: dict[str, Any] = {
@@ -71,13 +73,15 @@ def compile_plan(experiment: Experiment, topology: Topology) -> plans.Plan:
             "initial_window_pkts": experiment.initial_window_pkts,
             "min_rto_s": experiment.min_rto_s,
             "ack_every_segment": experiment.ack == "every",
-            "ecn": experiment.find_scheme().uses_ecn(experiment.throttle),
+            "ecn": scheme.uses_ecn(experiment.throttle),
+            "switches": () if experiment.linux_tcp is None else experiment.linux_tcp.split("+"),
         },
         "flows": [_flow(experiment, flow) for flow in experiment.plan()],
         "controller": experiment.controller,
         "scheme": {
-            "name": experiment.scheme,
-            "hooks": [{"point": point, "host": host} for point, host in experiment.find_scheme().sites(topology)],
+            "name": scheme.name,
+            "own": own,
+            "hooks": [{"point": point, "host": host} for point, host in scheme.sites(topology)],
             "settings": {
                 name: getattr(experiment, name) for name in plans.HOOK_OPTIONS if getattr(experiment, name) is not None
             },
@@ -118,12 +122,18 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
 def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     """Why not, the first reason first."""
     found = []
-    if experiment.scheme not in SCHEMES:
-        found.append(f"scheme {experiment.scheme!r} of your own: root runs registered ones only: {', '.join(SCHEMES)}")
+    if experiment.scheme not in SCHEMES and experiment.where != "uml":
+        found.append(
+            f"scheme {experiment.scheme!r} of your own: root runs registered ones only, --where uml yours too, not as "
+            f"root: allowed here is one of {', '.join(SCHEMES)}"
+        )
     if experiment.cc not in CONTROLS:
         found.append(f"--cc {experiment.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if experiment.ack not in ("every", "delayed"):
         found.append(f"--ack {experiment.ack!r}: Linux has none such: allowed is one of every, delayed")
+    switches = () if experiment.linux_tcp is None else experiment.linux_tcp.split("+")
+    if experiment.where != "uml" and (lacking := [name for name in switches if name in plans.GUEST_SWITCHES]):
+        found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")
     if experiment.controller is not None and not topology.gateways:
         found.append(f"--controller {experiment.controller}: a wired side is what it controls: allowed with a gateway")
     if experiment.routing != "static":

@@ -19,6 +19,8 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_S
 FIRST_PORT = 5201
 SLACK_S = 3600
 """How much longer than planned a client would go on: its end is ours."""
+PACED_UP_TO = "1G"
+"""A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
 LONGEST_S = 86_400
 """iperf3's own limit of -t."""
 
@@ -29,12 +31,31 @@ def server_command(*, port: int, address: str, interval_s: float) -> list[str]:
 
 
 def client_command(
-    *, port: int, src: str, dst: str, interval_s: float, seconds: float, size_bytes: int | None, control: str, mss: int
+    *,
+    port: int,
+    src: str,
+    dst: str,
+    interval_s: float,
+    seconds: float,
+    size_bytes: int | None,
+    control: str,
+    mss: int,
+    paced: bool = False,
 ) -> list[str]:
-    """Send for so long, or so many bytes."""
+    """Send for so long, or so many bytes. `paced`: by the kernel, from window and round trip."""
     amount = ["-n", str(size_bytes)] if size_bytes else ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
     line = ["iperf3", "-4", "-c", dst, "-B", src, "-p", str(port), "-J", "-i", f"{interval_s:g}"]
-    return [*line, "-C", control, "-M", str(mss), "-l", str(mss), *amount]
+    return [
+        *line,
+        "-C",
+        control,
+        "-M",
+        str(mss),
+        "-l",
+        str(mss),
+        *(["--fq-rate", PACED_UP_TO] if paced else []),
+        *amount,
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

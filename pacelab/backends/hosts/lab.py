@@ -45,6 +45,8 @@ class Lab:
                 missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
                 self._netlink.append(IPRoute())
             self.missing_sysctls = missing  # the same kernel everywhere
+        if "no-hystart" in plan.tcp.switches:
+            Path(tcp_settings.HYSTART).write_text("0")
         self.radios = Radios(plan) if plan.radios == "hwsim" else None
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -30,6 +30,15 @@ MOST_OFFERED_BPS = 400_000_000
 """More would keep the sender's process busy with packets that the air cannot carry."""
 
 HOOK_OPTIONS = tuple(item.name for item in fields(HookSettings) if item.name in BY_FIELD)
+
+OWN_CODE = "/job/own.py"
+"""Where a guest finds the code of a scheme of one's own."""
+
+Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
+SWITCHES: tuple[str, ...] = get_args(Switch)
+"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`tcp_settings`)."""
+GUEST_SWITCHES = ("no-prr", "no-hystart")
+"""Those that need our guest's kernel, or are of a whole kernel and not of a host."""
 
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
 Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
@@ -109,6 +118,8 @@ class Tcp(_Strict):
     min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
     ack_every_segment: bool
     ecn: bool
+    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))] = ()
+    """Turned from where they are for NewReno's sake."""
 
 
 class Flow(_Strict):
@@ -177,13 +188,15 @@ class SchemePlan(_Strict):
     """A registered scheme: where its agents are, and what they are told."""
 
     name: str
+    own: bool = False
+    """SCHEME of `OWN_CODE` and not a registered one: in a guest alone, where root is nobody."""
     hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)] = ()
     settings: Annotated[dict[str, bool | int | float | str], Field(max_length=32)] = {}
     """Fields of `pacelab.schemes.HookSettings` that are options of an experiment, and their values."""
 
     @model_validator(mode="after")
     def _known(self) -> SchemePlan:
-        if self.name not in SCHEMES:
+        if not self.own and self.name not in SCHEMES:
             raise ValueError("there is no such scheme")
         for name, value in self.settings.items():
             if name not in HOOK_OPTIONS:
@@ -218,6 +231,8 @@ class Plan(_Strict):
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
+    capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None = None
+    """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
     controller: Literal["ryu"] | None = None
     """Who controls switches on the wired side; None: there are none, hosts have static routes."""
 
@@ -265,18 +280,23 @@ class Plan(_Strict):
         return [index for index, node in enumerate(self.nodes) if node.wireless]
 
 
-def read_plan(text: bytes) -> Plan:
-    """The plan that a client sent; ConfigError in one line when it is none."""
+def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
+    """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
     if len(text) > MOST_BYTES:
         raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
     try:
-        return Plan.model_validate_json(text)
+        plan = Plan.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "plan"
         raise ConfigError(f"plan: {where}: {first['msg']}") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"plan: {error}") from None
+    if plan.scheme.own and not in_guest:
+        raise ConfigError("plan: scheme: code of one's own is for guests")
+    if plan.capture_bytes is not None and not in_guest:
+        raise ConfigError("plan: capture_bytes: captures are for guests")
+    return plan
 
 
 def dump_plan(plan: Plan) -> bytes:

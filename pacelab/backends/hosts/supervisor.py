@@ -68,6 +68,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     # Imported here, so that a refused plan costs nothing.
     from pacelab.backends.hosts.agents import start_agents
     from pacelab.backends.hosts.builders import build
+    from pacelab.backends.hosts.captures import end_captures, start_captures
     from pacelab.backends.hosts.changes import Changes
     from pacelab.backends.hosts.report import air_result, complaints
     from pacelab.backends.hosts.roaming import Roaming
@@ -79,6 +80,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     agents = start_agents(plan, lab.switched)
     if lab.switched is not None and lab.switched.page is not None:
         tell(link, {"note": f"the controller's page: {lab.switched.page}"})
+    captures = start_captures(plan)
     traffic = Traffic(plan)
     built_s = time.monotonic() - started
     roaming = Roaming(plan, lab) if plan.controller is not None else None
@@ -99,6 +101,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
     after = lab.medium.call("stats")
     shares = (read_load() - load).shares()
+    end_captures(captures)
     wires = lab.wire_report()
     hooks = agents.end()
     lateness = {

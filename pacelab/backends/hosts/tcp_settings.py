@@ -30,10 +30,23 @@ QUIET: dict[str, str | int] = {
 LARGEST_BUFFER_BYTES = 4_194_304
 
 
+TURNED: dict[str, dict[str, str | int]] = {
+    "sack": {"net.ipv4.tcp_sack": 1, "net.ipv4.tcp_dsack": 1},
+    "rack": {"net.ipv4.tcp_recovery": 1},
+    "tlp": {"net.ipv4.tcp_early_retrans": 3},
+    "frto": {"net.ipv4.tcp_frto": 2},
+    "timestamps": {"net.ipv4.tcp_timestamps": 1},
+}
+"""Switch of a plan -> the kernel's default of what it turns. RACK and TLP do nothing without SACK."""
+NO_PRR = 0x80
+"""Of tcp_recovery, in our guest's kernel (uml/guest.patch)."""
+HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+
+
 def sysctls(tcp: Tcp) -> dict[str, str | int]:
     """Sysctls of each host's namespace."""
     buffer = f"4096 {LARGEST_BUFFER_BYTES} {LARGEST_BUFFER_BYTES}"
-    return QUIET | {
+    settings: dict[str, str | int] = QUIET | {
         "net.ipv4.tcp_congestion_control": "reno",
         "net.ipv4.tcp_sack": 0,
         "net.ipv4.tcp_dsack": 0,
@@ -54,6 +67,11 @@ def sysctls(tcp: Tcp) -> dict[str, str | int]:
         "net.ipv4.tcp_rmem": buffer,
         "net.ipv4.tcp_wmem": buffer,
     }
+    for switch in tcp.switches:
+        settings |= TURNED.get(switch, {})
+    if "no-prr" in tcp.switches:
+        settings["net.ipv4.tcp_recovery"] = int(settings["net.ipv4.tcp_recovery"]) | NO_PRR
+    return settings
 
 
 def route_metrics(tcp: Tcp) -> dict[str, int]:

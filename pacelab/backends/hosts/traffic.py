@@ -147,6 +147,7 @@ class Traffic:
             size_bytes=flow.size_bytes,
             control=tcp.control,
             mss=tcp.segment_bytes,
+            paced="pacing" in tcp.switches,
         )
         run.called_ns = time.monotonic_ns()
         run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name)

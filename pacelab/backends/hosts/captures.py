@@ -1,0 +1,40 @@
+"""tcpdump at every radio of a run in a guest; the files go into the job's folder, where the host joins them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pacelab.backends.hosts import addresses
+from pacelab.backends.hosts.plan import Plan
+from pacelab.backends.hosts.processes import Child
+from pacelab.errors import HostError
+
+FOLDER = Path("/job")
+SUFFIX = ".pcap"
+_LISTENS_S, _LOOK_S = 10.0, 0.01
+
+
+def start_captures(plan: Plan) -> list[Child]:
+    """One tcpdump for each wireless host, listening; none where the plan asks for none."""
+    if plan.capture_bytes is None:
+        return []
+    started = []
+    for host in plan.stations:
+        name = plan.nodes[host].name
+        file = FOLDER / f"{name}{SUFFIX}"
+        options = ["-n", "-s", str(plan.capture_bytes), "--time-stamp-precision=nano", "-Z", "root", "-w", str(file)]
+        child = Child(f"tcpdump at {name}", ["tcpdump", "-i", addresses.AIR, *options], netns=name)
+        until = time.monotonic() + _LISTENS_S
+        while not file.exists():
+            if not child.alive() or time.monotonic() > until:
+                raise HostError(f"{child.name}: it does not listen: {child.last_words() or 'without a word'}")
+            time.sleep(_LOOK_S)
+        started.append(child)
+    return started
+
+
+def end_captures(captures: list[Child]) -> None:
+    """End them; what they have seen is in their files then."""
+    for child in captures:
+        child.end()

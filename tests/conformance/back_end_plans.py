@@ -21,6 +21,9 @@ FULL = os.environ.get("PACELAB_CONFORMANCE") == "full"
 BACK_END = os.environ.get("PACELAB_CONFORMANCE_BACK_END", "tap")
 """What is compared with the simulator: tap, or hwsim where the kernel has it. The limits are the same."""
 
+WHERE = os.environ.get("PACELAB_CONFORMANCE_WHERE", "here")
+"""Whose kernel the real hosts are on: this machine's, or with `uml` a guest's in virtual time."""
+
 RUNS = 3 if FULL or BACK_END == "tap" else 1
 """Of a plan where all its runs count. A guest with hwsim is slow, and, in virtual time, never disturbed."""
 
@@ -59,7 +62,8 @@ class Plan:
         """One for each run."""
         seconds = self.seconds if backend != "sim" else self.sim_seconds
         times = {"duration_s": self.warmup_s + seconds, "warmup_s": self.warmup_s}
-        return [Experiment(backend=backend, seed=seed, **times, **self.options) for seed in range(1, self.runs + 1)]
+        common = times | self.options | ({"where": WHERE} if backend != "sim" else {})
+        return [Experiment(backend=backend, seed=seed, **common) for seed in range(1, self.runs + 1)]
 
 
 def goodput(result: RunResult) -> float:

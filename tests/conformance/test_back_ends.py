@@ -14,6 +14,7 @@ import pytest
 from back_end_plans import (
     BACK_END,
     FULL,
+    WHERE,
     Plan,
     all_plans,
     calls,
@@ -29,11 +30,13 @@ from back_end_plans import (
 
 from pacelab.results import RunResult
 from pacelab.runner import run, run_many
+from pacelab.where.features import missing_for_uml
 
 sys.path.append(str(Path(__file__).parents[1] / "linux"))
 from tap_runs import why_not
 
-pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not(BACK_END) is not None, reason=why_not(BACK_END) or "")]
+LACKS = why_not(BACK_END) if WHERE == "here" else "; ".join(": ".join(lack) for lack in missing_for_uml())
+pytestmark = [pytest.mark.kernel, pytest.mark.skipif(bool(LACKS), reason=LACKS or "")]
 
 Both = tuple[list[RunResult], list[RunResult]]
 TRIES = 2

@@ -11,10 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.backends.hosts.agents import command
+from pacelab.backends.hosts.backend import _with_code
 from pacelab.backends.hosts.compile import compile_plan
+from pacelab.backends.hosts.plan import SWITCHES, dump_plan, read_plan
+from pacelab.backends.hosts.tcp_settings import sysctls
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment import Experiment
+from pacelab.options import BY_FIELD
+from pacelab.topologies.domain import Words
 from pacelab.where import files, in_real_time, uml, vm
+from pacelab.where.capture import join
 from pacelab.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
 from pacelab.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
@@ -44,6 +51,57 @@ def test_job_that_is_no_plan_is_refused(tmp_path: Path) -> None:
     (tmp_path / JOB).write_text(json.dumps({"version": 1, "plan": '{"nodes": []}'}))
     with pytest.raises(ConfigError, match="plan: "):
         read_job(tmp_path)
+
+
+OWN = """from __future__ import annotations
+from pacelab import Scheme
+from pacelab.pacer.core.null import NullHook
+MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook())
+"""
+
+
+def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(OWN)
+    own = experiment(scheme=f"{tmp_path / 'mine.py'}:MINE")
+    found = _with_code(own, own.find_scheme())
+    assert found is not None
+    plan = compile_plan(own, own.build_topology(), found)
+    write_job(tmp_path, plan, found.code)
+    assert read_job(tmp_path) == plan
+    assert "/job/own.py:SCHEME" in command(plan, plan.scheme.hooks[0])
+    scope: dict[str, object] = {}
+    exec(compile((tmp_path / "own.py").read_text(), "own.py", "exec"), scope)
+    assert getattr(scope["SCHEME"], "name", None) == "mine"
+    with pytest.raises(ConfigError, match=r"plan: scheme: code of one's own is for guests"):
+        read_plan(dump_plan(plan))
+    with pytest.raises(ConfigError, match=r"of your own: root runs registered ones only, --where uml yours too"):
+        own.vary(where="here")
+
+
+def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
+    plain, turned = (
+        compile_plan(each, each.build_topology()).tcp
+        for each in (experiment(), experiment(linux_tcp="sack+no-prr", backend="hwsim"))
+    )
+    before, after = sysctls(plain), sysctls(turned)
+    different = {name.removeprefix("net.ipv4."): after[name] for name in before if before[name] != after[name]}
+    assert different == {"tcp_sack": 1, "tcp_dsack": 1, "tcp_recovery": 128}
+    assert BY_FIELD["linux_tcp"].domain == Words(SWITCHES)
+    assert "linux_tcp" not in experiment().config()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"linux_tcp": "sack+sack"}, "--linux-tcp 'sack\\+sack': allowed is one of sack, rack, "),
+        ({"linux_tcp": ""}, "allowed is one of sack"),
+        ({"linux_tcp": "no-prr", "where": "here"}, "--linux-tcp no-prr: it needs a kernel of its own"),
+        ({"linux_tcp": "sack", "where": "here", "backend": "sim"}, "its TCP is not Linux's"),
+    ],
+)
+def test_switches_that_cannot_be_are_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        experiment(**changes)
 
 
 def test_messages_arrive_whole_however_they_are_written(tmp_path: Path) -> None:
@@ -168,3 +226,26 @@ def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: py
     (tmp_path / "vm/run").touch(mode=0o755)
     with pytest.raises(HostError, match=r"no virtual machine in .*: sudo make vm"):
         vm.project_folder()
+
+
+def test_captures_of_the_hosts_become_one_file(tmp_path: Path) -> None:
+    """Bytes by hand: two interfaces of one packet each, the later one first; the second file is cut off after it."""
+    header = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 80000000 01000000")
+    late = bytes.fromhex("02000000 05000000 03000000 04000000 aabbcc")
+    early = bytes.fromhex("01000000 00000000 04000000 04000000 11223344 09000000 00000000 ff000000 ff000000")
+    (tmp_path / "n0.pcap").write_bytes(header + late)
+    (tmp_path / "n1.pcap").write_bytes(header + early)
+    found = join([tmp_path / "n0.pcap", tmp_path / "n1.pcap"])
+    assert found.startswith(bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"))
+    assert found.count(b"n0\0\0") == found.count(b"n1\0\0") == 1
+    packets = found[found.index(bytes.fromhex("06000000 24000000")) :]
+    first = bytes.fromhex("06000000 24000000 01000000 00000000 00ca9a3b 04000000 04000000 11223344 24000000")
+    second = bytes.fromhex("06000000 24000000 00000000 00000000 05943577 03000000 04000000 aabbcc00 24000000")
+    assert packets == first + second
+
+
+def test_a_plan_with_captures_is_for_guests() -> None:
+    plan = compile_plan(experiment(), experiment().build_topology()).model_copy(update={"capture_bytes": 96})
+    assert read_plan(dump_plan(plan), in_guest=True) == plan
+    with pytest.raises(ConfigError, match="captures are for guests"):
+        read_plan(dump_plan(plan))

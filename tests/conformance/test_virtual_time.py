@@ -1,0 +1,49 @@
+"""The simulator against real Linux hosts in virtual time (`--where uml`): no noise, so the bars are narrow.
+
+3 % for UDP and 10 % for TCP were set before the first run. On an idle machine 30 s of one processor; longer runs and
+more plans are those of `test_back_ends.py`, with PACELAB_CONFORMANCE_WHERE=uml.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from back_end_plans import Plan, chains, median, paced, saturated
+
+from pacelab.runner import run_many
+from pacelab.where.features import missing_for_uml
+
+pytestmark = pytest.mark.guest
+
+UDP, TCP = 0.03, 0.10
+SEEDS = 3
+"""Of the simulator, which is fast: medians of these."""
+
+
+def plans() -> list[Plan]:
+    """One of each kind, shortened."""
+    names = {
+        "hidden 2 Mbit/s RTS on": 5.0,
+        "exposed 2 Mbit/s RTS off": 5.0,
+        "far 2 Mbit/s RTS off": 5.0,
+        "chain of 3 W=3": 10.0,
+        "chain of 7 W=3": 15.0,
+        "tcp-gap over 4 hops": 15.0,
+    }
+    known = {plan.name: plan for plan in (*saturated(), *chains(), *paced())}
+    return [replace(known[name], seconds=seconds, runs=1) for name, seconds in names.items()]
+
+
+@pytest.mark.parametrize("plan", plans(), ids=lambda plan: plan.name)
+def test_real_linux_agrees_with_the_simulator(plan: Plan) -> None:
+    for what, mend in missing_for_uml():
+        pytest.skip(f"no {what} here: {mend}")
+    simulated = run_many(replace(plan, runs=SEEDS).experiments("sim"), jobs=1)
+    real = run_many([one.vary(where="uml") for one in plan.experiments("hwsim")], jobs=1)
+    assert all(result.run["fidelity"] == "valid" for result in real)
+    for check in plan.checks:
+        expected, found = median(check.of, simulated), median(check.of, real)
+        print(f"{plan.name}: {check.name}: sim {expected:.6g}, Linux {found:.6g}, {found / expected - 1:+.1%}")
+        bar = UDP if plan.options.get("traffic") == "udp-saturated" else TCP
+        assert found == pytest.approx(expected, rel=bar), f"{check.name}: {check.reason}"

@@ -33,7 +33,7 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 
 test-labs: build $(VENV)/.notebooks  ## run every notebook, and drive one in a browser where there is Chromium
 	$(PY) -m pip install -q --require-hashes -r requirements-pages.txt
-	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py
+	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/controller/run_page.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
 

@@ -13,6 +13,7 @@ from typing import Any
 from pacelab.controller.core.classify import Classifier, FlowClass
 from pacelab.controller.core.frames import TCP, UDP, Frame, flow_text
 from pacelab.controller.core.messages import FiveTuple, Rule
+from pacelab.controller.core.network import End, Network
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 OURS = 0x504C << 48
@@ -29,7 +30,7 @@ class Flow:
 
     __slots__ = (
         *("bytes", "classifier", "cookie", "key", "last_ns", "marked", "mos", "moved_ns", "packets"),
-        *("rate_bps", "rtt_s", "rules", "since_ns", "_read"),
+        *("rate_bps", "rtt_s", "rules", "since_ns", "_fresh", "_read"),
     )
 
     def __init__(self, key: FiveTuple, cookie: int, classifier: Classifier, now_ns: int) -> None:
@@ -48,6 +49,7 @@ class Flow:
         self.rtt_s: float | None = None
         """Both as a gateway's agent reports them."""
         self._read: dict[int, tuple[int, int]] = {}
+        self._fresh = (0, 0)
 
     @property
     def kind(self) -> FlowClass:
@@ -68,9 +70,24 @@ class Flow:
         new = (packets - before[0], size_bytes - before[1])
         self.packets += new[0]
         self.bytes += new[1]
+        self._fresh = (self._fresh[0] + new[0], self._fresh[1] + new[1])
         return new
 
-    def row(self, now_ns: int) -> dict[str, Any]:
+    def take_fresh(self) -> tuple[int, int]:
+        """Packets and bytes since the last call, wherever they were counted: around a handover at two switches."""
+        fresh, self._fresh = self._fresh, (0, 0)
+        return fresh
+
+    def way(self, network: Network) -> list[int]:
+        """Its switches in the order of its way; what was found in switches came in theirs."""
+        found: list[int] = []
+        dpid = self.counting_switch
+        while dpid in self.rules and dpid not in found:
+            found.append(dpid)
+            dpid = network.beyond(End(dpid, self.rules[dpid].out_port))
+        return found + [dpid for dpid in self.rules if dpid not in found]
+
+    def row(self, now_ns: int, network: Network) -> dict[str, Any]:
         """For tables, as JSON values."""
         return {
             "flow": flow_text(self.key),
@@ -81,7 +98,7 @@ class Flow:
             "packets": self.packets,
             "bytes": self.bytes,
             "age_s": round((now_ns - self.since_ns) / NS_PER_S, 3),
-            "path": [f"{dpid:016x}" for dpid in self.rules],
+            "path": [f"{dpid:016x}" for dpid in self.way(network)],
             "rtt_s": self.rtt_s,
             "mos": self.mos,
         }
@@ -161,10 +178,11 @@ class Flows:
             flow = self._by_cookie.get(cookie & ~COUNTED)
             if flow is None:
                 continue
-            new_packets, new_bytes = flow.read(dpid, packets, size_bytes)
+            new_packets, _new_bytes = flow.read(dpid, packets, size_bytes)
             if new_packets:
                 flow.last_ns = now_ns
             if seconds > 0 and dpid == flow.counting_switch:
+                new_packets, new_bytes = flow.take_fresh()
                 carried = max(0, new_bytes - ETHERNET_BYTES * new_packets)
                 flow.rate_bps = carried * BITS_PER_BYTE / seconds
                 if flow.classifier.count(new_packets, new_bytes, seconds):

@@ -119,6 +119,10 @@ class Network:
         """Links, as (comes from, comes in), each direction that was heard."""
         return sorted((far, here) for here, (far, _) in self._links.items())
 
+    def beyond(self, end: End) -> int | None:
+        """The switch that is reached out of this port."""
+        return next((here.dpid for here, (far, _) in self._links.items() if far == end), None)
+
     def path(self, src: int, dst: int) -> list[End] | None:
         """Where to leave each switch from `src` on to get to `dst` (not included): fewest hops; None: no way.
 

@@ -37,6 +37,15 @@ WRITES = PROBLEMS | {
     422: {"model": doc.Problem, "description": "not allowed"},
 }
 
+PAGE_HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+}
+"""The link holds the token: it stays on this page."""
+
 Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 
 
@@ -139,10 +148,10 @@ def _add_page(api: FastAPI, shell: Shell, names: dict[str, str], picture: dict[s
     pages = entry_points(group="pacelab.pages", name="network")
 
     @api.get("/", response_class=HTMLResponse, include_in_schema=False)
-    def page() -> str:
+    def page() -> HTMLResponse:
         for offered in pages:
             make_page: Callable[[dict[str, Any]], str] = offered.load()
-            return make_page(picture or {})
+            return HTMLResponse(make_page(picture or {}), headers=PAGE_HEADERS)
         raise HTTPException(404, "this installation has no page")
 
 
@@ -202,7 +211,7 @@ def _topology(brain: Brain, names: dict[str, str]) -> dict[str, Any]:
 
 def _flows(brain: Brain, now_ns: int, limit: int) -> dict[str, Any]:
     busy = sorted((flow for flow in brain.flows if flow.packets), key=lambda flow: -flow.rate_bps)
-    return {"count": len(busy), "flows": [flow.row(now_ns) for flow in busy[:limit]]}
+    return {"count": len(busy), "flows": [flow.row(now_ns, brain.network) for flow in busy[:limit]]}
 
 
 def _gateway(gateway: Gateway, now_ns: int) -> dict[str, Any]:

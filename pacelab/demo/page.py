@@ -55,9 +55,9 @@ def engine_bytes() -> bytes:
     return file.read_bytes()
 
 
-def bundle() -> str:
-    """The component as one script: its modules in order, without their imports and exports."""
-    parts = [re.sub(r"^export ", "", IMPORT.sub("", static(name)), flags=re.MULTILINE) for name in MODULES]
+def bundle(*more: str) -> str:
+    """The component as one script: its modules in order and `more`, without their imports and exports."""
+    parts = [re.sub(r"^export ", "", IMPORT.sub("", static(name)), flags=re.MULTILINE) for name in (*MODULES, *more)]
     return "\n".join(parts)
 
 
@@ -82,12 +82,17 @@ def _page(demo: Demo, backing: dict[str, Any]) -> str:
 
 
 def _page_of(document: dict[str, Any], backing: dict[str, Any]) -> str:
-    # "</" would end the script element.
-    data = json.dumps({"demo": document, **backing}, allow_nan=False).replace("</", "<\\/")
+    return data_page(document["title"], {"demo": document, **backing}, f"{bundle()}\n{START}")
+
+
+def data_page(title: str, data: dict[str, Any], script: str) -> str:
+    """A page whose `script` finds `data` as JSON in the element "demo"."""
+    # "<" could end the script element ("</") or hide its end ("<!--").
+    text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     return _document(
-        document["title"],
-        f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{data}</script>\n'
-        f'<script type="module">{bundle()}\n{START}</script>',
+        title,
+        f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{text}</script>\n'
+        f'<script type="module">{script}</script>',
     )
 
 

@@ -16,7 +16,7 @@ from pacelab.controller.core.frames import read_frame
 from pacelab.controller.core.messages import FiveTuple
 from pacelab.controller.core.network import LINK_LIFE_NS, End
 from pacelab.controller.core.policy import Gateway
-from pacelab.units import NS_PER_S
+from pacelab.units import NS_PER_MS, NS_PER_S
 
 H1, H2, H3, S = "10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.100"
 M1, M2, M3 = 0x0200_0000_0901, 0x0200_0000_0902, 0x0200_0000_0903
@@ -171,6 +171,30 @@ def test_a_handover_moves_rules_and_loses_the_old_ones_after_the_grace() -> None
     assert (note["address"], note["before"], note["at"], note["flows"]) == (S, "2/p1", "3/p1", 2)
 
 
+def test_a_handover_does_not_look_like_a_pause() -> None:
+    fabric = ready()
+    frame = tcp_frame(H2, H1, src_mac=M2)
+    fabric.send(P2, frame)
+    flow = fabric.brain.flows.find(key_of(frame))
+    assert flow is not None
+
+    def count(dpid: int, packets: int, size_bytes: int) -> None:
+        fabric.tell(msg.Counted(dpid, ((flow.cookie | COUNTED, packets, size_bytes),)))
+
+    for dpid in (2, 3):
+        fabric.tell(msg.Counted(dpid, ()))
+    fabric.wait(NS_PER_S)
+    count(2, 100, 101_400)
+    fabric.tell(msg.Counted(3, ()))
+    assert flow.rate_bps == 800_000  # 100 packets of 1000 B and Ethernet's 14
+    fabric.send(P3, garp(H2, M3))
+    assert flow.counting_switch == 3
+    fabric.now_ns += NS_PER_S - NS_PER_MS  # `send` took one
+    count(2, 190, 192_660)  # most went by the old way, before the handover
+    count(3, 10, 10_140)
+    assert flow.rate_bps == 800_000
+
+
 def test_a_late_packet_from_the_old_place_is_carried_and_changes_nothing() -> None:
     fabric = ready()
     fabric.send(P2, garp(S, M2))
@@ -235,11 +259,29 @@ def test_a_new_controller_takes_over_what_it_finds() -> None:
     place = after.brain.locations.find(ip(H2))
     assert place is not None
     assert (place.end, place.mac) == (P2, M2)
+    assert flow.row(after.now_ns, after.brain.network)["path"] == [f"{1:016x}", f"{2:016x}"]
     after.send(P1, frame)
     assert len(after.got(P2)) == 1
     after.send(P3, garp(H2, M3))  # and moves them as its own
     after.send(P1, frame)
     assert len(after.got(P3)) == 1
+
+
+def test_a_flow_found_in_switches_shows_its_way_in_order() -> None:
+    before = ring(4).start()
+    before.send(P1, garp(H1, M1))
+    before.send(End(3, 1), garp(H2, M2))
+    frame = tcp_frame(H1, H2, src_mac=M1)
+    before.send(P1, frame)
+    after = ring(4, brain=Brain(generation=2))
+    after.tables = before.tables
+    after.switches = {3: 4, 4: 4, 2: 4, 1: 4}  # they connect from the last one to the first
+    after.start()
+    after.wait(NS_PER_S)
+    flow = after.brain.flows.find(key_of(frame))
+    assert flow is not None
+    assert next(iter(flow.rules)) != 1
+    assert flow.way(after.brain.network) == [1, 2, 3]
 
 
 def test_a_switch_that_lost_its_rules_gets_them_again() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.model import Demo, Slider
+from pacelab.demo.network import MODULE, START
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, static
 from pacelab.engine import run_air
 from pacelab.errors import ConfigError, HostError
@@ -57,13 +58,14 @@ def test_demo_starts_where_its_controls_stand(engine_demo: Demo) -> None:
         assert shown[control.what] == control.value, control.what
 
 
-def test_bundle_is_the_modules_without_imports_and_exports() -> None:
-    text = bundle()
+@pytest.mark.parametrize("more", [(), (MODULE,)], ids=["demonstrations", "the controller's page"])
+def test_bundle_is_the_modules_without_imports_and_exports(more: tuple[str, ...]) -> None:
+    text = bundle(*more) + START * bool(more)
     assert not re.search(r"^(import|export) ", text, re.MULTILINE)
     named = re.findall(r"^(?:const|class|function|async function) ([\w\[{][^=({]*)", text, re.MULTILINE)
     names = [name for names in named for name in re.findall(r"\w+", names.removesuffix("extends HTMLElement "))]
     assert len(names) == len(set(names)), "two modules give the same name at their top"
-    for module in MODULES:
+    for module in (*MODULES, *more):
         assert static(module).strip().splitlines()[-1] in text
 
 

@@ -70,6 +70,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.backends.hosts.builders import build
     from pacelab.backends.hosts.captures import end_captures, start_captures
     from pacelab.backends.hosts.changes import Changes
+    from pacelab.backends.hosts.handovers import effects, sentence
     from pacelab.backends.hosts.report import air_result, complaints
     from pacelab.backends.hosts.roaming import Roaming
     from pacelab.backends.hosts.traffic import Traffic
@@ -132,9 +133,13 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     }
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
     if roaming is not None and lab.switched is not None:
-        host["controller"] = lab.switched.describe() | {"handovers": roaming.report()}
+        rows = effects(plan, measured, roaming.handovers)
+        handovers = [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+        host["controller"] = lab.switched.describe() | {"handovers": handovers}
         notes += [
-            f"{row['station']} went from {row['from']} to {row['to']} at {row['at_s']} s" for row in roaming.report()
+            f"{row['station']} went from {row['from']} to {row['to']} at {row['at_s']} s"
+            + "".join(f"; {sentence(flow)}" for flow in row["flows"])
+            for row in handovers
         ]
     if fidelity != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")

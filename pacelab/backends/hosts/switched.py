@@ -195,4 +195,5 @@ def picture(plan: Plan) -> dict[str, Any]:
         ],
         "wires": [(wire.a, wire.b) for wire in plan.wires],
         "gateways": plan.gateways,
+        "walking": sorted({move.node for move in plan.moves}),
     }

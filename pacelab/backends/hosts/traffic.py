@@ -25,6 +25,8 @@ LEAD_S = 0.3
 DATAGRAM_PORT = 6000
 VOICE_PORT = 16_384
 """As in the simulator (network/src/voice.rs)."""
+HANDOVER_REPORT_S = 0.1
+"""Where stations may change gateways, so that a short silence shows. iperf3's least."""
 _DATAGRAMS = "pacelab.backends.hosts.datagrams"
 _LISTEN_S = 5.0
 _LISTENING = "0A"
@@ -68,6 +70,8 @@ class Traffic:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        fine = plan.controller is not None and bool(plan.moves)
+        self._report_s = min(plan.series_interval_s, HANDOVER_REPORT_S) if fine else plan.series_interval_s
         self._tcp = [
             TcpRun(number, flow, self._serve(number, flow))
             for number, flow in enumerate(plan.flows)
@@ -121,7 +125,7 @@ class Traffic:
         command = iperf.server_command(
             port=iperf.FIRST_PORT + number,
             address=address(flow.dst),
-            interval_s=self._plan.series_interval_s,
+            interval_s=self._report_s,
         )
         return Child(f"iperf3 of flow {number}", command, netns=self._plan.nodes[flow.dst].name)
 
@@ -142,7 +146,7 @@ class Traffic:
             port=iperf.FIRST_PORT + run.number,
             src=address(flow.src),
             dst=address(flow.dst),
-            interval_s=self._plan.series_interval_s,
+            interval_s=self._report_s,
             seconds=flow.stop_s - flow.start_s,
             size_bytes=flow.size_bytes,
             control=tcp.control,

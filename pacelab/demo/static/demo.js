@@ -74,13 +74,7 @@ export class PacelabDemo extends HTMLElement {
     put("h1", demo.title);
     put(".question", demo.question);
     put(".answer", demo.answer);
-    this.scene = new Scene(this.querySelector(".view"), {
-      names: demo.labels,
-      places: this.places,
-      radios: demo.air.nodes.map((node) => node.wireless),
-      gateway: demo.gateway,
-      onMove: this.run.fixed ? null : (node, place) => { this.places[node] = place; this.refreshSoon(); },
-    });
+    this.makeScene();
     if (demo.python) {
       this.querySelector(this.scene.flat ? ".view" : ".side").append(this.querySelector(".air"));
       this.curves = new Curves(this.querySelector(".air"));
@@ -99,6 +93,20 @@ export class PacelabDemo extends HTMLElement {
     this.querySelector(".again")?.addEventListener("click", () => { this.seed += 1; this.refresh(); });
     this.querySelector(".reset")?.addEventListener("click", () => this.reset());
     this.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  /** Draws the demonstration's nodes anew. */
+  makeScene() {
+    const { demo } = this;
+    this.scene?.svg.remove();
+    this.scene = new Scene(this.querySelector(".view"), {
+      names: demo.labels,
+      places: this.places,
+      radios: demo.air.nodes.map((node) => node.wireless),
+      gateway: demo.gateway,
+      wired: demo.wired,
+      onMove: this.run.fixed ? null : (node, place) => { this.places[node] = place; this.refreshSoon(); },
+    });
   }
 
   makeControl(control) {
@@ -216,7 +224,7 @@ export class PacelabDemo extends HTMLElement {
     Object.assign(this, { view, log: view.log, config: view.air, result: view.result });
     if (this.fitSoon) { this.fitSoon = false; this.scene.places = this.places; this.scene.fit(); }
     this.draw();
-    showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
+    if (!this.demo.wired) showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
     this.querySelector(".numbers").textContent = view.numbers;
     this.writeLog();
   }
@@ -229,7 +237,7 @@ export class PacelabDemo extends HTMLElement {
 
   draw() {
     if (!this.view || !this.isConnected) return;
-    this.scene.show({ places: this.places, flows: this.view.flows, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
+    this.scene.show({ places: this.places, flows: this.view.flows, cables: this.view.cables, ranges: this.view.ranges, full: this.demo.python ? this.demo.full_bps ?? this.view.full_bps : null });
     if (this.curves) this.curves.show(this.view.curves);
     else {
       this.timeline.show(this.log, this.spanNs);

@@ -4,6 +4,7 @@ const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
 const STARVED = 0.04; // of a full arrow
+const ASIDE = { tcp: 1, voice: 2.6, other: 2.6 }; // of a flow with a look, in units
 
 function make(kind, attributes, parent) {
   const element = document.createElementNS(NS, kind);
@@ -13,18 +14,23 @@ function make(kind, attributes, parent) {
 }
 
 export class Scene {
-  /** `onMove(node, [x, y])` is told of nodes that a person moves (null: they stay). Nodes without a radio are not drawn. */
-  constructor(host, { names, places, radios, gateway, onMove }) {
+  /**
+   * `onMove(node, [x, y])` is told of nodes that a person moves (null: they stay). Nodes without a radio are drawn, as
+   * squares, where the demonstration is of the `wired` side.
+   */
+  constructor(host, { names, places, radios, gateway, onMove, wired = false }) {
     this.names = names;
-    this.shown = names.map((_, node) => node).filter((node) => radios[node]);
+    this.wired = wired;
+    this.shown = names.map((_, node) => node).filter((node) => wired || radios[node]);
     this.radios = radios;
     this.gateway = gateway;
     this.places = places;
     this.onMove = onMove;
     this.selected = 0;
     this.svg = make("svg", { class: "scene", role: "group", "aria-label": onMove ? "The network; nodes can be dragged, or moved by the arrow keys" : "The network" });
-    host.append(this.svg);
+    host.prepend(this.svg);
     this.ranges = make("g", {}, this.svg);
+    this.cables = make("g", {}, this.svg);
     this.flows = make("g", {}, this.svg);
     this.beams = make("g", {}, this.svg);
     this.nodes = new Map(this.shown.map((node) => [node, this.makeNode(names[node], node)]));
@@ -34,6 +40,7 @@ export class Scene {
 
   /** The part of the plane that is shown: all nodes and some room to drag them. */
   fit() {
+    if (!this.shown.length) return;
     const xs = this.shown.map((node) => this.places[node][0]);
     const ys = this.shown.map((node) => this.places[node][1]);
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
@@ -54,7 +61,7 @@ export class Scene {
     const small = name ? "" : " relay";
     const group = make("g", { class: `node${small}`, tabindex: 0, role: "button", "data-node": node }, this.svg);
     make("circle", { class: "halo" }, group);
-    make("circle", { class: "body" }, group);
+    make(this.radios[node] ? "circle" : "rect", { class: "body" }, group);
     make("text", { "text-anchor": "middle", "dominant-baseline": "central" }, group).textContent = name;
     make("text", { class: "state", "text-anchor": "middle" }, group);
     group.addEventListener("pointerdown", (event) => this.drag(event, node));
@@ -96,10 +103,11 @@ export class Scene {
 
   /**
    * What stays between two runs: places, ranges of the selected node, flows. With `full`, a goodput in bit/s, the arrow
-   * of a flow is as wide as its share of it, and broken where it starves.
+   * of a flow is as wide as its share of it, and broken where it starves. A flow with a `look` is drawn in it, beside the
+   * line between its ends, so that both directions show. `cables`: [{ ends: [a, b], look }].
    */
-  show({ places, flows, ranges, full }) {
-    Object.assign(this, { places, flowList: flows, ranges_m: ranges, full });
+  show({ places, flows, ranges, full, cables = [] }) {
+    Object.assign(this, { places, flowList: flows, ranges_m: ranges, full, cableList: cables });
     this.draw();
   }
 
@@ -115,39 +123,51 @@ export class Scene {
       const how = this.onMove ? "; arrow keys move it" : "";
       group.setAttribute("aria-label", `Node ${this.nameOf(node)} at ${Math.round(x)} m, ${Math.round(y)} m${how}`);
       group.querySelector(".halo").setAttribute("r", (1.8 + 2.6 * size) * unit);
-      group.querySelector(".body").setAttribute("r", 2.6 * size * unit);
-      group.querySelector("text").setAttribute("font-size", 3 * unit);
+      const body = group.querySelector(".body");
+      if (body.tagName === "rect") for (const [name, value] of [["x", -2.6], ["y", -2.6], ["width", 5.2], ["height", 5.2]]) body.setAttribute(name, value * size * unit);
+      else body.setAttribute("r", 2.6 * size * unit);
+      group.querySelector("text").setAttribute("font-size", (this.wired ? Math.min(3, 7 / this.names[node].length) : 3) * unit);
       group.querySelector(".state").setAttribute("font-size", 2.1 * unit);
       group.querySelector(".state").setAttribute("y", -4.9 * unit);
     }
-    const [x, y] = this.places[this.selected];
+    const [x, y] = this.places[this.selected] ?? [0, 0];
     this.ranges.replaceChildren();
     const { sense_m: sense, decode_m: decode } = this.ranges_m;
     make("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
     make("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
+    this.cables.replaceChildren();
+    for (const { ends: [a, b], look } of this.cableList) {
+      const [x1, y1, x2, y2] = [...this.places[a], ...this.places[b]];
+      make("path", { class: `cable ${look}`, d: `M${x1} ${y1}L${x2} ${y2}`, "stroke-width": unit / 3 }, this.cables);
+      if (look === "down") make("text", { class: "cable", x: (x1 + x2) / 2, y: (y1 + y2) / 2, "font-size": 2.4 * unit, "text-anchor": "middle" }, this.cables).textContent = "✖ down";
+    }
     this.flows.replaceChildren();
     const arrows = new Map(); // flows between the same radios are one
-    for (const { src, dst, goodput_bps: bps } of this.flowList) {
+    for (const { src, dst, goodput_bps: bps, look } of this.flowList) {
       const ends = [this.end(src), this.end(dst)];
-      arrows.set(String(ends), { ends, bps: bps + (arrows.get(String(ends))?.bps ?? 0) });
+      const which = `${ends} ${look}`;
+      arrows.set(which, { ends, look, bps: bps + (arrows.get(which)?.bps ?? 0) });
     }
-    [...arrows.values()].forEach(({ ends, bps }, index) => {
+    [...arrows.values()].forEach(({ ends, bps, look }, index) => {
       if (!this.full) return this.arrow(this.flows, ...ends, "flow");
       const share = Math.min(1, bps / this.full);
+      if (look) return this.arrow(this.flows, ...ends, `flow carried ${look}`, unit * (0.3 + 1.5 * share), (ASIDE[look] ?? 1) * unit);
       this.arrow(this.flows, ...ends, `flow carried flow${index % 4}${share < STARVED ? " starved" : ""}`, unit * (0.5 + 3 * share));
     });
   }
 
   /** A wired end is drawn at the gateway. */
-  end(node) { return this.radios[node] ? node : this.gateway; }
+  end(node) { return this.radios[node] || this.wired ? node : this.gateway; }
 
-  arrow(parent, src, dst, kind, width = this.unit / 2.5) {
+  /** `aside`: metres to the right of the line between the two. */
+  arrow(parent, src, dst, kind, width = this.unit / 2.5, aside = 0) {
     const [x1, y1] = this.places[src];
     const [x2, y2] = this.places[dst];
     const length = Math.hypot(x2 - x1, y2 - y1) || 1;
     const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
     const r = 3 * this.unit;
-    const [ax, ay, bx, by] = [x1 + ux * r, y1 + uy * r, x2 - ux * r, y2 - uy * r];
+    const [ox, oy] = [-uy * aside, ux * aside];
+    const [ax, ay, bx, by] = [x1 + ux * r + ox, y1 + uy * r + oy, x2 - ux * r + ox, y2 - uy * r + oy];
     const h = 1.6 * this.unit + width / 2;
     const head = `M${bx - ux * h - uy * h * 0.6} ${by - uy * h + ux * h * 0.6}L${bx} ${by}L${bx - ux * h + uy * h * 0.6} ${by - uy * h - ux * h * 0.6}`;
     make("path", { class: kind, d: `M${ax} ${ay}L${bx} ${by}${head}`, "stroke-width": width }, parent);

@@ -38,6 +38,7 @@ def examine() -> list[Feature]:
         _real_hosts("hwsim", "such hosts with the kernel's simulated radios and its own Wi-Fi stack"),
         _uml(),
         _mininet(),
+        _mininet_wifi(),
     ]
 
 
@@ -81,6 +82,16 @@ def _mininet() -> Feature:
     return Feature(
         name="pacelab shell", present=mend is None, detail="Mininet's command line on these hosts", mend=mend or ""
     )
+
+
+def _mininet_wifi() -> Feature:
+    name, detail = "--builder mininet-wifi", "the back end hwsim's hosts as Mininet-WiFi's stations"
+    if sys.platform != "linux":
+        return Feature(name=name, present=False, detail="it needs the back end hwsim", mend="as above")
+    from pacelab.backends.hosts.features import mininet_wifi
+
+    mend = mininet_wifi()
+    return Feature(name=name, present=mend is None, detail=detail, mend=mend or "")
 
 
 def _python() -> Feature:

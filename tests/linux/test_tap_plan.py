@@ -89,7 +89,6 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
     [
         ({"topology": "string", "topology_options": {"varying": True}}, "rates of single links"),
         ({"queue_pkts": 200}, "--queue 200: mac80211_hwsim forgets frames: allowed is up to 100"),
-        ({"builder": "mininet-wifi"}, "--builder mininet-wifi: not built yet"),
         ({"medium": "stock"}, "--rts on with --medium stock: wmediumd has none"),
         ({"medium": "stock", "rts": False, "topology": "two-gateways", "routing": "static"}, "its stations move"),
         ({"medium": "stock", "rts": False, "scheme": "link-pacing"}, "it listens to the link layer"),

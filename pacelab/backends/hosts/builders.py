@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pacelab.backends.hosts.lab import Lab
 from pacelab.backends.hosts.plan import Plan
-from pacelab.errors import HostError
 
 
-def build(plan: Plan, page_fd: int | None = None) -> Lab:
+def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
     """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
 
     What makes them otherwise has `medium`, `wires`, `switched`, `missing_sysctls`, `check_alive`, `set_route` and
-    `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page.
+    `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page. `at_terminal`: a command line of
+    the builder's own may be asked for.
     """
-    if plan.builder != "plain":
-        raise HostError(f"--builder {plan.builder}: not built yet")
+    if plan.builder == "mininet-wifi":
+        from pacelab.backends.hosts.mininet_wifi import MininetWifiLab
+
+        return MininetWifiLab(plan, page_fd, at_terminal=at_terminal)
     return Lab(plan, page_fd)

@@ -166,8 +166,6 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
 def _radio_reasons(experiment: Experiment, topology: Topology) -> list[str]:
     """Why not with simulated radios."""
     found = []
-    if experiment.builder != "plain":
-        found.append(f"--builder {experiment.builder}: not built yet: allowed is plain")
     if experiment.medium == "stock":
         found += _stock_reasons(experiment, topology)
     if topology.link_rates:

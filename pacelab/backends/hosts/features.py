@@ -58,6 +58,17 @@ def has_hwsim() -> bool:
     return asked.returncode == 0
 
 
+def mininet_wifi() -> str | None:
+    """None when Mininet-WiFi can be had, else how to get it."""
+    from pacelab.backends.hosts.mininet_wifi import find_python
+
+    try:
+        find_python()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None
+
+
 def mininet() -> str | None:
     """None when Mininet's command line can be had, else how to get it."""
     from pacelab.backends.hosts.mininet_hosts import check_mininet

@@ -39,15 +39,15 @@ class Lab:
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None
         self._netlink: list[IPRoute] = []
+        self._make_hosts()
         for node in plan.nodes:
-            create(node.name)
             with inside(node.name):
                 missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
                 self._netlink.append(IPRoute())
             self.missing_sysctls = missing  # the same kernel everywhere
         if "no-hystart" in plan.tcp.switches:
             Path(tcp_settings.HYSTART).write_text("0")
-        self.radios = Radios(plan) if plan.radios == "hwsim" else None
+        self.radios = self._make_radios()
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None
         self.wires = self._wire_up() if plan.wires else "none"
@@ -75,6 +75,15 @@ class Lab:
         report: dict[str, Any] = last_document(self.relay.end())
         self.relay = None
         return report
+
+    def _make_hosts(self) -> None:
+        """Namespaces called as the nodes."""
+        for node in self.plan.nodes:
+            create(node.name)
+
+    def _make_radios(self) -> Radios | None:
+        """The hosts' wireless interfaces, where mediumd does not bring them."""
+        return Radios(self.plan) if self.plan.radios == "hwsim" else None
 
     def _start_mediumd(self) -> Child:
         Path(SOCKET).parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +149,7 @@ class Lab:
             if port.peer is not None or self.radios is not None:
                 netlink.link("set", index=index, mtu=mtu)
             netlink.link("set", index=index, state="up", gso_max_segs=1)
-            netlink.addr("add", index=index, address=addresses.address(host), prefixlen=32)
+            netlink.addr("replace", index=index, address=addresses.address(host), prefixlen=32)
         with inside(self.plan.nodes[host].name):
             for port in ports:
                 switch_offloads_off(port.name)

@@ -32,6 +32,14 @@ def create(name: str) -> None:
         _call("mount", _OWN.encode(), str(path).encode(), b"none", MS_BIND, None)
 
 
+def adopt(name: str, pid: int) -> None:
+    """Call the network namespace of this process `name`."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / name
+    path.touch(exist_ok=False)
+    _call("mount", f"/proc/{pid}/ns/net".encode(), str(path).encode(), b"none", MS_BIND, None)
+
+
 @contextlib.contextmanager
 def inside(name: str) -> Iterator[None]:
     """Put the thread into that namespace meanwhile: sockets made there stay there."""
@@ -105,5 +113,15 @@ def _call(name: str, *arguments: object) -> None:
 
 def mount_tmpfs(place: str) -> None:
     """An empty folder in memory at `place`, in this mount namespace."""
-    if _libc.mount(b"tmpfs", place.encode(), b"tmpfs", 0, b"mode=0755") != 0:
-        raise HostError(f"mounting a tmpfs at {place}: {os.strerror(ctypes.get_errno())}; run as root")
+    _mount("tmpfs", place, b"mode=0755")
+
+
+def mount_sysfs() -> None:
+    """/sys in this mount namespace as this network namespace has it: with its radios."""
+    _mount("sysfs", "/sys")
+    _mount("debugfs", "/sys/kernel/debug")
+
+
+def _mount(kind: str, place: str, data: bytes | None = None) -> None:
+    if _libc.mount(kind.encode(), place.encode(), kind.encode(), 0, data) != 0:
+        raise HostError(f"mounting a {kind} at {place}: {os.strerror(ctypes.get_errno())}; run as root")

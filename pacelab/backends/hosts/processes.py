@@ -57,8 +57,9 @@ class Child:
         stdin: bytes = b"",
         variables: Mapping[str, str] | None = None,
         pass_fds: Sequence[int] = (),
+        at_terminal: bool = False,
     ) -> None:
-        """`variables`: added to the environment."""
+        """`variables`: added to the environment. `at_terminal`: it reads and writes there, and hears a Ctrl-C."""
         self.name = name
         self._output = _scratch()
         self._errors = _scratch()
@@ -66,16 +67,17 @@ class Child:
         try:
             self.process = subprocess.Popen(
                 line,
-                stdin=subprocess.PIPE,
-                stdout=self._output,
-                stderr=self._errors,
+                stdin=None if at_terminal else subprocess.PIPE,
+                stdout=None if at_terminal else self._output,
+                stderr=None if at_terminal else self._errors,
                 env=environment() | dict(variables or {}),
                 pass_fds=pass_fds,
-                start_new_session=True,  # a Ctrl-C at the shell is not for the air
+                start_new_session=not at_terminal,  # a Ctrl-C at the shell is not for the air
             )
         except OSError as error:
             raise HostError(f"starting {name}: {line[0]}: {error.strerror}") from None
-        assert self.process.stdin is not None
+        if self.process.stdin is None:
+            return
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(stdin)
             self.process.stdin.close()

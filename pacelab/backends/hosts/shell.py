@@ -41,14 +41,21 @@ def talk(plan: Plan) -> None:
     from pacelab.backends.hosts.agents import start_agents
     from pacelab.backends.hosts.builders import build
     from pacelab.backends.hosts.mininet_hosts import load_mininet, network_of
+    from pacelab.backends.hosts.mininet_wifi import MininetWifiLab
 
-    load_mininet("log").setLogLevel("info")
-    lab = build(plan)
+    if plan.builder == "plain":
+        load_mininet("log").setLogLevel("info")
+    lab = build(plan, at_terminal=True)
     agents = start_agents(plan, lab.switched)
-    net = network_of(plan)
     words = ", ".join(node.name for node in plan.nodes)
-    print(f"hosts: {words}. Commands run at a host: `{plan.nodes[0].name} ping {plan.nodes[-1].name}`; `help`, `exit`.")
-    load_mininet("cli").CLI(net)
+    print(
+        f"hosts: {words}. Commands run at a host: `{plan.nodes[0].name} ping {plan.nodes[-1].name}`; `help`, `exit`.",
+        flush=True,
+    )
+    if isinstance(lab, MininetWifiLab):
+        lab.command_line()
+    else:
+        load_mininet("cli").CLI(network_of(plan))
     agents.end()
     lab.check_alive()
 

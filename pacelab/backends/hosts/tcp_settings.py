@@ -25,7 +25,7 @@ QUIET: dict[str, str | int] = {
     "net.ipv4.icmp_ratelimit": 0,
     "net.ipv4.ping_group_range": "0 2147483647",
 }
-"""A host that forwards, and says nothing of its own on the air. To be set before it has an interface."""
+"""A host that forwards, and says nothing of its own on the air. Set before it has an interface; else see `quiet`."""
 
 LARGEST_BUFFER_BYTES = 4_194_304
 
@@ -41,6 +41,11 @@ TURNED: dict[str, dict[str, str | int]] = {
 NO_PRR = 0x80
 """Of tcp_recovery, in our guest's kernel (uml/guest.patch)."""
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+
+
+def quiet(interface: str) -> dict[str, str | int]:
+    """Sysctls of an interface that was there before `QUIET` was set."""
+    return {name.replace(".default.", f".{interface}."): value for name, value in QUIET.items() if ".default." in name}
 
 
 def sysctls(tcp: Tcp) -> dict[str, str | int]:

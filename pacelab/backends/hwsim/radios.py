@@ -18,6 +18,7 @@ from pacelab.backends.hwsim.family import Hwsim
 from pacelab.errors import HostError
 from pacelab.pacer.linux.stations import open_nl80211, read_stations
 
+CHANNEL = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
 CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}
 SSID = "pacelab"
 BSSID = "02:50:4c:ff:ff:ff"
@@ -39,16 +40,22 @@ _DUMP = 0x301
 class Radios:
     """The radios of the wireless hosts. They end with the hosts' namespaces; nothing needs to be undone."""
 
-    def __init__(self, plan: Plan) -> None:
-        """Make them and give each to its host as the interface `AIR`, down; or raise HostError."""
+    def __init__(self, plan: Plan, *, made: bool = False) -> None:
+        """Make them and give each to its host as the interface `AIR`, down; or raise HostError.
+
+        `made`: the hosts have them already, in an IBSS, which they leave when they join ours.
+        """
         self._plan = plan
+        self._joined = made
+        if made:
+            return
         with Hwsim() as hwsim:
             for host in plan.stations:
                 hwsim.new_radio(air_mac(host))
         with open_nl80211() as radios:
-            made = {found["mac"]: found for found in _interfaces(radios)}
+            there = {found["mac"]: found for found in _interfaces(radios)}
             for host in plan.stations:
-                found = made[air_mac(host)]
+                found = there[air_mac(host)]
                 fd = os.open(FOLDER / plan.nodes[host].name, os.O_RDONLY)
                 try:
                     _ask(radios, "SET_WIPHY_NETNS", WIPHY=found["wiphy"], NETNS_FD=fd)
@@ -63,6 +70,8 @@ class Radios:
         for place, host in enumerate(self._plan.stations):
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 index = links.link_lookup(ifname=AIR)[0]
+                if self._joined:
+                    _ask(radio, "LEAVE_IBSS", IFINDEX=index)
                 beacons_tu = BEACON_INTERVAL_TU + place * BEACON_STEP_TU
                 join_ibss(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
                 fix_rate(radio, index, phy=phy, rate_bps=rate_bps)

@@ -65,6 +65,22 @@ def ap_sender_out_of_interference(settings: HookSettings) -> Hook:
     return TcpApSender(hops=settings.sense_hops + 1)
 
 
+def expect_gateway(_settings: HookSettings) -> Hook:
+    """Pacelab's own scheme at the gateway: TCP-GAP behind ACKs that wait for a segment that is due."""
+    from pacelab.pacer.core.expected_ack import PACE, ExpectedAck
+    from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
+
+    return ExpectedAck(TcpGapGateway(TcpGapGatewayConfig(pace=PACE)))
+
+
+def expect_station(_settings: HookSettings) -> Hook:
+    """The same at a station: it paces its data, and its ACKs wait for a segment that is due."""
+    from pacelab.pacer.core.expected_ack import PACE, ExpectedAck
+    from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+
+    return ExpectedAck(TcpGapSender(TcpGapSenderConfig(pace=PACE)))
+
+
 def suppressing_gateway(_settings: HookSettings) -> Hook:
     """ACK suppression's gateway: acknowledges from the link layer's ACKs."""
     from pacelab.pacer.core.ack_suppression_gateway import AckSuppressionGateway

@@ -84,6 +84,16 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 acting=_PACING,
             ),
             Scheme(
+                name="tcp-expect",
+                summary="pacelab's own: adaptive pacing, and ACKs that wait for a segment that is due (docs/own-scheme.md)",
+                source="pacelab, after [tcp-gap] and [lee] Sec. 6",
+                gateway=hooks.expect_gateway,
+                station=hooks.expect_station,
+                traffic=("tcp",),
+                brings={"ack": "every"},
+                acting=_GAP | {"acks_suppressed"},
+            ),
+            Scheme(
                 name="ack-suppression",
                 summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
                 source="[le] Sec. 3",

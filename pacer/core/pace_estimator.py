@@ -19,8 +19,8 @@ from pacelab.pacer.core.variation import DEFAULT_SAMPLES, CoefficientOfVariation
 from pacelab.pacer.core.wireless_path import WirelessPath, usable_path
 from pacelab.units import NS_PER_S
 
-COV_WEIGHT = 2
-"""The factor of COV_RTT in eq. (1)."""
+COV_WEIGHT = 2.0
+"""The factor of COV_RTT in eq. (1), as printed."""
 
 
 class Spread(Enum):
@@ -47,6 +47,8 @@ class PaceConfig:
     """As printed, eq. (5)."""
     cov_samples: int = DEFAULT_SAMPLES
     """N of eq. (5), at least 2."""
+    cov_weight: float = COV_WEIGHT
+    """What COV_RTT counts for, at least 0."""
     min_timeout_ns: int = NS_PER_S // 5
     """A shorter round trip is never taken for a wait for a route; the least RTO of ns-2 and of Linux."""
     max_interval_ns: int = NS_PER_S
@@ -58,6 +60,7 @@ class PaceConfig:
         require(self.one_hop_below >= 0, "one_hop_below", self.one_hop_below, "an integer of at least 0")
         require(0 <= self.smoothing < 1, "smoothing", self.smoothing, "0 <= smoothing < 1")
         require(self.cov_samples >= 2, "cov_samples", self.cov_samples, "an integer of at least 2")
+        require(self.cov_weight >= 0, "cov_weight", self.cov_weight, "a number of at least 0")
         require(self.min_timeout_ns > 0, "min_timeout_ns", self.min_timeout_ns, "a positive number of ns")
         require(self.max_interval_ns > 0, "max_interval_ns", self.max_interval_ns, "a positive number of ns")
 
@@ -116,7 +119,7 @@ class PaceEstimator:
         alpha = self._config.smoothing
         self.n_hop_delay_ns = delay_ns if old is None else alpha * old + (1 - alpha) * delay_ns
         self._variation.add(rtt_wireless_ns if self._config.spread is Spread.RTT else round(delay_ns))
-        self._set_interval(self.n_hop_delay_ns * (1 + COV_WEIGHT * self._variation.value()))
+        self._set_interval(self.n_hop_delay_ns * (1 + self._config.cov_weight * self._variation.value()))
         return True
 
     @property

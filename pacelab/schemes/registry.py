@@ -85,7 +85,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
             ),
             Scheme(
                 name="tcp-expect",
-                summary="pacelab's own: adaptive pacing, and ACKs that wait for a segment that is due (docs/own-scheme.md)",
+                summary="pacelab's own: adaptive pacing, and ACKs that wait only for a segment that is due",
                 source="pacelab, after [tcp-gap] and [lee] Sec. 6",
                 gateway=hooks.expect_gateway,
                 station=hooks.expect_station,

@@ -31,7 +31,7 @@ from pacelab.pacer.core.wake_heap import WakeHeap
 from pacelab.units import NS_PER_S
 
 PACE = PaceConfig(cov_weight=1.5)
-"""The pace beside these ACKs: TCP-GAP's with three quarters of its weight of COV_RTT. The ACKs that go when a segment is
+"""The pace beside these ACKs: TCP-GAP's with three quarters of its weight of COV_RTT. ACKs that go when a segment is
 overdue have longer round trips, so that COV_RTT is larger than without them (docs/own-scheme.md)."""
 GAP_SHARE = 8
 """A new gap counts for one part in so many of the mean."""

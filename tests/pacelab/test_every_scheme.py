@@ -45,7 +45,7 @@ CASES = {
     "tcp-gap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-gap-nogc": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-gap-code": Case(acts=LONG, silent=ONE_IN_FLIGHT),
-    "tcp-expect": Case(acts=LONG, silent=ALONE),
+    "tcp-expect": Case(acts=LONG, silent=chain(4, traffic="file", size_bytes=1000)),
     "tcp-ap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-ap-oid": Case(acts=LONG, silent=ONE_IN_FLIGHT),
     "tcp-ap+delayed-ack": Case(acts=LONG, silent=ONE_IN_FLIGHT, baseline="delayed-ack"),
@@ -58,7 +58,7 @@ CASES = {
     "ack-suppression": Case(acts=SLOW | {"topology": "access-point", "direction": "up"}, silent=None),
 }
 """Of the papers on TCP. Schemes for voice have their own tests."""
-PAPERS = ("[tcp-gap]", "[lee]", "[fu]", "[le]", "tcp-ap.cc")
+PAPERS = ("[tcp-gap]", "[lee]", "[fu]", "[le]", "tcp-ap.cc", "pacelab")
 
 
 def result(scheme: str, options: dict[str, Any]) -> dict[str, Any]:

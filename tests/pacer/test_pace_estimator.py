@@ -54,6 +54,13 @@ def test_before_the_first_sample_the_path_counts_as_idle() -> None:
     assert estimator.interval_ns == 51_680_000
 
 
+def test_weight_of_the_variation_can_be_set() -> None:
+    estimator = PaceEstimator(PaceConfig(cov_weight=1.5))
+    sample(estimator, 80 * MS)
+    sample(estimator, 120 * MS)
+    assert estimator.interval_ns == pytest.approx(57.68 * MS * (1 + 1.5 * 0.28284271), rel=1e-6)
+
+
 def test_unusable_samples_change_nothing() -> None:
     estimator = PaceEstimator(PaceConfig())
     assert not sample(estimator, 80 * MS, ())
@@ -119,6 +126,7 @@ def test_pace_is_bounded() -> None:
         ("smoothing", 1.0),
         ("smoothing", -0.1),
         ("cov_samples", 1),
+        ("cov_weight", -0.5),
         ("max_interval_ns", 0),
         ("min_timeout_ns", 0),
         ("one_hop_below", -1),

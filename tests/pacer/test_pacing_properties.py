@@ -14,6 +14,7 @@ from pacelab.pacer.core.ack_pacing import AckPacing, AckPacingConfig
 from pacelab.pacer.core.bandwidth_controller import BandwidthConfig, Reading
 from pacelab.pacer.core.contract import Hook, Point
 from pacelab.pacer.core.data_pacing import DataPacing, DataPacingConfig
+from pacelab.pacer.core.expected_ack import PACE, ExpectedAck
 from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
@@ -30,6 +31,8 @@ HOOKS: dict[str, Callable[[], Hook]] = {
         TcpGapGatewayConfig(table=TABLE, buffer_bytes=30_000, assumed_window_bytes=12_000)
     ),
     "gateway, no control": lambda: TcpGapGateway(TcpGapGatewayConfig(goodput_control=None, forward_duplicates=True)),
+    "expected ACK gateway": lambda: ExpectedAck(TcpGapGateway(TcpGapGatewayConfig(table=TABLE, pace=PACE))),
+    "expected ACK station": lambda: ExpectedAck(TcpGapSender(TcpGapSenderConfig(table=TABLE, pace=PACE))),
     "sender": lambda: TcpGapSender(TcpGapSenderConfig(table=TABLE, queue_limit_bytes=8000)),
     "tcp-ap": lambda: TcpApSender(hops=6),
     "fixed rate": lambda: FixedRatePacer(FixedRateConfig(rate_bps=500_000.0, table=TABLE)),

@@ -76,8 +76,11 @@ lint: $(VENV)/.installed  ## ruff, mypy, rustfmt, clippy
 test-rust:  ## the engine's and the network's own tests
 	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
 
+# A file's tests stay together: what they share is computed once.
+PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile
+
 test-python: build  ## pytest
-	$(PY) -m pytest -m "not kernel and not guest"
+	$(PY) -m pytest $(PARALLEL) -m "not kernel and not guest"
 
 coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py

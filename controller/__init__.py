@@ -4,7 +4,7 @@
       brain      the one door: handle, poll_action, deadline, handle_timeout
       network    switches, ports, links (found by LLDP), shortest paths
       locations  which address is where; a station that moves, one that is in two places
-      arp        who is asked, who answers
+      neighbours ARP from host to host, which switches bring by themselves
       flows      flows with class, rules and counters; rates
       routing    from a flow and the network to rules, in the order in which they are safe
       classify   TCP, voice (DSCP, RTP, steady small packets), other

@@ -19,6 +19,7 @@ from pacelab.controller.core.messages import (
     Rule,
     SendPacket,
 )
+from pacelab.controller.core.neighbours import Neighbours
 from pacelab.controller.core.network import End, Network
 from pacelab.controller.core.routing import additions, mac_rules, pair_rules, rules_of
 from pacelab.units import NS_PER_S
@@ -45,6 +46,7 @@ class Forwarder:
         self._network, self._locations, self.flows, self._journal = network, locations, flows, journal
         self.actions: deque[Action] = deque()
         self.counters: Counter[str] = Counter()
+        self._neighbours = Neighbours(self.actions)
         self._leaving: list[_Leaving] = []
         self._barriers = 0
         self._stuck: dict[FiveTuple, Flow] = {}
@@ -125,6 +127,7 @@ class Forwarder:
     def cut(self, now_ns: int, ends: Iterable[End]) -> None:
         """Nothing goes out of these ports any more."""
         gone = set(ends)
+        self._neighbours.cut(gone)
         for flow in list(self.flows):
             if any(End(dpid, rule.out_port) in gone for dpid, rule in flow.rules.items()):
                 self.reroute(now_ns, flow)
@@ -148,6 +151,7 @@ class Forwarder:
 
     def restore(self, dpid: int, present: set[tuple[int, Rule]]) -> None:
         """A switch is back and has these rules of our flows: what it lacks is put in."""
+        self._neighbours.restore(dpid)
         for flow in self.flows:
             rule = flow.rules.get(dpid)
             if rule is not None and (flow.cookie, rule) not in present:
@@ -185,6 +189,7 @@ class Forwarder:
         added = additions(flow.cookie, known, rules)
         left = {dpid: rule for dpid, rule in flow.rules.items() if dpid not in rules}
         self.actions += added
+        self._neighbours.follow(rules)
         flow.rules = rules
         if left:
             waiting = set()

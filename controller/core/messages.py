@@ -20,11 +20,12 @@ class FiveTuple(NamedTuple):
 
 
 class Match(NamedTuple):
-    """What a rule applies to: a flow, a pair of addresses (`protocol` None), or frames to a MAC."""
+    """What a rule applies to: a flow, a pair of addresses (`protocol` None), frames to a MAC, or ARP to a MAC."""
 
     flow: FiveTuple | None = None
     pair: tuple[int, int] | None = None
     mac: int | None = None
+    arp: int | None = None
 
 
 class Rule(NamedTuple):

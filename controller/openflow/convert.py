@@ -86,7 +86,7 @@ def add_rule(switch: Any, cookie: int, rule: Rule) -> Any:
         priority_of(rule.match),
         actions,
         cookie=cookie,
-        idle_timeout=IDLE_S,
+        idle_timeout=0 if rule.match.arp is not None else IDLE_S,
         flags=ofp.OFPFF_SEND_FLOW_REM if rule.counted else 0,
     )
 
@@ -122,11 +122,15 @@ def ask_counters(switch: Any, *, all_rules: bool) -> Any:
 
 def priority_of(match: Match) -> int:
     """By kind."""
+    if match.arp is not None:
+        return CONTROL + 1
     return FLOW if match.flow is not None else PAIR if match.pair is not None else MAC
 
 
 def to_match(match: Match) -> Any:
     """os-ken's match."""
+    if match.arp is not None:
+        return parser.OFPMatch(eth_type=ARP, eth_dst=mac_text(match.arp))
     if match.mac is not None:
         return parser.OFPMatch(eth_dst=mac_text(match.mac))
     if match.pair is not None:

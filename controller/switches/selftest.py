@@ -33,7 +33,11 @@ _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "-
 FIRST_PACKET_S = 0.020
 OUTAGE_S = 1.0
 FIRST_PACKETS = 40
+AHEAD = -10
+"""Niceness: a machine that is busy with other things says nothing about the controller."""
 QUESTIONS, LOOP_S = 5, 1.5
+DEAD_S = 5.0
+"""Longer than hosts ask for a neighbour in vain."""
 VOICE_PORT, ECHO_PORT = 16_400, 7_000
 PACE_S = 0.02
 Check = tuple[str, Callable[[Network], str]]
@@ -60,6 +64,7 @@ def run_in_private(*, json: bool, say: Callable[[str], None]) -> int:
 
 def main() -> int:
     """Run all checks, in order; 1 when one has failed."""
+    os.setpriority(os.PRIO_PROCESS, 0, AHEAD)
     shell("mount -t tmpfs tmpfs /run && mkdir -p /run/netns")
     as_json = "--json" in sys.argv
     rows: list[dict[str, Any]] = []
@@ -314,7 +319,9 @@ def _killed(network: Network) -> str:
     stream = Stream(first, second.address)
     time.sleep(1)
     network.kill_controller()
-    time.sleep(2)
+    for host, other in ((first, second), (second, first)):  # as if it were time to ask again: three times, then no more
+        host.run(f"ip neigh replace {other.address} lladdr {other.mac} dev eth0 nud probe")
+    time.sleep(DEAD_S)
     network.start_controller()
     time.sleep(2.5)
     flow = next((flow for flow in network.flows() if flow.endswith(f"> {second.address}:{ECHO_PORT}")), None)

@@ -143,7 +143,9 @@ class Fabric:
         assert hops < MOST_HOPS, "a loop"
         frame = frames.read_frame(data)
         rule = None
-        if isinstance(frame, frames.Frame) and frame.kind not in (frames.ARP, frames.LLDP):
+        if isinstance(frame, frames.Frame) and frame.kind == frames.ARP:
+            _cookie, rule = self.tables[here.dpid].get(msg.Match(arp=frame.dst_mac), (0, None))
+        elif isinstance(frame, frames.Frame) and frame.kind not in (frames.ARP, frames.LLDP):
             table = self.tables[here.dpid]
             pair = None if frame.flow is None else (frame.flow.src, frame.flow.dst)
             for match in (msg.Match(flow=frame.flow), msg.Match(pair=pair), msg.Match(mac=frame.dst_mac)):

@@ -99,8 +99,8 @@ def test_rules_stand_from_the_last_switch_to_the_first() -> None:
     there = [
         action.dpid
         for action in fabric.actions
-        if isinstance(action, msg.AddRule) and action.rule.match.flow.dport == 80
-    ]  # type: ignore[union-attr]
+        if isinstance(action, msg.AddRule) and (flow := action.rule.match.flow) is not None and flow.dport == 80
+    ]
     assert there == [2, 1]
 
 
@@ -241,7 +241,8 @@ def test_an_edge_port_that_goes_takes_places_and_flows_along() -> None:
     fabric.port(P2, up=False)
     assert fabric.brain.locations.find(ip(H2)) is None
     assert len(fabric.brain.flows) == 0
-    assert not any(fabric.tables[dpid] for dpid in (1, 2, 3))
+    left = {match for dpid in (1, 2, 3) for match in fabric.tables[dpid]}
+    assert left == {msg.Match(arp=M1)}  # who is still there can still be asked
 
 
 def test_a_new_controller_takes_over_what_it_finds() -> None:
@@ -293,6 +294,45 @@ def test_a_switch_that_lost_its_rules_gets_them_again() -> None:
     fabric.connect(2)
     fabric.wait(2 * NS_PER_S)
     assert msg.Match(flow=key_of(frame)) in fabric.tables[2]
+
+
+def arp_rules(fabric: Fabric) -> dict[tuple[int, int], int]:
+    """(switch, MAC) -> port."""
+    return {
+        (dpid, match.arp): rule.out_port
+        for dpid, table in fabric.tables.items()
+        for match, (_cookie, rule) in table.items()
+        if match.arp is not None
+    }
+
+
+def test_hosts_that_have_met_ask_one_another_without_the_controller() -> None:
+    fabric = ready()
+    fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
+    assert arp_rules(fabric) == {(1, M2): 2, (2, M2): 1, (2, M1): 3, (1, M1): 1}
+    fabric.delivered.clear()
+    asked = len(fabric.actions)
+    question = M2.to_bytes(6, "big") + ask_arp(H1, M1, H2)[6:]  # to the one that is known
+    fabric.send(P1, question)
+    assert fabric.delivered == {P2: [question]}
+    assert len(fabric.actions) == asked
+    fabric.send(P1, tcp_frame(H1, H2, src_mac=M1, ports=(5001, 80)))  # another flow needs no more of them
+    assert not any(isinstance(a, msg.AddRule) and a.rule.match.arp is not None for a in fabric.actions[asked:])
+
+
+def test_arp_from_host_to_host_follows_links_and_goes_with_its_port() -> None:
+    fabric = ready()
+    fabric.send(P1, tcp_frame(H1, H2, src_mac=M1))
+    fabric.port(End(1, 2), up=False)
+    assert arp_rules(fabric) == {(1, M2): 3, (3, M2): 3, (2, M2): 1, (2, M1): 2, (3, M1): 2, (1, M1): 1}
+    fabric.tables[3].clear()
+    fabric.tell(msg.SwitchDown(3))
+    fabric.port(End(1, 2), up=True)
+    fabric.connect(3)
+    fabric.wait(2 * NS_PER_S)
+    assert arp_rules(fabric)[2, M1] in (2, 3)
+    fabric.port(P2, up=False)
+    assert M2 not in {mac for _dpid, mac in arp_rules(fabric)}
 
 
 def test_an_idle_flow_is_forgotten_where_it_is_counted() -> None:

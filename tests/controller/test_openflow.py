@@ -68,6 +68,14 @@ def test_a_flow_mod_is_as_the_standard_has_it() -> None:
     assert bytes.fromhex("80000a020800") + bytes.fromhex("800016040a000001") + bytes.fromhex("800018040a000002") in made
 
 
+def test_arp_from_host_to_host_goes_before_what_the_controller_hears_and_stays() -> None:
+    made = wire(convert.add_rule(SWITCH, 0, Rule(Match(arp=0x0200_0000_0901), out_port=7)))
+    # command, idle, hard, priority: above all ARP's; OXM: eth_type 0x0806, eth_dst
+    assert struct.unpack("!BHHH", made[25:32]) == (ofp.OFPFC_ADD, 0, 0, convert.CONTROL + 1)
+    assert bytes.fromhex("80000a020806") in made
+    assert bytes.fromhex("80000606020000000901") in made
+
+
 def test_deleting_names_the_cookie_so_that_a_newer_rule_stays() -> None:
     made = wire(convert.delete_rule(SWITCH, 0x1123, Match(mac=5)))
     assert made[8:24] == struct.pack("!QQ", 0x1122, 2**64 - 2)
@@ -164,6 +172,24 @@ def test_two_connections_of_one_switch_leave_the_newer(running: Running) -> None
         while one.recv(65_536):
             pass  # it is ended
         assert running.switches() == ["0000000000000007"]
+
+
+def test_a_switch_that_reconnects_in_a_loop_is_left_and_the_others_stay(running: Running) -> None:
+    with running.connect() as good:
+        shake_hands(good, 1)
+        wait_until(lambda: running.switches() == ["0000000000000001"])
+        for _ in range(5):
+            with running.connect() as link:
+                shake_hands(link, 2)
+                wait_until(lambda: len(running.switches()) == 2)
+            wait_until(lambda: len(running.switches()) == 1)
+        with running.connect() as link:
+            shake_hands(link, 2)
+            link.settimeout(5)
+            while link.recv(65_536):
+                pass  # it is ended
+        assert running.switches() == ["0000000000000001"]
+        assert running.counters()["switches turned away"] == 1
 
 
 def test_a_network_file_says_who_may_connect(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@
     first packet    round trip of a new flow's first packet, from switch to switch: below 20 ms at the median
     killed          the controller is killed with all flows active: none stops; started anew it finds them all again
 
-Open vSwitch's own datapath in user space, namespaces of its own; the switches, the hosts and the controller run at nice
--10, ahead of other work. Each flow is two datagrams a second from a port of its own. Exit code 1 if a target is missed, 3
-if this cannot run here.
+Open vSwitch's own datapath in user space, namespaces of its own; switches, hosts and controller run at nice -10, ahead
+of other work. Each flow is two datagrams a second from a port of its own. Exit code 1 if a target is missed, 3 if this
+cannot run here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Mininet-WiFi's own examples, unmodified, with our wmediumd first on the PATH. Skipped where it is not installed."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -93,7 +94,7 @@ class Examples(unittest.TestCase):
             "sta1 iw dev sta1-wlan0 link",
             arguments=("-p",),
         )
-        access_points = [line.split()[2] for line in text.splitlines() if "Connected to" in line]
+        access_points = re.findall(r"Connected to (\S+)", text)  # the first one comes after a prompt
         assert access_points == ["00:00:00:00:00:01", "00:00:00:00:00:02"], text
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -76,6 +77,64 @@ def test_what_never_ends_is_ended_and_said(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv(uml.LIMIT, "1")
     with pytest.raises(HostError, match=r"s of processor time used up at 0\.\d s of 10 s: .*the limit is 1 s"):
         run(experiment())
+
+
+OWN = """
+import time
+import pacelab
+from pacelab.pacer.core.null import NullHook
+
+class Mine(NullHook):
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+
+    def handle(self, now_ns, event):
+        self.seen += 1
+        if self.seen == 200:
+            {then}
+        super().handle(now_ns, event)
+
+    def counters(self):
+        return {{"seen": self.seen}}
+
+MINE = pacelab.Scheme(name="mine", summary="", source="", gateway=lambda settings: Mine(), acting=frozenset(("seen",)))
+"""
+
+
+def own(folder: Path, then: str, **changes: object) -> Experiment:
+    """With a gateway's scheme of one's own that does `then` at its 200th packet."""
+    (folder / "mine.py").write_text(OWN.format(then=then))
+    return experiment(scheme=f"{folder / 'mine.py'}:MINE", duration_s=4.0, **changes)
+
+
+def test_a_scheme_of_ones_own_runs_on_real_linux(tmp_path: Path) -> None:
+    found = run(own(tmp_path, "pass"))
+    assert found.run["hooks"]["points"][0]["counters"]["seen"] > 200
+    assert found.run["hooks"]["points"][0]["errors"] == 0
+
+
+def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(uml.LIMIT, "8")
+    with pytest.raises(
+        HostError, match=r"processor time used up at [0-3]\.\d s of 4 s: a program in the guest computes"
+    ):
+        run(own(tmp_path, "while True: pass"))
+
+
+def test_ones_own_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking for the time takes time in a guest: so the run comes to its end, or else to its limit."""
+    monkeypatch.setenv(uml.LIMIT, "20")
+    said = ending(own(tmp_path, "while True: time.monotonic()"))
+    assert re.search(r"asks for the time|goodput \d{1,5}$|agent", said), said
+
+
+def ending(of: Experiment) -> str:
+    """What a run says that cannot go well."""
+    try:
+        return f"goodput {run(of).goodput_bps:.0f}"
+    except HostError as error:
+        return str(error)
 
 
 def test_a_stopped_run_leaves_nothing_behind() -> None:

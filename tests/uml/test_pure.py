@@ -20,7 +20,7 @@ from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD
 from pacelab.topologies.domain import Words
-from pacelab.where import files, in_real_time, uml, vm
+from pacelab.where import features, files, in_real_time, uml, vm
 from pacelab.where.capture import join
 from pacelab.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
@@ -200,6 +200,15 @@ def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mmap, "mmap", refuse)
     with pytest.raises(HostError, match=r"noexec: mount -o remount,exec /dev/shm"):
         exec_folder()
+
+
+def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.FOLDER, str(tmp_path))
+    monkeypatch.setattr(features, "may_trace", lambda: False)
+    assert list(missing_for_uml()) == [
+        ("kernel and root tree", "make uml-kernel"),
+        ("ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"),
+    ]
 
 
 def test_cpu_seconds_are_of_the_group() -> None:

@@ -1,7 +1,7 @@
 """All schemes on all topologies that can host them, static and AODV routes, three radios: who wins where.
 
     .venv/bin/python bench/who_wins.py rows.jsonl              run what is missing in the file (hours; stop at any time)
-    .venv/bin/python bench/who_wins.py rows.jsonl --tables docs/who-wins.csv    no run: the means and intervals as CSV
+    .venv/bin/python bench/who_wins.py rows.jsonl --tables docs/who-wins    no run: who-wins.csv, tables in who-wins.md
 
 A row per run is added to the file as it is finished, seed by seed: stopped early, every cell has as many seeds as
 there was time for. Rows are runs of the code at hand; start a new file when an algorithm changes.
@@ -151,13 +151,15 @@ def fill(path: Path, *, cases: list[str], schemes: list[str], seeds: int) -> Non
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
-    parser.add_argument("--tables", type=Path, metavar="CSV", help="write the table instead of running")
+    parser.add_argument("--tables", type=Path, metavar="NAME", help="write NAME.csv, NAME.md's tables; run nothing")
     parser.add_argument("--cases", default="all", help="names, separated by commas (default: all)")
     parser.add_argument("--schemes", default="all", help="names, or 'window N' (default: all, and all windows)")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"from 1 on (default: {SEEDS})")
     given = parser.parse_args()
     if given.tables:
-        who_wins_tables.write_csv(read(given.rows), given.tables)
+        rows = [row for row in read(given.rows) if row["seed"] <= given.seeds]
+        who_wins_tables.write_csv(rows, given.tables.with_suffix(".csv"))
+        who_wins_tables.write_markdown(rows, given.tables.with_suffix(".md"))
         return
     everything = [*SCHEMES, *(f"window {window}" for window in WINDOWS)]
     fill(

@@ -18,10 +18,10 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test vm-provision uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
-	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-12s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
 lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
 	$(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)
@@ -96,6 +96,11 @@ vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
 	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && vm/run vm/jobs/test.sh 480
+
+vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
+	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-provision: apt install qemu-system-x86"; exit 0; }; \
+	command -v mmdebstrap >/dev/null || { echo "skipped vm-provision: apt install mmdebstrap"; exit 0; }; \
+	vm/run vm/jobs/provision.sh 900
 
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml

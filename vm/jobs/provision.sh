@@ -1,17 +1,10 @@
-# Vagrant's provisioning inside the virtual machine, twice, then what a student does: vm/run vm/jobs/provision.sh
+# Vagrant's provisioning inside the virtual machine, twice, then what a student does: make vm-provision
 # Needs a wheel under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
 export LAB_USER=vagrant OFFLINE=yes
 useradd --create-home --shell /bin/bash "$LAB_USER"
-provision() {
-    for part in system environment mininet-wifi pacelab notebooks; do
-        began=$(date +%s)
-        sh vm/provision/$part.sh || exit 1
-        echo "provision: $part, $(($(date +%s) - began)) s"
-    done
-}
-provision
+sh vm/provision/all.sh || exit 1
 touch /run/provisioned
-provision
+sh vm/provision/all.sh || exit 1
 changed=$(find / -xdev -newercm /run/provisioned -type f ! -path '/var/log/*' ! -path '/home/*/.local/share/jupyter/*')
 [ -z "$changed" ] || { echo "the second time changed $changed"; exit 1; }
 sh vm/provision/links.sh

@@ -19,7 +19,8 @@ fi
 install -d /etc/pacelab
 new=$(mktemp)
 trap 'rm $new' EXIT
-install -C -m 755 "$here/vm/provision/links.sh" /usr/local/sbin/pacelab-links
+put() { cmp -s "$1" "$2" || install -m 755 "$1" "$2"; }
+put "$here/vm/provision/links.sh" /usr/local/sbin/pacelab-links
 cat >"$new" <<EOF
 #!/bin/sh
 # A token for this machine's notebooks, made once.
@@ -32,7 +33,7 @@ chmod 640 \$file.\$\$
 ln \$file.\$\$ \$file 2>/dev/null || true  # another made it meanwhile
 rm \$file.\$\$
 EOF
-install -C -m 755 "$new" /usr/local/sbin/pacelab-token
+put "$new" /usr/local/sbin/pacelab-token
 
 unit=/etc/systemd/system/pacelab-notebooks.service
 cat >"$new" <<EOF

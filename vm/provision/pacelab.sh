@@ -21,7 +21,7 @@ if [ "$wheel" ] && [ "$(cat $home/.wheel 2>/dev/null)" != "$wanted" ]; then
     pacelab helper --units /etc/systemd/system
     systemctl daemon-reload
     systemctl -q enable --now pacelab-helper.socket
-    # What still runs the wheel before this one.
-    systemctl try-restart pacelab-helper.service pacelab-notebooks.service
+    # What still runs the wheel before this one; the first time there is none.
+    systemctl -q try-restart pacelab-helper.service pacelab-notebooks.service 2>/dev/null || true
     echo "$wanted" >$home/.wheel
 fi

@@ -4,16 +4,19 @@ set -eu
 here=$(dirname "$0")/..
 export DEBIAN_FRONTEND=noninteractive
 packages=$(grep -v '^#' "$here/packages.txt")
-lacking=$(for package in $packages; do dpkg -s "$package" >/dev/null 2>&1 || echo "$package"; done)
+installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^ii *//p')
+lacking=$(printf '%s\n' $packages | grep -vxF "$installed") || true
 if [ -n "$lacking" ]; then
     apt-get -q -o DPkg::Lock::Timeout=300 update
     # The cloud images' kernel has no radios: the plain one does.
     apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends \
         "linux-image-$(dpkg --print-architecture)" $lacking
 fi
-# hwsim's radios are ours alone: nothing else may configure them.
-systemctl -q disable --now hostapd wpa_supplicant 2>/dev/null || true
-# Its port is for Mininet's own controllers.
-systemctl -q disable --now openvswitch-testcontroller 2>/dev/null || true
+# hwsim's radios are ours alone: nothing else may configure them. The controller's port is for Mininet's own.
+for unit in hostapd wpa_supplicant openvswitch-testcontroller; do
+    if [ "$(systemctl is-enabled $unit 2>/dev/null)" = enabled ]; then
+        systemctl -q disable --now $unit 2>/dev/null || true
+    fi
+done
 modprobe -n mac80211_hwsim 2>/dev/null ||
     echo "provision: this kernel ($(uname -r)) has no mac80211_hwsim; restart the machine to get the one just installed"

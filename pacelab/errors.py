@@ -8,6 +8,10 @@ class PaceLabError(Exception):
 
     exit_code = 4
 
+    def _render_traceback_(self) -> list[str]:
+        """In a notebook: the message alone. It says what to do, and our frames say nothing to whoever reads it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class ConfigError(PaceLabError):
     """You: a value that is not allowed. The message names it and what is allowed."""

@@ -176,16 +176,15 @@ def _provenance(recording: dict[str, Any]) -> str:
         if guest
         else f"{host['system']} {host['release']}, {host['machine']}, {host['cores']} cores"
     )
-    return (
-        f"Recorded {recording['backend']}: {on}, {first['config']['duration_s']:g} s each, "
-        f"the median of {len(first['goodputs_bps'])} runs."
-    )
+    runs = len(first["goodputs_bps"])
+    how = "a single run" if runs == 1 else f"the median of {runs} runs"
+    return f"Recorded {recording['backend']}: {on}, {first['config']['duration_s']:g} s each, {how}."
 
 
 def _row(what: str, where: str, given: dict[str, Any]) -> Row:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
     spread = [goodput / 1000 for goodput in given.get("goodputs_bps", ())]
-    least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if spread else "-"
+    least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if len(spread) > 1 else "-"
     return what, where, " + ".join(f"{rate:.0f}" for rate in rates), sum(rates), least_to_most, given["fidelity"]
 
 

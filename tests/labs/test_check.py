@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from pacelab import lab
+from pacelab import Experiment, Pacer, Sample, lab, run_pacer
 from pacelab.lab.limited import call_limited
+from pacelab.own_code import UserCodeError
 
 NAME = "lab0.goodput"
 RIGHT = "expected 116800 (100 packets of 11,680 bits in 10 s)"
@@ -143,3 +144,18 @@ def test_roles_check_explains_misconceptions() -> None:
     assert "expected hidden {H} and exposed {C}" in complaint(lambda **_: 7, "lab1.roles")
     assert "which is not two sets" in complaint(lambda **_: 7, "lab1.roles")
     assert "does a loop" not in complaint(lambda **_: ({"E"}, set()), "lab1.roles")
+
+
+def test_a_notebook_shows_errors_without_our_frames() -> None:
+    """IPython asks an exception for its own picture; a pacer that is still a TODO says so in its last line."""
+    with pytest.raises(UserCodeError) as caught:
+        run_pacer(Experiment(direction="down", duration_s=2), Unwritten)
+    shown = "\n".join(caught.value._render_traceback_())
+    assert shown.startswith("UserCodeError: ")
+    assert "own_calls.py" not in shown
+    assert shown.endswith("TODO: write this cell; run it again when you have.")
+
+
+class Unwritten(Pacer):
+    def measured(self, sample: Sample) -> None:
+        raise lab.Todo

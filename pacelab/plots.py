@@ -103,6 +103,10 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
     else:
         ax.set_ylim(bottom=0)
+    for handover in result.host.get("controller", {}).get("handovers", ()):
+        text = f" {handover['station']}: {handover['from']} to {handover['to']}"
+        ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
+        ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
     if len(flows) > 1:
         ax.legend(fontsize="small")
     _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")

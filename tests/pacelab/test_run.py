@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,9 @@ def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
     assert loaded.series == result.series
     axes = plot_series(loaded)
     assert axes.get_ylabel() == "goodput (kbit/s)"
+    handover = {"at_s": 1.5, "station": "s", "from": "GA", "to": "GB"}
+    marked = plot_series(replace(loaded, host={"controller": {"handovers": [handover]}}))
+    assert " s: GA to GB" in [text.get_text() for text in marked.texts]
 
 
 def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:

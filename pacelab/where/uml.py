@@ -67,8 +67,8 @@ def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile |
 def command_line(plan: Plan) -> list[str]:
     """The kernel's."""
     return [
-        *("rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init", f"mem={MEMORY}"),
-        *("con=null", "con0=null,fd:1", "quiet", "norandmaps", "mac80211_hwsim.radios=0"),
+        *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
+        *(f"mem={MEMORY}", "con=null", "con0=null,fd:1", "quiet", "norandmaps", "mac80211_hwsim.radios=0"),
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
         *(f"um_seed={plan.seed}", f"PYTHONHASHSEED={plan.seed % 2**32}"),
     ]

@@ -5,6 +5,7 @@ Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsi
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +74,17 @@ class BackEnd(unittest.TestCase):
             os.kill(process.pid, signal.SIGKILL)
         left = self.settled()
         assert (len(made), left) == (3, before), (before, made, left)
+
+    @unittest.skipIf(
+        shutil.which("mininet-wifi-python") is None, "no Mininet-WiFi: sudo sh vm/provision/mininet-wifi.sh (internet)"
+    )
+    def test_5_the_same_as_a_mininet_wifi_network(self) -> None:
+        options = ("--hops", "2", "--rate", "2", "--scheme", "tcp-gap", "--seconds", "8", "--backend", "hwsim")
+        document = json.loads(pacelab("run", "chain", *options, "--builder", "mininet-wifi", "--json", *self.out))
+        goodput = document["run"]["flows"][0]["goodput_bps"]
+        print(f"  Mininet-WiFi, TCP-GAP over two hops: {goodput / 1e3:.0f} kbit/s, {document['run']['fidelity']}")
+        assert goodput > 100_000
+        assert [point["point"] for point in document["run"]["hooks"]["points"]] == ["gateway", "sender"]
 
     def settled(self) -> set[str]:
         """The radios that are there when no more go: a kernel thread deletes them, a moment after the run's end."""

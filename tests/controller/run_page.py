@@ -19,6 +19,7 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
 import uvicorn  # noqa: E402
 from fabric import Fabric, garp, ip, rtp, tcp_frame, udp_frame  # noqa: E402
+from running import wait_until  # noqa: E402
 
 from pacelab.controller.core.classify import Classifier, FlowClass  # noqa: E402
 from pacelab.controller.core.messages import FiveTuple  # noqa: E402
@@ -183,7 +184,7 @@ def test_a_handover_moves_the_station_and_its_flows(open_page: Any, complaints: 
     station.wait_for()
     server.arrive(GB)
     page.get_by_label("Node s at 400 m, 110 m").wait_for()
-    page.wait_for_function("[...document.querySelectorAll('.flows td')].some((cell) => cell.textContent === 'GB → R')")
+    page.locator(".flows td", has_text="GB → R").first.wait_for()
     assert rows(page)["s:5000 → host:80"][-1] == "GB → R"
     page.locator(".notes .handover").first.wait_for()
     assert "address s, at 2/p1" in page.locator(".notes .handover").first.inner_text()
@@ -225,7 +226,8 @@ def test_limits_that_somebody_set_stay_when_the_scheme_is_switched(open_page: An
     page, server = open_page()
     brain = server.fabric.brain
     brain.want(server.fabric.now_ns, "GA", scheme=None, limits={"pace_rate_bps": 3e5})
-    page.wait_for_function("window.network.gateways.get('GA')?.limits.pace_rate_bps === 300000")
+    limits = "window.network.gateways.get('GA')?.limits.pace_rate_bps"
+    wait_until(lambda: page.evaluate(limits) == 300_000)  # the page's own policy forbids Playwright's way to wait
     page.get_by_label("Scheme of GA").select_option("newreno")
     page.get_by_role("button", name="Switch GA").click()
     page.get_by_text("GA is asked to run newreno.").wait_for()

@@ -25,8 +25,8 @@ def free_port() -> int:
 
 
 def start(disk: Path, web: int, ssh: int) -> subprocess.Popen[bytes]:
-    """The machine, with its serial console on our pipes; on the host only 127.0.0.1 reaches it."""
-    command = f"""qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nodefaults -display none
+    """The machine, serial console on our pipes, for 127.0.0.1 alone. Without VGA, GRUB waits for ever."""
+    command = f"""qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp 2 -m 3072 -nodefaults -vga std -display none
         -no-reboot -drive file={disk},if=virtio,snapshot=on -device virtio-rng-pci -serial stdio
         -nic user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:{web}-:8888,hostfwd=tcp:127.0.0.1:{ssh}-:22"""
     return subprocess.Popen(command.split(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)

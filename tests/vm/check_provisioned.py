@@ -119,7 +119,7 @@ class Notebooks(unittest.TestCase):
         assert as_user("cat /etc/pacelab/notebook.env", user="nobody").returncode != 0
 
     def test_links_lead_there(self) -> None:
-        said = subprocess.run(["pacelab-links"], capture_output=True, text=True, check=True).stdout
+        said = as_user("pacelab-links").stdout
         assert f"http://127.0.0.1:8888/lab?token={self.token}" in said
 
 

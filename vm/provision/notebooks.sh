@@ -20,7 +20,7 @@ install -d /etc/pacelab
 new=$(mktemp)
 trap 'rm $new' EXIT
 put() { cmp -s "$1" "$2" || install -m 755 "$1" "$2"; }
-put "$here/vm/provision/links.sh" /usr/local/sbin/pacelab-links
+put "$here/vm/provision/links.sh" /usr/local/bin/pacelab-links
 cat >"$new" <<EOF
 #!/bin/sh
 # A token for this machine's notebooks, made once.

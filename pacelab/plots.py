@@ -58,7 +58,7 @@ STYLES: dict[str, Style] = {
     "edca": Style("#56b4e9", "1", ":"),
     "fixed-rate": Style("#cc79a7", "v", ":"),
     "tcp-gap-code": Style("#0072b2", "8", ":"),
-    "tcp-expect": Style("#009e73", "*", "-"),
+    "tcp-expect": Style("#000000", ".", "-"),
     "tcp-ap-oid": Style("#d55e00", "P", "-."),
     "tcp-ap+delayed-ack": Style("#d55e00", "<", ":"),
     "delayed-ack": Style("#e69f00", ">", "-"),

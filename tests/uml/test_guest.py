@@ -16,6 +16,7 @@ import pytest
 
 from pacelab.errors import HostError
 from pacelab.experiment import Experiment
+from pacelab.pcap import PcapFile
 from pacelab.results import RunResult
 from pacelab.runner import run
 from pacelab.where import uml
@@ -56,16 +57,20 @@ def digest(result: RunResult) -> str:
     return digest.hexdigest()
 
 
-def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too() -> None:
-    first = run(experiment())
+def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too(tmp_path: Path) -> None:
+    captures = [PcapFile(path=tmp_path / name) for name in ("first.pcapng", "second.pcapng")]
+    first = run(experiment(), pcap=captures[0])
     load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        second = run(experiment())
+        second = run(experiment(), pcap=captures[1])
     finally:
         for process in load:
             process.kill()
             process.wait()
     assert digest(first) == digest(second)
+    content = captures[0].path.read_bytes()
+    assert content == captures[1].path.read_bytes()
+    assert len(content) > 100_000
     assert first.run["fidelity"] == "valid"
     assert first.run["hooks"]["actions"] > 0
     assert set(first.run["guest"]) == {"kernel", "kernel_sha256", "tree_sha256"}

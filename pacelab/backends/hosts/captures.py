@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from pacelab.errors import HostError
 
 FOLDER = Path("/job")
 SUFFIX = ".pcap"
+_SCRATCH = Path("/tmp")
+"""In the guest's memory: tcpdump wants to own its file, which the host's user in /job does not let it."""
 _LISTENS_S, _LOOK_S = 10.0, 0.01
 
 
@@ -22,7 +25,7 @@ def start_captures(plan: Plan) -> list[Child]:
     started = []
     for host in plan.stations:
         name = plan.nodes[host].name
-        file = FOLDER / f"{name}{SUFFIX}"
+        file = _SCRATCH / f"{name}{SUFFIX}"
         options = ["-n", "-s", str(plan.capture_bytes), "--time-stamp-precision=nano", "-Z", "root", "-w", str(file)]
         child = Child(f"tcpdump at {name}", ["tcpdump", "-i", addresses.AIR, *options], netns=name)
         until = time.monotonic() + _LISTENS_S
@@ -35,6 +38,10 @@ def start_captures(plan: Plan) -> list[Child]:
 
 
 def end_captures(captures: list[Child]) -> None:
-    """End them; what they have seen is in their files then."""
+    """End them, and lay what they have seen into the job's folder."""
     for child in captures:
+        if not child.alive():
+            raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
         child.end()
+        file = f"{child.name.rpartition(' ')[2]}{SUFFIX}"
+        shutil.copyfile(_SCRATCH / file, FOLDER / file)

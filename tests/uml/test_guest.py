@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import time
@@ -128,10 +127,12 @@ def test_ones_own_code_that_spins_is_ended_and_said(tmp_path: Path, monkeypatch:
 
 
 def test_ones_own_code_that_polls_the_clock_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking for the time takes time in a guest: so the run comes to its end, or else to its limit."""
+    """Asking for the time takes time in a guest: so the run comes to its end, or else to its limit. At most the 200
+    packets before the loop get through, in 4 s: 584 kbit/s.
+    """
     monkeypatch.setenv(uml.LIMIT, "20")
     said = ending(own(tmp_path, "while True: time.monotonic()"))
-    assert re.search(r"asks for the time|goodput \d{1,5}$|agent", said), said
+    assert "asks for the time" in said or float(said.removeprefix("goodput ")) < 584_000, said
 
 
 def ending(of: Experiment) -> str:

@@ -104,6 +104,8 @@ class Traffic:
             self._stop_due(now_ns, window)
             tick((now_ns - start_ns) / (window.end_ns - start_ns))
             time.sleep(min(self._step_s(now_ns), max(0.0, (window.end_ns - time.monotonic_ns()) / NS_PER_S)))
+        if not before:
+            raise HostError("this machine was too busy: the run ended before its measuring began; ask for more seconds")
         after = self._counters()
         for run in self._tcp:
             run.sockets.close()

@@ -213,7 +213,7 @@ class Session:
                     raise NotGraded(f"{doing} took {START_S:g} s")
             else:
                 watch = watch or _Watch(self._pid())
-                self._judge(watch, doing, cpu_s)
+                self._judge(watch, doing, cpu_s, silent=not ready)
 
     def _frame(self, doing: str) -> bytes | None:
         if len(self._buffer) < wire.HEADER_BYTES:
@@ -229,9 +229,10 @@ class Session:
         del self._buffer[:end]
         return body
 
-    def _judge(self, watch: _Watch, doing: str, cpu_s: float) -> None:
-        """The answer is late: why?"""
-        watch.sample()
+    def _judge(self, watch: _Watch, doing: str, cpu_s: float, *, silent: bool) -> None:
+        """The answer is late: why? Who prints sleeps while the pipe is full: that is no waiting."""
+        if silent:
+            watch.sample()
         patience = self._patience
         if self._counted:
             if watch.cpu_s() > COUNTED_CPU_S * patience:
@@ -322,7 +323,7 @@ class _Watch:
         self.asleep_s = 0.0
 
     def sample(self) -> None:
-        """Ask the kernel what the process does; to be called every `SAMPLE_S`."""
+        """Ask the kernel what the process does; to be called after each `SAMPLE_S` of silence."""
         try:
             with open(f"/proc/{self._pid}/stat", encoding="utf-8") as file:
                 state = file.read().rpartition(")")[2].split()[0]

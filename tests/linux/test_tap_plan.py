@@ -176,3 +176,8 @@ def test_read_plan_gives_a_plan_or_one_line(path: tuple[str | int, ...], value: 
     except ConfigError as error:
         said = str(error)
     assert said.startswith("plan") if said else read_plan(dump_plan(plan)) == plan
+
+
+def test_transfers_of_a_fixed_size_are_refused() -> None:
+    with pytest.raises(ConfigError, match="file traffic"):
+        plan_of(topology="chain", topology_options={"hops": 2}, traffic="file")

@@ -34,7 +34,7 @@ SATURATING_FACTOR = 1.25
 """A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
 
 KINDS: Mapping[str, str] = MappingProxyType(
-    {"tcp": "tcp", "mixed": "tcp", "file": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
+    {"tcp": "tcp", "mixed": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
 )
 """Kind of traffic -> the plan's."""
 
@@ -106,7 +106,6 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
         "start_s": flow.start_s,
         "stop_s": stop_s,
         "payload_bytes": what.payload_bytes,
-        "size_bytes": flow.size_bytes,
         "category": what.category,
     }
     if what.kind == "udp-saturated":
@@ -141,6 +140,10 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     flows = experiment.plan()
     for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
         found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
+    if any(flow.size_bytes is not None for flow in flows):
+        found.append(
+            "transfers of a fixed size: iperf3 ends one when all is sent, not when it has arrived: allowed is none"
+        )
     datagrams = [flow.carried for flow in flows if KINDS.get(flow.carried.kind) == "udp"]
     if datagrams and experiment.headers != "real":
         found.append(f"--headers {experiment.headers}: real datagrams have headers: allowed is real")

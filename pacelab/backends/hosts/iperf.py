@@ -37,13 +37,12 @@ def client_command(
     dst: str,
     interval_s: float,
     seconds: float,
-    size_bytes: int | None,
     control: str,
     mss: int,
     paced: bool = False,
 ) -> list[str]:
-    """Send for so long, or so many bytes. `paced`: by the kernel, from window and round trip."""
-    amount = ["-n", str(size_bytes)] if size_bytes else ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
+    """Send for so long. `paced`: by the kernel, from window and round trip."""
+    amount = ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
     line = ["iperf3", "-4", "-c", dst, "-B", src, "-p", str(port), "-J", "-i", f"{interval_s:g}"]
     return [
         *line,

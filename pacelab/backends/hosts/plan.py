@@ -131,7 +131,6 @@ class Flow(_Strict):
     start_s: Seconds
     stop_s: Seconds
     payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
-    size_bytes: Annotated[int, Field(ge=1, le=10**12)] | None = None
     """Of tcp; None: as much as goes through."""
     rate_bps: RateBps | None = None
     """Of udp: offered payload."""

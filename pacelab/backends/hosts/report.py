@@ -9,7 +9,7 @@ from typing import Any
 
 from pacelab.backends.hosts import iperf
 from pacelab.backends.hosts.addresses import path
-from pacelab.backends.hosts.plan import Flow, Plan
+from pacelab.backends.hosts.plan import Plan
 from pacelab.backends.hosts.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
@@ -79,7 +79,7 @@ def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
 
 
 def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
-    flow, window = run.flow, measured.window
+    window = measured.window
     segment = plan.tcp.segment_bytes
     received = iperf.bytes_between(run.received, window.measured_ns, window.end_ns)
     sent = iperf.bytes_between(run.sent, window.measured_ns, window.end_ns)
@@ -98,7 +98,7 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
         "rtt_mean_s": _mean(rtts),
         "rtt_sd_s": _deviation(rtts),
         "cwnd_mean_pkts": _mean(windows),
-        "finished_s": _finished_s(flow, run, measured),
+        "finished_s": None,
         "rtt_quantiles_s": None,
         "cwnd_share": None,
         "voice": None,
@@ -118,13 +118,6 @@ def _timeouts(plan: Plan, measured: Measured, run: TcpRun) -> int:
         return run.sockets.timeouts
     first = next(other.number for other in measured.tcp if other.flow.src == run.flow.src)
     return measured.counters[run.flow.src].timeouts if run.number == first else 0
-
-
-def _finished_s(flow: Flow, run: TcpRun, measured: Measured) -> float | None:
-    if flow.size_bytes is None or not run.received:
-        return None
-    whole = sum(part.payload_bytes for part in run.received) >= flow.size_bytes
-    return (run.received[-1].end_ns - measured.window.start_ns) / NS_PER_S if whole else None
 
 
 def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:

@@ -150,7 +150,6 @@ class Traffic:
             dst=address(flow.dst),
             interval_s=self._report_s,
             seconds=flow.stop_s - flow.start_s,
-            size_bytes=flow.size_bytes,
             control=tcp.control,
             mss=tcp.segment_bytes,
             paced="pacing" in tcp.switches,

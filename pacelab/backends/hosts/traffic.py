@@ -30,7 +30,7 @@ HANDOVER_REPORT_S = 0.1
 _DATAGRAMS = "pacelab.backends.hosts.datagrams"
 _LISTEN_S = 5.0
 _LISTENING = "0A"
-_STEP_S = 0.05
+_STEP_S, _IDLE_STEP_S = 0.05, 0.5
 _YOUNG_NS, _YOUNG_STEP_S = NS_PER_S, 0.005
 
 TOS = {None: 0x00, "best-effort": 0x00, "background": 0x20, "video": 0xA0, "voice": 0xC0}
@@ -103,7 +103,9 @@ class Traffic:
             self._look_after(now_ns)
             self._stop_due(now_ns, window)
             tick((now_ns - start_ns) / (window.end_ns - start_ns))
-            time.sleep(min(self._step_s(now_ns), max(0.0, (window.end_ns - time.monotonic_ns()) / NS_PER_S)))
+            awaited = [window.end_ns, *([] if before else [window.measured_ns])]
+            awaited += [start_ns + ns_from_s(run.flow.start_s) for run in waiting[:1]]
+            time.sleep(min(self._step_s(now_ns), max(0.0, (min(awaited) - time.monotonic_ns()) / NS_PER_S)))
         if not before:
             raise HostError("this machine was too busy: the run ended before its measuring began; ask for more seconds")
         after = self._counters()
@@ -166,6 +168,9 @@ class Traffic:
 
     def _step_s(self, now_ns: int) -> float:
         """Look more often while a flow is young: its window's clamp falls off with the first packet."""
+        air_changes = self._plan.link_rates or self._plan.moves
+        if not air_changes and all(run.ended_ns or run.client is None for run in self._tcp):
+            return _IDLE_STEP_S
         young = any(now_ns < run.called_ns + _YOUNG_NS for run in self._tcp)
         return _YOUNG_STEP_S if young else _STEP_S
 

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import sys
-
-from scipy import stats
 
 import pacelab
 from pacelab.experiment import Experiment
+from pacelab.metrics import estimate
 
 SILENCE_S, OFF = 1.0, 0.10
 AFTER_S = 20.0
@@ -62,11 +60,11 @@ def main() -> int:
         print("no run was valid: try again on a calmer machine")
         return 1
     ratios = [row["after_bps"] / row["before_bps"] for row in rows]
-    mean = statistics.fmean(ratios)
-    half = stats.t.ppf(0.975, len(ratios) - 1) * statistics.stdev(ratios) / len(ratios) ** 0.5 if rows[1:] else 0.0
+    found = estimate(ratios)
+    mean, half = found.mean, found.half_width
     worst = max(row["silence_s"] for row in rows)
     good = worst < SILENCE_S and abs(mean - 1) <= OFF
-    ratio = f"{mean:.3f} +- {half:.3f}"
+    ratio = f"{mean:.3f} " + ("(one run, no interval)" if half is None else f"+- {half:.3f}")
     print(f"{len(rows)} valid runs of {options.runs}: silent for {worst} s at most; after / before {ratio}", flush=True)
     print("ok" if good else "MISSED")
     return 0 if good else 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,3 +45,28 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"mounting a small tmpfs failed ({mounted.stderr.strip()}): run as root with CAP_SYS_ADMIN")
     yield place
     subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The system's browser: where it is."""
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """It, without a window, driven by Playwright."""
+    driver = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What a page says on its console."""
+    return []

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 import time
@@ -29,10 +28,6 @@ from pacelab.controller.openflow.shell import Shell  # noqa: E402
 from pacelab.controller.web.api import make_api  # noqa: E402
 from pacelab.controller.web.guard import Guard  # noqa: E402
 from pacelab.units import NS_PER_S  # noqa: E402
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-if CHROMIUM is None:
-    pytest.skip("no Chromium here: apt install chromium", allow_module_level=True)
 
 SIZE = {"width": 1366, "height": 900}
 GA, GB, R = 1, 2, 3
@@ -124,19 +119,6 @@ class Served:
         self._server.should_exit = True
         self._thread.join(10)
         self._listening.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def complaints() -> list[str]:
-    return []
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -28,26 +27,9 @@ from pacelab.demo.widget import reply  # noqa: E402
 from pacelab.engine import run_air  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-if CHROMIUM is None:
-    pytest.skip("no Chromium here: apt install chromium", allow_module_level=True)
-
 SIZE = {"width": 1366, "height": 900}
 PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080})
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[sync_api.Browser]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def complaints() -> list[str]:
-    return []
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -35,14 +34,6 @@ pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found is None:
-        pytest.skip("no Chromium here: apt-get install chromium")
-    return found
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The door to the Rust engine: JSON in, JSON out, its errors turned into ours."""
+"""The door to the Rust engine: JSON in, JSON out, its errors turned into ours. And to its joining of capture files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pacelab.errors import ConfigError, HostError
+from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.interrupt import deferred_interrupts
 from pacelab.options import CONTROLS
 from pacelab.schemes import Attachment
@@ -49,6 +49,18 @@ def run_air(
         raise ConfigError(f"the air engine refused the configuration: {error}") from error
     result: dict[str, Any] = json.loads(text)
     return result
+
+
+def join_captures(captures: Sequence[tuple[str, bytes]]) -> bytes:
+    """A pcapng file of pcap files of nanoseconds, each an interface of this name, ordered by time.
+
+    A record that was cut off at a file's end is left out. Raises ProtocolError for what is no such file.
+    """
+    try:
+        joined: bytes = load_engine().join_captures(captures)
+    except ValueError as error:
+        raise ProtocolError(f"joining what tcpdump wrote: {error}") from None
+    return joined
 
 
 def load_engine() -> Any:

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.backends.hosts.captures import SUFFIX
 from pacelab.backends.hosts.session import error_of
+from pacelab.engine import join_captures
 from pacelab.errors import HostError
-from pacelab.where.capture import join
 from pacelab.where.confine import NOBODY, Core, confine, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
 from pacelab.where.files import GuestFiles, code_for, find_files
@@ -58,7 +58,8 @@ def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile |
         with Core() as core:
             result = _Guest(place, plan, core).run(on_progress)
         if pcap is not None:
-            pcap.write(join([place / "job" / f"{plan.nodes[host].name}{SUFFIX}" for host in plan.stations]))
+            names = [plan.nodes[host].name for host in plan.stations]
+            pcap.write(join_captures([(name, (place / "job" / f"{name}{SUFFIX}").read_bytes()) for name in names]))
     result["guest"] = files.identity()
     result["host"] |= {"core": core.number}
     return result

@@ -21,7 +21,6 @@ from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD
 from pacelab.topologies.domain import Words
 from pacelab.where import features, files, in_real_time, uml, vm
-from pacelab.where.capture import join
 from pacelab.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
 from pacelab.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
@@ -235,22 +234,6 @@ def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: py
     (tmp_path / "vm/run").touch(mode=0o755)
     with pytest.raises(HostError, match=r"no virtual machine in .*: sudo make vm"):
         vm.project_folder()
-
-
-def test_captures_of_the_hosts_become_one_file(tmp_path: Path) -> None:
-    """Bytes by hand: two interfaces of one packet each, the later one first; the second file is cut off after it."""
-    header = bytes.fromhex("4d3cb2a1 0200 0400 00000000 00000000 80000000 01000000")
-    late = bytes.fromhex("02000000 05000000 03000000 04000000 aabbcc")
-    early = bytes.fromhex("01000000 00000000 04000000 04000000 11223344 09000000 00000000 ff000000 ff000000")
-    (tmp_path / "n0.pcap").write_bytes(header + late)
-    (tmp_path / "n1.pcap").write_bytes(header + early)
-    found = join([tmp_path / "n0.pcap", tmp_path / "n1.pcap"])
-    assert found.startswith(bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"))
-    assert found.count(b"n0\0\0") == found.count(b"n1\0\0") == 1
-    packets = found[found.index(bytes.fromhex("06000000 24000000")) :]
-    first = bytes.fromhex("06000000 24000000 01000000 00000000 00ca9a3b 04000000 04000000 11223344 24000000")
-    second = bytes.fromhex("06000000 24000000 00000000 00000000 05943577 03000000 04000000 aabbcc00 24000000")
-    assert packets == first + second
 
 
 def test_a_plan_with_captures_is_for_guests() -> None:

@@ -16,7 +16,7 @@ use crate::address::{ip, mac};
 use crate::frame::{Content, append};
 use crate::story::{Fate, How, Seen, tell};
 
-const TIMES_IN_NS: u8 = 9;
+pub(crate) const TIMES_IN_NS: u8 = 9;
 const WHOLE_FRAMES: u32 = 262_144;
 const INBOUND: u32 = 1;
 const OUTBOUND: u32 = 2;

@@ -1,4 +1,5 @@
-//! Capture files of the air: one pcapng for a run, an interface per station, 802.11 with radiotap.
+//! Capture files of the air: one pcapng for a run, an interface per station, 802.11 with radiotap. And `join`: such a file
+//! of what tcpdump wrote at each host of a guest.
 //!
 //! ```text
 //!   AirLog  --->  story    who received what, what became of each frame, in words
@@ -16,6 +17,8 @@ mod address;
 mod file;
 mod frame;
 mod ip;
+mod join;
 mod story;
 
 pub use file::pcapng;
+pub use join::join;

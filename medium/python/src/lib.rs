@@ -1,4 +1,4 @@
-//! The binding `pacelab._medium`: one function, JSON in and out, Python hooks in between.
+//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks in between; and the joining of capture files.
 
 use std::ops::ControlFlow;
 
@@ -7,6 +7,7 @@ use pacelab_network::tcp::congestion::{self, CongestionControl};
 use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 mod python_control;
@@ -83,9 +84,20 @@ fn run(
     Ok(network.report().to_string())
 }
 
+/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file in the order of time.
+///
+/// Raises ValueError, with one line that names the interface, for what is no such file.
+#[pyfunction]
+fn join_captures<'py>(py: Python<'py>, captures: Vec<(String, PyBackedBytes)>) -> PyResult<Bound<'py, PyBytes>> {
+    let files: Vec<(&str, &[u8])> = captures.iter().map(|(name, content)| (name.as_str(), &**content)).collect();
+    let joined = pacelab_pcap::join(&files).map_err(PyValueError::new_err)?;
+    Ok(PyBytes::new(py, &joined))
+}
+
 /// The medium: the air and the virtual-time network above it.
 #[pymodule]
 fn _medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(join_captures, module)?)?;
     Ok(())
 }

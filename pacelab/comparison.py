@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from pacelab.backends.registry import in_real_time
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.folder import write_folder
@@ -25,7 +26,6 @@ from pacelab.runner import describe_host, run_many
 from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.sweep import run_cached
 from pacelab.tables import BASELINE, comparison_csv, show_point
-from pacelab.where import in_real_time
 
 ALL = "all"
 """In the place of scheme names: all that can act."""

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
+from pacelab.backends.hosts.limits import check as check_hosts
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD, BY_FLAG, CONTROLS, OPTIONS, SHORTEST_RUN_S, is_traffic_file
 from pacelab.own_code import digest_of, is_own
@@ -21,6 +22,7 @@ from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind, load_topology
 from pacelab.traffic import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
+from pacelab.where import check as check_where
 
 UNSET: Any = None
 """Not given: the topology's own default holds, else the PHY's, else the one of `DEFAULTS`."""
@@ -162,10 +164,9 @@ class Experiment:
         topology = self.build_topology()
         self.find_scheme().check(topology, traffic=self.traffic_kind, settings=self.hook_settings)
         self.plan()  # refuses more flows than the engine should run
-        from pacelab import backends, where  # they import us
-
-        where.check(self)
-        backends.find_backend(self.backend).check(self, topology)
+        check_where(self)
+        if self.backend != "sim":
+            check_hosts(self, topology)
 
     def vary(self, **changes: Any) -> Experiment:
         """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""

@@ -12,15 +12,14 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 from pacelab import __version__
-from pacelab.backends import find_backend
 from pacelab.backends.contract import Progress
+from pacelab.backends.registry import find_backend, in_real_time
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble, join_series
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
-from pacelab.where import in_real_time
 from pacelab.workers import each_finished, stop_is_wanted, usable_cores
 
 Outcome = TypeVar("Outcome")

@@ -40,9 +40,6 @@ class Backend(Protocol):
     real_time: bool
     """A run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
 
-    def check(self, experiment: Experiment, topology: Topology) -> None:
-        """Raise ConfigError with the reason when this back end cannot run the experiment. Looks at no machine."""
-
     def run(
         self,
         experiment: Experiment,

@@ -16,12 +16,9 @@ if TYPE_CHECKING:
 
 
 class Sim:
-    """See the module."""
+    """See the module. Every experiment runs here."""
 
     real_time = False
-
-    def check(self, experiment: Experiment, topology: Topology) -> None:
-        """Every experiment runs here."""
 
     def run(
         self,

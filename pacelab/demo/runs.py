@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.backends import find_backend
+from pacelab.backends.registry import find_backend
 from pacelab.demo.model import Choice, Control, Demo, Slider, Value
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment

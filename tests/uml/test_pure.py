@@ -16,11 +16,12 @@ from pacelab.backends.hosts.backend import _with_code
 from pacelab.backends.hosts.compile import compile_plan
 from pacelab.backends.hosts.plan import SWITCHES, dump_plan, read_plan
 from pacelab.backends.hosts.tcp_settings import sysctls
+from pacelab.backends.registry import in_real_time
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD
 from pacelab.topologies.domain import Words
-from pacelab.where import features, files, in_real_time, uml, vm
+from pacelab.where import features, files, uml, vm
 from pacelab.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.where.features import missing_for_uml
 from pacelab.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job

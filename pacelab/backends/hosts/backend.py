@@ -26,12 +26,6 @@ class RealHosts:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def check(self, experiment: Experiment, topology: Topology) -> None:
-        """See `Backend.check`."""
-        from pacelab.backends.hosts.compile import check
-
-        check(experiment, topology)
-
     def run(
         self,
         experiment: Experiment,
@@ -44,7 +38,7 @@ class RealHosts:
         """See `Backend.run`."""
         from pacelab.backends.hosts.compile import compile_plan
         from pacelab.traffic import ENGINE_KIND
-        from pacelab.where import run_plan
+        from pacelab.where.run import run_plan
 
         own = _with_code(experiment, scheme)
         if own is None and scheme != experiment.find_scheme():

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from pacelab.backends.hosts.limits import SMALLEST_DATAGRAM_BYTES
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings
@@ -22,8 +23,6 @@ MOST_BYTES = 262_144
 MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
 LONGEST_RUN_S = 3600.0
 
-SMALLEST_DATAGRAM_BYTES = 20
-"""What our header takes (see `datagrams`)."""
 SMALLEST_VOICE_BYTES = 12
 """What a voice packet says of itself (`pacelab.pacer.linux.voice_format`)."""
 MOST_OFFERED_BPS = 400_000_000
@@ -37,8 +36,6 @@ OWN_CODE = "/job/own.py"
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
 SWITCHES: tuple[str, ...] = get_args(Switch)
 """What Linux's TCP does of its own accord and a run leaves out, or the other way round (`tcp_settings`)."""
-GUEST_SWITCHES = ("no-prr", "no-hystart")
-"""Those that need our guest's kernel, or are of a whole kernel and not of a host."""
 
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
 Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]

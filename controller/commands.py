@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.controller.errors import ControllerError, InputError
+from pacelab.controller.web.client import TOKEN
 
-TOKEN = "PACELAB_CONTROLLER_TOKEN"
 OPENFLOW_PORT = 6653
 
 

@@ -262,6 +262,10 @@ class Experiment:
         return plan(self, *self._with_traffic())
 
     def _with_traffic(self) -> tuple[Topology, tuple[Carried, ...]]:
+        if is_traffic_file(self.traffic):
+            from pacelab.traffic_file import apply_traffic_file
+
+            return apply_traffic_file(self, self._bare_topology())
         return with_traffic(self, self._bare_topology())
 
     def _bare_topology(self) -> Topology:

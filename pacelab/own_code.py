@@ -5,16 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import traceback
-from functools import lru_cache
 from itertools import dropwhile
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from pacelab.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pacelab.schemes import Scheme
 
 
 class UserCodeError(ConfigError):
@@ -46,11 +41,6 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     return module, attribute
 
 
-def load_scheme(name: str) -> Scheme:
-    """The `pacelab.Scheme` that FILE.py:NAME names; read anew when the file has changed."""
-    return _load_scheme(name, digest_of("--scheme", name.rpartition(":")[0]))
-
-
 def digest_of(flag: str, path: str) -> str:
     """SHA-256 of a file, in hexadecimal digits; ConfigError when it cannot be read."""
     try:
@@ -67,14 +57,3 @@ def own_traceback(error: BaseException) -> str:
 
 
 _HERE = Path(__file__).parent
-
-
-@lru_cache(maxsize=16)
-def _load_scheme(name: str, _digest: str) -> Scheme:
-    from pacelab.schemes import Scheme
-
-    module, attribute = load_own("--scheme", name)
-    found = getattr(module, attribute, None)
-    if not isinstance(found, Scheme):
-        raise ConfigError(f"--scheme {name!r}: the file has no pacelab.Scheme called {attribute!r}")
-    return found

@@ -29,7 +29,6 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.options import is_traffic_file
 from pacelab.topologies.model import Flow, Topology
 from pacelab.voice import CODECS
 
@@ -96,11 +95,7 @@ def named(experiment: Experiment, kind: str) -> Carried:
 
 
 def with_traffic(experiment: Experiment, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
-    """The topology with the flows that the traffic gives it, and what each of them carries."""
-    if is_traffic_file(experiment.traffic):
-        from pacelab.traffic_file import apply_traffic_file
-
-        return apply_traffic_file(experiment, topology)
+    """The topology with the flows that a named kind of traffic gives it, and what each of them carries."""
     calls = [flow for flow in topology.flows if flow.call is not None]
     others = [flow for flow in topology.flows if flow.call is None]
     if experiment.traffic == "mixed" and not (calls and others):

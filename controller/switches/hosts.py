@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pacelab.controller.commands import TOKEN
 from pacelab.controller.core.frames import ARP, BROADCAST, REQUEST, arp_packet, read_mac
 from pacelab.controller.errors import ControllerError
 from pacelab.controller.switches.ovs import OpenVSwitch
-from pacelab.controller.web.client import Client
+from pacelab.controller.web.client import TOKEN, Client
 
 FOLDER = Path("/run/pacelab-check")
 OPENFLOW = "127.0.0.1:6653"

@@ -6,10 +6,10 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from pacelab.controller.commands import OPENFLOW_PORT, TOKEN
+from pacelab.controller.commands import OPENFLOW_PORT
 from pacelab.controller.errors import ControllerError
 from pacelab.controller.switches import ovs
-from pacelab.controller.web.client import Client
+from pacelab.controller.web.client import TOKEN, Client
 
 _LISTEN = f"127.0.0.1:{OPENFLOW_PORT}"
 PACKAGES = ("os_ken", "fastapi", "uvicorn")

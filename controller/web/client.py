@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
+TOKEN = "PACELAB_CONTROLLER_TOKEN"
+"""In the environment of a controller and of whoever asks it: the token that it wants to see."""
 PATIENCE_S = 5.0
 STREAM_S = 15.0
 """The stream says at least every 5 s that it is there."""

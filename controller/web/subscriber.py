@@ -16,8 +16,7 @@ import threading
 import time
 from typing import Any
 
-from pacelab.controller.commands import TOKEN
-from pacelab.controller.web.client import Client
+from pacelab.controller.web.client import TOKEN, Client
 
 AGAIN_S = 1.0
 

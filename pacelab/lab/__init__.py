@@ -16,8 +16,9 @@ from pacelab.lab.air import air
 from pacelab.lab.back_ends import back_ends
 from pacelab.lab.calls import call_picture, call_series
 from pacelab.lab.capstone import enter, leaderboard, networks, score
-from pacelab.lab.check import CheckFailed, Todo, check
+from pacelab.lab.check import check
 from pacelab.lab.controls import choice, slide, switch
+from pacelab.lab.errors import CheckFailed, Todo
 from pacelab.lab.explore import Exploration, explore
 from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
 from pacelab.lab.picture import Picture, picture

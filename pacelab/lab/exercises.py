@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pacelab.lab.check import Exercise
+from pacelab.lab.exercise import Exercise
 from pacelab.lab.lab0 import LAB0
 from pacelab.lab.lab1 import LAB1
 from pacelab.lab.lab2 import LAB2

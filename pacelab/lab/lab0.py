@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab.lab.check import Case, Exercise
+from pacelab.lab.exercise import Case, Exercise
 
 LAB0 = {
     "lab0.goodput": Exercise(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.lab.check import LIMIT_S, Case, Exercise, Todo
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise
 from pacelab.lab.limited import call_limited
 
 FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}

@@ -6,7 +6,8 @@ import math
 from random import Random
 from typing import Any
 
-from pacelab.lab.check import LIMIT_S, Case, Exercise, Todo, complain_about_number
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
 from pacelab.lab.limited import call_limited
 from pacelab.own_link import LinkLayer
 

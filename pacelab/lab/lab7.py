@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.experiment import Experiment
-from pacelab.lab.check import Exercise, Todo
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import Exercise
 from pacelab.own_code import UserCodeError
 from pacelab.own_pacer import Pacer, run_pacer
 from pacelab.runner import run

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.own_code import is_own, load_scheme
+from pacelab.own_code import is_own
 from pacelab.schemes import hooks
+from pacelab.schemes.own import load_scheme
 from pacelab.schemes.scheme import Scheme
 
 _PACING = frozenset({"delayed", "copies_absorbed"})

@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pacelab.controller.commands import TOKEN
-from pacelab.controller.web.client import Client
+from pacelab.controller.web.client import TOKEN, Client
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "pacelab.controller"]

@@ -16,7 +16,7 @@ from running import Running, wait_until
 
 from pacelab.agents.commands import make_hook
 from pacelab.agents.orders import Orders, flow_report, offered, own_name, read_limits
-from pacelab.controller.commands import TOKEN
+from pacelab.controller.web.client import TOKEN
 from pacelab.errors import ConfigError
 from pacelab.pacer.core.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook

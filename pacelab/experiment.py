@@ -200,6 +200,8 @@ class Experiment:
             raise ConfigError("--controller with --backend sim: it has no switches: allowed is tap or hwsim")
         if self.linux_tcp is not None and self.backend == "sim":
             raise ConfigError("--linux-tcp with --backend sim: its TCP is not Linux's: allowed is tap or hwsim")
+        if self.backend == "sim" and self.routing not in ("static", "aodv"):
+            raise ConfigError(f"--routing {self.routing} with --backend sim: it is Linux's: allowed is static or aodv")
 
     def _fill(self, defaults: Mapping[str, Any]) -> None:
         for name, value in defaults.items():

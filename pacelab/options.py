@@ -160,7 +160,12 @@ OPTIONS: tuple[Option, ...] = tuple(
             "how a station holds its own TCP back under ack-suppression",
         ),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail"),
-        ("routing", "--routing", Choice.of("static", "aodv"), "routing among the wireless nodes"),
+        (
+            "routing",
+            "--routing",
+            Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
+            "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim",
+        ),
         ("radio", "--radio", Choice.of("ns2", "standard", "sinr"), "radio preset"),
         (
             "mac_ack",

@@ -8,6 +8,7 @@ from test_tap_plan import plan_of
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.addresses import Interface, Route
 from pacelab.backends.hosts.agents import command, path_rates
+from pacelab.backends.hwsim import mesh
 
 
 def test_addresses_are_one_per_host() -> None:
@@ -32,6 +33,23 @@ def test_routes_follow_the_chain() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 2})
     assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 1, "air0"), Route(3, 1, "air0")]
     assert addresses.routes(plan)[2] == [Route(0, 1, "air0"), Route(1, 1, "air0"), Route(3, 3, "wire0")]
+
+
+def test_below_ip_all_stations_are_one_hop_apart() -> None:
+    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2}, routing="batman-adv")
+    assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 2, "air0"), Route(3, 2, "air0")]
+    assert addresses.routes(plan)[3] == [Route(0, 2, "wire0"), Route(1, 2, "wire0"), Route(2, 2, "wire0")]
+    assert path_rates(plan, 0, 3) == ["11", "11"]  # the air's hops are what they were
+    assert addresses.radio_name(plan) == "radio0"
+    assert addresses.neighbour_mac(plan, 0, 2) == "02:50:4c:04:00:02"
+
+
+def test_olsr_finds_what_goes_over_the_air_and_is_told_what_is_behind_a_gateway() -> None:
+    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2}, routing="olsr")
+    left = [[route.dst for route in table if not mesh.finds(plan, route)] for table in addresses.routes(plan)]
+    assert left == [[], [], [3], [0, 1, 2]]
+    assert "Hna4 { 10.77.0.4 255.255.255.255 }" in mesh.configuration(plan, 2)
+    assert "Hna4" not in mesh.configuration(plan, 1)
 
 
 def test_routes_take_the_lower_number_of_equals() -> None:

@@ -61,7 +61,8 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"routing": "aodv"}, "real hosts have static routes"),
+        ({"routing": "aodv"}, "these hosts have static routes"),
+        ({"routing": "802.11s"}, "these hosts have static routes"),
         ({"cc": "tahoe"}, "Linux has none such"),
         ({"ack": "dynamic"}, "Linux has none such"),
         ({"scheme": "delayed-ack"}, "Linux has none such"),
@@ -92,6 +93,11 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
         ({"medium": "stock"}, "--rts on with --medium stock: wmediumd has none"),
         ({"medium": "stock", "rts": False, "topology": "two-gateways", "routing": "static"}, "its stations move"),
         ({"medium": "stock", "rts": False, "scheme": "link-pacing"}, "it listens to the link layer"),
+        ({"routing": "aodv"}, "Linux has none such: allowed is one of static, 802.11s, batman-adv, olsr"),
+        ({"routing": "802.11s", "builder": "mininet-wifi"}, "with --builder mininet-wifi: allowed is plain"),
+        ({"routing": "olsr", "controller": "ryu"}, "with --controller ryu: it sets the routes: allowed is static"),
+        ({"routing": "olsr", "where": "uml"}, "its guest has no olsrd: allowed is here"),
+        ({"routing": "batman-adv", "scheme": "lred"}, "relays forward below IP"),
     ],
 )
 def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str, Any], reason: str) -> None:

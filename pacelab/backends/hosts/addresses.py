@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
+from pacelab.backends.hosts.limits import BRIDGING
 from pacelab.backends.hosts.plan import Plan
 
 AIR = "air0"
-"""Name of the wireless interface at every wireless host."""
+"""Name of the wireless interface at every wireless host: the one that has the address."""
+RADIO = "radio0"
+"""Name of the radio where `AIR` is something above it (see `radio_name`)."""
 WIRE = "wire"
 """What the names of wired interfaces begin with."""
 TO_SWITCH = "wires"
@@ -76,6 +79,16 @@ def air_mac(host: int) -> str:
     return f"42{_mac(0, host)[2:]}"
 
 
+def mesh_mac(plan: Plan, host: int) -> str:
+    """MAC of the interface `AIR`: the radio's, but where that is something above it."""
+    return air_mac(host) if radio_name(plan) == AIR else _mac(4, host)
+
+
+def radio_name(plan: Plan) -> str:
+    """Name of a wireless host's radio: with batman-adv, `AIR` is what is above it."""
+    return RADIO if plan.routing == "batman-adv" else AIR
+
+
 def wire_name(number: int) -> str:
     """Name of both ends of a wire."""
     return f"{WIRE}{number}"
@@ -85,7 +98,7 @@ def neighbour_mac(plan: Plan, host: int, neighbour: int) -> str:
     """MAC by which `host` reaches its neighbour."""
     out = interface_towards(plan, host, neighbour)
     if out == AIR:
-        return air_mac(neighbour)
+        return mesh_mac(plan, neighbour)
     return next(port.mac for port in interfaces(plan, neighbour) if port.name == out)
 
 
@@ -107,8 +120,14 @@ def edges(plan: Plan) -> list[list[int]]:
 
 
 def routes(plan: Plan) -> list[list[Route]]:
-    """Routes of each host to every other one it can reach: fewest hops, ties to the lower host number."""
+    """Routes of each host to every other one it can reach: fewest hops, ties to the lower host number.
+
+    With a routing below IP all stations are one hop apart.
+    """
     near = edges(plan)
+    if plan.routing in BRIDGING:
+        stations = set(plan.stations)
+        near = [sorted({*there, *stations} - {host} if host in stations else there) for host, there in enumerate(near)]
     tables: list[list[Route]] = [[] for _ in plan.nodes]
     for dst in range(len(near)):
         hops = _hops(near, dst)

@@ -31,6 +31,7 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
     document: dict[str, Any] = {
         "radios": experiment.backend,
         **({"builder": experiment.builder, "medium": experiment.medium} if experiment.backend == "hwsim" else {}),
+        "routing": experiment.routing,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
         "warmup_s": air["warmup_s"],

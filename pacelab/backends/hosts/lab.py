@@ -15,18 +15,16 @@ from pacelab.backends.hosts.medium import SOCKET, Medium, configuration, find_pr
 from pacelab.backends.hosts.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.backends.hosts.plan import Plan, Wire
 from pacelab.backends.hosts.processes import Child, environment, last_document, python
+from pacelab.backends.hosts.route_tables import index_of, put_route
 from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.backends.hosts.wire_path import ETHERNET_HEADER_BYTES
-from pacelab.backends.hwsim import stock
+from pacelab.backends.hwsim import mesh, stock
 from pacelab.backends.hwsim.radios import Radios
 from pacelab.errors import HostError
 from pacelab.units import BITS_PER_BYTE
 
 US_PER_S = 1_000_000
 
-_PERMANENT = 0x80
-_ONLINK = 4
-_SCOPE_LINK = 253
 _RELAY = "pacelab.backends.hosts.wire_relay"
 
 
@@ -54,17 +52,18 @@ class Lab:
         for host in range(len(plan.nodes)):
             self._configure(host)
         for host, table in enumerate(addresses.routes(plan)):
-            self._route(host, table)
+            self._route(host, [route for route in table if not mesh.finds(plan, route)])
         if self.switched is not None:
             self.switched.start()
         if self.radios is not None:
             self.radios.join()
+        self.routing = mesh.start(plan) if plan.routing != "static" else []
         self.medium = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
 
     def check_alive(self) -> None:
         """Raise HostError when the air or the wires have ended."""
         controller = None if self.switched is None else self.switched.process
-        for child in (self.air, self.relay, controller):
+        for child in (self.air, self.relay, controller, *self.routing):
             if child is not None and not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
 
@@ -161,29 +160,10 @@ class Lab:
 
     def set_route(self, host: int, route: addresses.Route) -> None:
         """Give a host a route, in the place of the one that it has to there."""
-        netlink = self._netlink[host]
-        index = self._index(host, route.name)
-        common = {
-            "dst": f"{addresses.address(route.dst)}/32",
-            "oif": index,
-            "prefsrc": addresses.address(host),
-            "metrics": tcp_settings.route_metrics(self.plan.tcp),
-        }
-        if route.via != route.dst:
-            netlink.route("replace", gateway=addresses.address(route.via), flags=_ONLINK, **common)
-            return
-        if not route.by_arp:
-            mac = addresses.neighbour_mac(self.plan, host, route.dst)
-            there = addresses.address(route.dst)
-            netlink.neigh("replace", dst=there, lladdr=mac, ifindex=index, state=_PERMANENT)
-        netlink.route("replace", scope=_SCOPE_LINK, **common)
+        put_route(self._netlink[host], self.plan, host, route)
 
     def _index(self, host: int, name: str) -> int:
-        found = self._netlink[host].link_lookup(ifname=name)
-        if not found:
-            raise HostError(f"host {self.plan.nodes[host].name}: no interface {name}; is mediumd of this version?")
-        index: int = found[0]
-        return index
+        return index_of(self._netlink[host], self.plan.nodes[host].name, name)
 
 
 def _has_netem(host: str) -> bool:

@@ -31,6 +31,11 @@ KINDS: Mapping[str, str] = MappingProxyType(
 SMALLEST_DATAGRAM_BYTES = 20
 """What our header takes (see `datagrams`)."""
 
+BRIDGING = ("802.11s", "batman-adv")
+"""Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+ROUTINGS = ("static", *BRIDGING, "olsr")
+"""Those of Linux's radios."""
+
 GUEST_SWITCHES = ("no-prr", "no-hystart")
 """Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
 
@@ -59,7 +64,7 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     if experiment.controller is not None and not topology.gateways:
         found.append(f"--controller {experiment.controller}: a wired side is what it controls: allowed with a gateway")
     if experiment.routing != "static":
-        found.append(f"--routing {experiment.routing}: real hosts have static routes: allowed is static")
+        found += _routing_reasons(experiment, topology)
     flows = experiment.plan()
     for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
         found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
@@ -84,6 +89,29 @@ def _reasons(experiment: Experiment, topology: Topology) -> list[str]:
     for node in topology.nodes:
         if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
             found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+    return found
+
+
+def _routing_reasons(experiment: Experiment, topology: Topology) -> list[str]:
+    """Why not with a routing other than static."""
+    asked = f"--routing {experiment.routing}"
+    if experiment.backend != "hwsim":
+        return [f"{asked}: these hosts have static routes: allowed is static"]
+    if experiment.routing not in ROUTINGS:
+        return [f"{asked}: Linux has none such: allowed is one of {', '.join(ROUTINGS)}"]
+    found = []
+    if experiment.builder != "plain":
+        found.append(f"{asked} with --builder {experiment.builder}: allowed is plain")
+    if experiment.controller is not None:
+        found.append(f"{asked} with --controller {experiment.controller}: it sets the routes: allowed is static")
+    if experiment.routing == "olsr" and experiment.where != "here":
+        found.append(f"{asked} with --where {experiment.where}: its guest has no olsrd: allowed is here")
+    at_links = any(point == "link" for point, _ in experiment.find_scheme().sites(topology))
+    if at_links and experiment.routing in BRIDGING:
+        found.append(
+            f"{asked} with scheme {experiment.scheme!r}: relays forward below IP, where its agents see nothing: "
+            "allowed is static or olsr"
+        )
     return found
 
 

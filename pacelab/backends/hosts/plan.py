@@ -37,6 +37,8 @@ Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr"
 SWITCHES: tuple[str, ...] = get_args(Switch)
 """What Linux's TCP does of its own accord and a run leaves out, or the other way round (`tcp_settings`)."""
 
+Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
+
 Metres = Annotated[float, Field(ge=-1e6, le=1e6)]
 Host = Annotated[int, Field(ge=0, lt=MOST_HOSTS)]
 RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
@@ -211,6 +213,8 @@ class Plan(_Strict):
     radios: Literal["tap", "hwsim"]
     """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
     builder: Literal["plain", "mininet-wifi"] = "plain"
+    routing: Routing = "static"
+    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`hwsim.mesh`)."""
     medium: Literal["own", "stock"] = "own"
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -255,6 +259,8 @@ class Plan(_Strict):
             raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
             raise ValueError("builder and medium belong to radios of hwsim")
+        if self.routing != "static" and (self.radios, self.builder, self.controller) != ("hwsim", "plain", None):
+            raise ValueError("routing other than static belongs to plain radios of hwsim without a controller")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]

@@ -1,4 +1,4 @@
-"""The radios of a plan: made, moved to their hosts, joined to one IBSS at a fixed rate."""
+"""The radios of a plan: made, moved to their hosts, joined to one IBSS or mesh at a fixed rate."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
-from pacelab.backends.hosts.addresses import AIR, air_mac
+from pacelab.backends.hosts.addresses import AIR, air_mac, mesh_mac, radio_name
 from pacelab.backends.hosts.namespaces import FOLDER, inside
 from pacelab.backends.hosts.plan import Plan
+from pacelab.backends.hosts.tcp_settings import mtu_bytes
 from pacelab.backends.hwsim.family import Hwsim
 from pacelab.errors import HostError
 from pacelab.pacer.linux.stations import open_nl80211, read_stations
@@ -30,7 +31,9 @@ each other would collide every time, where both could be heard; so each station'
 KNOWN_S = 30.0
 """Each station has heard its neighbours' beacons within two intervals, or, where beacons collide, within a few more."""
 _LOOK_S = 0.1
-_ADHOC = 1
+_ADHOC, _MESH_POINT = 1, 7
+BATMAN_HEADER_BYTES = 32
+"""What batman-adv puts before an Ethernet frame at most, that frame's header included."""
 _BAND = {"802.11b": 0, "802.11g": 0, "802.11a": 1}
 """NL80211_BAND_2GHZ, _5GHZ."""
 _LEGACY = 1
@@ -41,11 +44,12 @@ class Radios:
     """The radios of the wireless hosts. They end with the hosts' namespaces; nothing needs to be undone."""
 
     def __init__(self, plan: Plan, *, made: bool = False) -> None:
-        """Make them and give each to its host as the interface `AIR`, down; or raise HostError.
+        """Make them and give each to its host, down, as its interface `AIR` or below that; or raise HostError.
 
         `made`: the hosts have them already, in an IBSS, which they leave when they join ours.
         """
         self._plan = plan
+        self._name = radio_name(plan)
         self._joined = made
         if made:
             return
@@ -65,24 +69,30 @@ class Radios:
             self._adopt(host)
 
     def join(self) -> None:
-        """All join the IBSS, over the air that must be up by now; returns when neighbours know each other."""
+        """All join the IBSS or mesh, over the air that must be up by now; returns when neighbours know each other."""
         phy, rate_bps = self._plan.radio.phy, self._plan.radio.data_rate_bps
         for place, host in enumerate(self._plan.stations):
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
-                index = links.link_lookup(ifname=AIR)[0]
+                index = links.link_lookup(ifname=self._name)[0]
                 if self._joined:
                     _ask(radio, "LEAVE_IBSS", IFINDEX=index)
+                if self._name != AIR:
+                    links.link("set", index=index, mtu=mtu_bytes(self._plan) + BATMAN_HEADER_BYTES, state="up")
+                join = join_mesh if self._plan.routing == "802.11s" else join_ibss
                 beacons_tu = BEACON_INTERVAL_TU + place * BEACON_STEP_TU
-                join_ibss(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
+                join(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
                 fix_rate(radio, index, phy=phy, rate_bps=rate_bps)
         self._wait_known()
 
     def _adopt(self, host: int) -> None:
-        """Name the interface that has come with the radio, and make it one of an IBSS."""
+        """Name the interface that has come with the radio, make it one of an IBSS or mesh, and put `AIR` above it."""
         with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
             (found,) = _interfaces(radio)
-            links.link("set", index=found["index"], ifname=AIR)
-            _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=_ADHOC)
+            links.link("set", index=found["index"], ifname=self._name)
+            kind = _MESH_POINT if self._plan.routing == "802.11s" else _ADHOC
+            _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=kind)
+            if self._name != AIR:
+                _lay_batman_over(links, found["index"], mesh_mac(self._plan, host))
 
     def _wait_known(self) -> None:
         missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
@@ -90,7 +100,7 @@ class Radios:
         while missing:
             for host in sorted({a for a, _ in missing}):
                 with inside(self._plan.nodes[host].name):
-                    known = {station.mac for station in read_stations(AIR) if station.qos}
+                    known = {station.mac for station in read_stations(self._name) if station.qos}
                 missing = {(a, b) for a, b in missing if a != host or air_mac(b) not in known}
             if missing and time.monotonic() > until:
                 a, b = min(missing)
@@ -116,6 +126,31 @@ def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_int
         BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
         MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
     )
+
+
+def join_mesh(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
+    """Join the 802.11s mesh; its stations are bound to have this rate, and find ways by HWMP."""
+    _ask(
+        radio,
+        "JOIN_MESH",
+        IFINDEX=index,
+        MESH_ID=SSID.encode(),
+        WIPHY_FREQ=CHANNEL_MHZ[phy],
+        BEACON_INTERVAL=struct.pack("=I", beacon_interval_tu),
+        BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
+        MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
+    )
+
+
+def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
+    """`AIR` is batman-adv's interface over the radio. Raises HostError when the kernel has none."""
+    try:
+        links.link("add", ifname=AIR, kind="batadv", address=mac)
+    except NetlinkError as error:
+        raise HostError(
+            f"--routing batman-adv: {os.strerror(error.code)}; has this kernel the module? sudo modprobe batman-adv"
+        ) from None
+    links.link("set", index=radio, master=links.link_lookup(ifname=AIR)[0])
 
 
 def fix_rate(radio: NL80211, index: int, *, phy: str, rate_bps: int) -> None:

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pacelab.backends.hosts.addresses import AIR, air_mac
+from pacelab.backends.hosts.addresses import air_mac, radio_name
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.namespaces import inside
 from pacelab.backends.hosts.plan import Plan
@@ -104,7 +104,7 @@ class StockMedium:
     def _station(self, host: int) -> dict[str, Any]:
         name = self._plan.nodes[host].name
         with inside(name):
-            seen = read_stations(AIR)
+            seen = read_stations(radio_name(self._plan))
         packets, retries, failed = (
             sum(getattr(station, field) for station in seen) for field in ("packets", "retries", "failed")
         )

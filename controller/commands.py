@@ -75,7 +75,6 @@ def _serve(
     if path is not None:
         sockets.append(open_unix(path))
     try:
-        socket.create_server((host, number)).close()  # os-ken would only log it
         start(shell, host=host, port=number)
     except OSError as error:
         raise ControllerError(f"--listen {listen}: {error.strerror}; choose another port") from None

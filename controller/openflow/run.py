@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import threading
 import time
+from functools import partial
 from typing import Any
 
 # Before os_ken.lib.hub is first imported: it chooses there.
@@ -13,30 +15,35 @@ os.environ["OSKEN_HUB_TYPE"] = "native"
 
 from os_ken import cfg
 from os_ken.base.app_manager import AppManager
-from os_ken.controller import controller as os_ken_controller
+from os_ken.controller import ofp_handler
+from os_ken.lib import hub
 
 from pacelab.controller.openflow import convert
 from pacelab.controller.openflow.connection import Connections
 from pacelab.controller.openflow.shell import Shell
 
-LOOPBACK = "127.0.0.1"
 REAP_S = 1.0
 
 
 def start(shell: Shell, *, host: str, port: int) -> None:
-    """Listen for switches and serve them, in threads that end with the process. Raises OSError."""
+    """Listen for switches, at once, and serve them, in threads that end with the process. Raises OSError."""
+    listening = socket.create_server((host, port))
     for name in ("os_ken.controller.controller", "os_ken.lib.hub", "OFPHandler"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # the journal has it
     cfg.CONF(args=[], project="pacelab", default_config_files=[], default_config_dirs=[])
-    cfg.CONF.set_override("ofp_listen_host", host)
-    cfg.CONF.set_override("ofp_tcp_listen_port", port)
     connections = Connections(lambda address, reason: _trouble(shell, address, reason))
-    os_ken_controller.datapath_connection_factory = connections.serve
+    # os-ken's own would bind in its thread, some time after this, and only log what fails there.
+    ofp_handler.OpenFlowController = lambda: partial(_accept, listening, connections)
     convert.read_entries_lightly()
     manager = AppManager.get_instance()
     manager.load_apps(["pacelab.controller.openflow.app"])
     manager.instantiate_apps(shell=shell)
     threading.Thread(target=_tick, args=(shell, connections), daemon=True, name="clock").start()
+
+
+def _accept(listening: socket.socket, connections: Connections) -> None:
+    while True:
+        hub.spawn(connections.serve, *listening.accept())
 
 
 def _tick(shell: Shell, connections: Connections) -> None:

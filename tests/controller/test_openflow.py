@@ -211,6 +211,48 @@ def test_a_network_file_says_who_may_connect(tmp_path: Path) -> None:
         running.close()
 
 
+def python(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: os-ken's threads end with it."""
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+START = """
+import os, socket, sys
+from os_ken.lib import hub
+from pacelab.controller.core.brain import Brain
+from pacelab.controller.openflow import run, shell
+hub.spawn = lambda *_: None  # as if no thread's turn came
+try:
+    run.start(shell.Shell(Brain(generation=1)), host="127.0.0.1", port=int(sys.argv[1]))
+    socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5)
+except OSError as error:
+    print(error.strerror, flush=True)
+os._exit(0)
+"""
+
+
+def test_the_port_listens_when_start_returns() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+        taken = python(START, port)
+    listens = python(START, port)
+    assert taken.stdout.startswith("Address already in use"), taken
+    assert (listens.stdout, listens.stderr) == ("", "")
+
+
+COMMAND = "from pacelab.controller.commands import controller; import typer; typer.run(controller)"
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        listen = f"127.0.0.1:{other.getsockname()[1]}"
+        ran = python(COMMAND, "--listen", listen)
+    assert ran.returncode == 3
+    assert ran.stderr.startswith(f"pacelab: --listen {listen}: Address already in use")
+    assert len(ran.stderr.splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -219,10 +261,7 @@ def test_a_network_file_says_who_may_connect(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str) -> None:
-    command = "from pacelab.controller.commands import controller; import typer; typer.run(controller)"
-    ran = subprocess.run(
-        [sys.executable, "-c", command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    ran = python(COMMAND, *arguments)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1

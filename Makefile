@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs vm vm-test vm-provision uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ test-python: build  ## pytest
 coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
+
+test-rubric: build  ## all planted mistakes against all of the assignments' checks (make test: a sample)
+	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py
 
 test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py

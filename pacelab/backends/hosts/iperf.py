@@ -40,8 +40,14 @@ def client_command(
     control: str,
     mss: int,
     paced: bool = False,
+    ack_every_segment: bool = True,
 ) -> list[str]:
-    """Send for so long. `paced`: by the kernel, from window and round trip."""
+    """Send for so long. `paced`: by the kernel, from window and round trip.
+
+    Written are single segments, which the receiver counts as they come; or two at a time, where ACKs are to be delayed:
+    the last segment of what was written is marked as pushed, and Linux (since 6.6, and 6.1.57) acknowledges such a
+    one at once.
+    """
     amount = ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]
     line = ["iperf3", "-4", "-c", dst, "-B", src, "-p", str(port), "-J", "-i", f"{interval_s:g}"]
     return [
@@ -51,7 +57,7 @@ def client_command(
         "-M",
         str(mss),
         "-l",
-        str(mss),
+        str(mss if ack_every_segment else 2 * mss),
         *(["--fq-rate", PACED_UP_TO] if paced else []),
         *amount,
     ]

@@ -20,6 +20,8 @@ _TCP_WINDOW_CLAMP = 10
 _TCP_INFO_BYTES = 256
 _DATA_SEGS_IN, _TOTAL_RTO = 152, 240
 """Offsets in struct tcp_info (linux/tcp.h); total_rto since Linux 6.7."""
+_STATE, _INODE, _ESTABLISHED = 3, 9, "01"
+"""Columns of /proc/net/tcp, and a state."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -83,17 +85,23 @@ class FlowSockets:
 
 
 def data_socket(pid: int) -> socket.socket | None:
-    """The data connection of an iperf3 process, or None while it has none: the later of its two connections."""
+    """The data connection of an iperf3 process, or None while it has none: the later of its two connections.
+
+    The socket that it listens at is never touched: iperf3 closes that one and binds its port anew when a test begins,
+    which fails while anybody else holds it, if only for a moment.
+    """
     try:
         handle = os.pidfd_open(pid)
     except OSError:
         return None
     connected: list[socket.socket] = []
     try:
+        established = _established(pid)
         for number in sorted(map(int, os.listdir(f"/proc/{pid}/fd"))):
-            found = _take(handle, pid, number)
-            if found is not None:
-                connected.append(found)
+            if os.readlink(f"/proc/{pid}/fd/{number}") in established:
+                fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)
+                if fd >= 0:
+                    connected.append(socket.socket(fileno=fd))
     except OSError:  # it ended meanwhile
         pass
     finally:
@@ -123,19 +131,7 @@ def read_info(connection: socket.socket) -> Info | None:
     return Info(arrived, sent, timeouts)
 
 
-def _take(handle: int, pid: int, number: int) -> socket.socket | None:
-    """A copy of the process's descriptor, if it is a connected TCP socket."""
-    if not os.readlink(Path(f"/proc/{pid}/fd/{number}")).startswith("socket:"):
-        return None
-    fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)
-    if fd < 0:
-        return None
-    found = socket.socket(fileno=fd)
-    try:
-        if found.family == socket.AF_INET and found.type & socket.SOCK_STREAM:
-            found.getpeername()
-            return found
-    except OSError:
-        pass
-    found.close()
-    return None
+def _established(pid: int) -> set[str]:
+    """Connections over IPv4 in the process's network namespace, as /proc calls descriptors of them."""
+    rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
+    return {f"socket:[{row[_INODE]}]" for row in rows if row[_STATE] == _ESTABLISHED}

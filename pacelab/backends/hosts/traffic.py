@@ -155,6 +155,7 @@ class Traffic:
             control=tcp.control,
             mss=tcp.segment_bytes,
             paced="pacing" in tcp.switches,
+            ack_every_segment=tcp.ack_every_segment,
         )
         run.called_ns = time.monotonic_ns()
         run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name)

@@ -1,6 +1,6 @@
 """The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
 
-With PACELAB_FULL_RUBRIC (`make test-rubric` sets it) all checks are run on all mistakes. Else a mistake meets the checks
+With PACELAB_FULL_RUBRIC (`make test-rubric` sets it) all checks are run on all mistakes. Else a mistake meets those
 that must catch it, and nothing is simulated: that takes a tenth of the time.
 """
 

@@ -264,8 +264,9 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 # ## Questions to take along
 # 1. ACK suppression works over one wireless hop. What would have to be true of a relay to do it over two?
 # 2. Which measurement in Lee's building would tell the three readings apart?
-# 3. On real hosts *delayed* means Linux's own rule, and in our recorded runs it gains a few per cent where the
-#    simulator has a quarter. Capture a run with tcpdump: how many segments does an ACK of Linux's cover, and when?
+# 3. On real hosts *delayed* means Linux's own rule. PaceLab has iperf3 write two segments at a time for it; an iperf3
+#    that writes one at a time (`-l 1460`) gets an ACK for each all the same. Capture both with tcpdump: which flag do
+#    the segments carry, and what does a receiver take it for?
 #
 # **Further reading.** L. Le, S. Albayrak, M. Elkotob, A. C. Toker: *Improving TCP Goodput in 802.11 Access Networks*.
 # R. L. Lee: *Feasibility of TCP for Wireless Mesh Networks*, Brigham Young University, 2012. E. Altman, T. Jiménez:
@@ -274,5 +275,7 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 2: count MAC retransmissions on the air with a card in monitor mode: the retry bit in
-# the frames' headers. The last table is the lab's point. Let students defend a sentence such as "delayed ACKs gain
-# wherever the link layer repairs losses".
+# the frames' headers. Question 3: PSH, set on the last segment of what was written. Linux since 6.6 (and 6.1.57) takes
+# a full segment with PSH for the end of a message and acknowledges it as soon as it has been read. PaceLab's first
+# recordings said "delayed ACKs gain next to nothing on Linux", until somebody counted ACKs. The last table is the
+# lab's point. Let students defend a sentence such as "delayed ACKs gain wherever the link layer repairs losses".

@@ -3,7 +3,8 @@
 Voice is told from other UDP by what is cheapest to know first:
 1. its packets are marked as voice (DSCP EF, VOICE-ADMIT or CS6);
 2. its first packets carry RTP headers that continue one another: same source, sequence number one up, a timestamp that
-   goes forward, a payload type of audio (RFC 3550, RFC 3551). The first one makes it a candidate only;
+   goes forward, a payload type of audio (RFC 3550, RFC 3551). The first one makes it a candidate only. One from among
+   those seen, which came again or was overtaken on its way to us, says nothing;
 3. its counters are those of a codec: small packets at a steady pace, for some seconds.
 What RTP headers have spoken against stays other until its counters say voice.
 """
@@ -16,6 +17,8 @@ from pacelab.controller.core.frames import TCP, UDP, VOICE_DSCPS, Frame, Rtp
 
 PROBES = 4
 """Packets that a candidate shows before it is believed."""
+MOST_LATE = 16
+"""Packets from among those seen that a candidate may show: each is copied to us until it is decided."""
 STEADY_COUNTS = 4
 """Readings in a row, one a second."""
 CODEC_PACKETS_PER_S = (15.0, 110.0)
@@ -42,8 +45,10 @@ class Classifier:
         """From its first packet, or with what is known already."""
         self.found = FlowClass.OTHER
         self.reason = "first packet"
+        self._first: Rtp | None = None
         self._last: Rtp | None = None
         self._seen = 0
+        self._late = 0
         self._steady = 0
         self._protocol = first.flow.protocol if first is not None and first.flow is not None else 0
         if known is not None:
@@ -59,12 +64,13 @@ class Classifier:
         return self._last is not None and self._seen < PROBES and self.found is FlowClass.OTHER
 
     def probe(self, frame: Frame) -> bool:
-        """Look at a packet; whether the class has changed. The same one again (sent on by rule) says nothing."""
+        """Look at a packet; whether the class has changed."""
         before = self.found
         if frame.dscp in VOICE_DSCPS:
             self.found, self.reason, self._last = FlowClass.VOICE, f"marked, DSCP {frame.dscp}", None
-        elif self.found is FlowClass.OTHER and self._seen < PROBES and (frame.rtp is None or frame.rtp != self._last):
+        elif self.found is FlowClass.OTHER and self._seen < PROBES and not self._is_late(frame.rtp):
             self._last = frame.rtp if frame.rtp is not None and self._goes_on(frame.rtp) else None
+            self._first = self._first or self._last
             self._seen = self._seen + 1 if self._last is not None else PROBES
             if self._last is not None and self._seen == PROBES:
                 self.found, self.reason = FlowClass.VOICE, f"RTP, payload type {self._last.payload_type}"
@@ -88,6 +94,14 @@ class Classifier:
             return False
         self.found, self.reason, self._last = FlowClass.VOICE, reason, None
         return True
+
+    def _is_late(self, rtp: Rtp | None) -> bool:
+        if rtp is None or self._first is None or self._last is None or rtp.source != self._last.source:
+            return False
+        span = (self._last.sequence - self._first.sequence) % 65_536
+        late = self._late < MOST_LATE and (rtp.sequence - self._first.sequence) % 65_536 <= span
+        self._late += late
+        return late
 
     def _goes_on(self, rtp: Rtp) -> bool:
         if rtp.payload_type not in AUDIO or not 0 < rtp.payload_bytes <= LARGEST_AUDIO_BYTES:

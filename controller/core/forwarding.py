@@ -57,7 +57,11 @@ class Forwarder:
         key = frame.flow
         src, dst = self._locations.find(key.src), self._locations.find(key.dst)
         assert dst is not None
-        flow = self.flows.find(key) or self.flows.start(now_ns, key, frame)
+        flow = self.flows.find(key)
+        if flow is None:
+            flow = self.flows.start(now_ns, key, frame)
+        elif flow.classifier.wants_probes:  # it was sent before the switch had the rule
+            self.probe(now_ns, frame)
         if flow is None:
             self._carry_pair(here, src, dst, key, data)
             return

@@ -116,6 +116,16 @@ def test_a_call_gets_its_queue_after_four_packets_and_so_does_its_other_directio
     assert {note["reason"] for note in fabric.notes("class")} == {"RTP, payload type 18"}
 
 
+def test_a_call_is_told_from_packets_that_were_under_way_before_the_switch_had_its_rule() -> None:
+    fabric = ready()
+    for number in range(4):
+        frame = udp_frame(H1, H2, src_mac=M1, payload=rtp(number))
+        fabric.brain.handle(fabric.now_ns, msg.PacketIn(P1.dpid, P1.port, frame))
+    assert {note["reason"] for note in fabric.notes("class")} == {"RTP, payload type 18"}
+    fabric.settle()
+    assert len(fabric.got(P2)) == 4
+
+
 def test_marked_voice_keeps_its_mark() -> None:
     fabric = ready()
     fabric.send(P1, udp_frame(H1, H2, src_mac=M1, tos=0xB8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fabric import rtp, tcp_frame, udp_frame
 
-from pacelab.controller.core.classify import Classifier, FlowClass
+from pacelab.controller.core.classify import MOST_LATE, Classifier, FlowClass
 from pacelab.controller.core.frames import Frame, read_frame
 
 MAC = 0x0200_0000_0901
@@ -47,6 +47,22 @@ def test_the_first_packet_again_says_nothing() -> None:
     flow = Classifier(packet(rtp(100)))
     assert not flow.probe(packet(rtp(100)))
     assert flow.wants_probes
+
+
+@pytest.mark.parametrize("numbers", [(100, 102, 101, 103, 104), (102, 101, 100, 103, 104), (101, 100, 101, 102, 103)])
+def test_packets_that_were_overtaken_say_nothing(numbers: tuple[int, ...]) -> None:
+    flow = Classifier(packet(rtp(100)))
+    assert [flow.probe(packet(rtp(number))) for number in numbers] == [False] * 4 + [True]
+
+
+def test_the_same_header_for_ever_is_not_looked_at_for_ever() -> None:
+    flow = Classifier(packet(rtp(100)))
+    for _ in range(MOST_LATE):
+        flow.probe(packet(rtp(100)))
+    assert flow.wants_probes
+    flow.probe(packet(rtp(100)))
+    assert not flow.wants_probes
+    assert flow.found is FlowClass.OTHER
 
 
 def test_sequence_numbers_wrap_and_two_may_be_lost() -> None:

@@ -121,6 +121,8 @@ lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip i
 	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks -c requirements-dev.txt -o requirements-notebooks.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
+	$(UV_COMPILE) pyproject.toml --extra notebooks --extra controller -c requirements-dev.txt -c requirements-notebooks.txt \
+	    --no-emit-package ovs -o requirements-vm.txt
 UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
     --generate-hashes --no-annotate --custom-compile-command "make lock"
 

@@ -1,14 +1,16 @@
 #!/bin/sh
-# The pinned Python packages into /opt/pacelab: PaceLab's, JupyterLab. From the internet, or from the folder WHEELS.
+# The pinned Python packages into /opt/pacelab: PaceLab's, JupyterLab, the controller's. From the internet, or from the
+# folder WHEELS. The file names all that is needed but ovs, which has no wheel; the controller's part of os-ken does not
+# import it.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 home=/opt/pacelab
-wanted=$(sha256sum <"$here/requirements-notebooks.txt")
+wanted=$(sha256sum <"$here/requirements-vm.txt")
 if [ "$(cat $home/.requirements 2>/dev/null)" = "$wanted" ]; then
     exit 0
 fi
 [ -x $home/bin/python ] || python3 -m venv $home
-$home/bin/pip install -q --disable-pip-version-check ${WHEELS:+--no-index --find-links "$WHEELS"} --require-hashes \
-    -r "$here/requirements-notebooks.txt"
+$home/bin/pip install -q --disable-pip-version-check ${WHEELS:+--no-index --find-links "$WHEELS"} --no-deps \
+    --require-hashes -r "$here/requirements-vm.txt"
 $home/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 echo "$wanted" >$home/.requirements

@@ -69,7 +69,7 @@ class OpenVSwitch:
         self._await((self.folder / "db.sock").exists, "ovsdb-server")
         self._run("ovs-vsctl", f"--db={self._database}", "--no-wait", "init")
         self._spawn("ovs-vswitchd", self._database)
-        self._vsctl("--", "list", "Open_vSwitch")
+        self._vsctl("wait-until", "Open_vSwitch", ".", "datapath_types!=[]")  # it has started
         self.datapath = self._choose_datapath()
 
     def add_bridge(self, name: str, *, dpid: int, controller: str) -> None:

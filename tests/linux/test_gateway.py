@@ -41,7 +41,16 @@ def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
 def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line) -> None:
     agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
     dump = line.station.start(
-        "tcpdump", "-i", "eth0", "-U", "-w", "-", "tcp", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        "tcpdump",
+        "-i",
+        "eth0",
+        "--immediate-mode",
+        "-U",
+        "-w",
+        "-",
+        "tcp",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     time.sleep(0.5)
     iperf(line.station, line.wired, line.WIRED, "-b 2M", seconds=2)

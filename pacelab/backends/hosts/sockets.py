@@ -20,8 +20,11 @@ _TCP_WINDOW_CLAMP = 10
 _TCP_INFO_BYTES = 256
 _DATA_SEGS_IN, _TOTAL_RTO = 152, 240
 """Offsets in struct tcp_info (linux/tcp.h); total_rto since Linux 6.7."""
-_STATE, _INODE, _ESTABLISHED = 3, 9, "01"
-"""Columns of /proc/net/tcp, and a state."""
+_MOST_DESCRIPTORS = 32
+"""Of an iperf3 of one stream; it has ten."""
+_STATE, _INODE = 3, 9
+_ESTABLISHED, _LISTENING = "01", "0A"
+"""Columns of /proc/net/tcp, and states."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -39,6 +42,8 @@ class FlowSockets:
     """Both ends of a flow's data connection, while it lasts."""
 
     def __init__(self) -> None:
+        self.listens_at: int | None = None
+        """The server's descriptor that is to be left alone (see `data_socket`)."""
         self._server: socket.socket | None = None
         self._client: socket.socket | None = None
         self._marked: tuple[Info | None, Info | None] = (None, None)
@@ -51,8 +56,8 @@ class FlowSockets:
 
     def find(self, *, server: int, client: int) -> None:
         """Take hold of the sockets of these processes, if they have them by now."""
-        self._server = self._server or data_socket(server)
-        self._client = self._client or data_socket(client)
+        self._server = self._server or data_socket(server, but=self.listens_at)
+        self._client = self._client or data_socket(client, but=None)
 
     def clamp(self, window_bytes: int) -> None:
         """See `clamp_window`."""
@@ -84,11 +89,20 @@ class FlowSockets:
         )
 
 
-def data_socket(pid: int) -> socket.socket | None:
+def listening_descriptor(pid: int) -> int | None:
+    """Number of the descriptor at which a process listens. To be asked while it waits for its first client."""
+    with contextlib.suppress(OSError):  # it ended meanwhile
+        listening = _sockets(pid, _LISTENING)
+        return next((number for number in range(_MOST_DESCRIPTORS) if _name(pid, number) in listening), None)
+    return None
+
+
+def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
     """The data connection of an iperf3 process, or None while it has none: the later of its two connections.
 
-    The socket that it listens at is never touched: iperf3 closes that one and binds its port anew when a test begins,
-    which fails while anybody else holds it, if only for a moment.
+    `but` is where it listens, and is not even looked at: iperf3 closes that socket and binds its port anew when a test
+    begins, which fails while anybody holds it, if only to read what it is called; a listing of all descriptors holds
+    each for a moment, too. The new one takes the same number.
     """
     try:
         handle = os.pidfd_open(pid)
@@ -96,9 +110,9 @@ def data_socket(pid: int) -> socket.socket | None:
         return None
     connected: list[socket.socket] = []
     try:
-        established = _established(pid)
-        for number in sorted(map(int, os.listdir(f"/proc/{pid}/fd"))):
-            if os.readlink(f"/proc/{pid}/fd/{number}") in established:
+        established = _sockets(pid, _ESTABLISHED)
+        for number in range(_MOST_DESCRIPTORS):
+            if number != but and _name(pid, number) in established:
                 fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)
                 if fd >= 0:
                     connected.append(socket.socket(fileno=fd))
@@ -131,7 +145,13 @@ def read_info(connection: socket.socket) -> Info | None:
     return Info(arrived, sent, timeouts)
 
 
-def _established(pid: int) -> set[str]:
-    """Connections over IPv4 in the process's network namespace, as /proc calls descriptors of them."""
+def _name(pid: int, number: int) -> str | None:
+    with contextlib.suppress(FileNotFoundError):
+        return os.readlink(f"/proc/{pid}/fd/{number}")
+    return None
+
+
+def _sockets(pid: int, state: str) -> set[str]:
+    """TCP sockets over IPv4 in the process's network namespace, as /proc calls descriptors of them."""
     rows = [line.split() for line in Path(f"/proc/{pid}/net/tcp").read_text().splitlines()[1:]]
-    return {f"socket:[{row[_INODE]}]" for row in rows if row[_STATE] == _ESTABLISHED}
+    return {f"socket:[{row[_INODE]}]" for row in rows if row[_STATE] == state}

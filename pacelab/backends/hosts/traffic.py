@@ -15,7 +15,7 @@ from pacelab.backends.hosts.meter import Window
 from pacelab.backends.hosts.namespaces import inside
 from pacelab.backends.hosts.plan import Flow, Plan
 from pacelab.backends.hosts.processes import Child, last_document, python
-from pacelab.backends.hosts.sockets import FlowSockets
+from pacelab.backends.hosts.sockets import FlowSockets, listening_descriptor
 from pacelab.backends.hosts.tcp_counters import Counters, read_counters
 from pacelab.errors import HostError
 from pacelab.units import NS_PER_S, ns_from_s
@@ -140,6 +140,7 @@ class Traffic:
             with inside(self._plan.nodes[run.flow.dst].name), open("/proc/thread-self/net/tcp") as table:
                 rows = [line.split() for line in table][1:]
             if any(row[1].endswith(port) and row[3] == _LISTENING for row in rows):
+                run.sockets.listens_at = listening_descriptor(run.server.process.pid)
                 return
             time.sleep(0.01)
         raise HostError(f"{run.server.name}: it does not listen: {run.server.last_words() or 'without a word'}")

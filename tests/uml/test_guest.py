@@ -20,18 +20,10 @@ from pacelab.results import RunResult
 from pacelab.runner import run
 from pacelab.where import uml
 from pacelab.where.confine import NOBODY
-from pacelab.where.features import missing_for_uml
 
 pytestmark = pytest.mark.guest
 
 SECONDS = 10.0
-
-
-@pytest.fixture(autouse=True)
-def guest() -> None:
-    """Skip, with the remedy, where no guest can run."""
-    for what, mend in missing_for_uml():
-        pytest.skip(f"no {what} here: {mend}")
 
 
 def experiment(**changes: object) -> Experiment:

@@ -8,7 +8,6 @@ import pytest
 
 from pacelab.experiment import Experiment
 from pacelab.runner import run
-from pacelab.where.features import missing_for_uml
 
 pytestmark = pytest.mark.guest
 
@@ -28,13 +27,6 @@ moves:
   - {node: walker, at: 15 s, to: [0 m, 300 m]}
 """
 WALK_S, AFTER_S = 60.0, 40
-
-
-@pytest.fixture(autouse=True)
-def guest() -> None:
-    """Skip, with the remedy, where no guest can run."""
-    for what, mend in missing_for_uml():
-        pytest.skip(f"no {what}: {mend}")
 
 
 @pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])

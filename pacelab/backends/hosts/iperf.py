@@ -45,7 +45,7 @@ def client_command(
     """Send for so long. `paced`: by the kernel, from window and round trip.
 
     Written are single segments, which the receiver counts as they come; or two at a time, where ACKs are to be delayed:
-    the last segment of what was written is marked as pushed, and Linux (since 6.6, and 6.1.57) acknowledges such a
+    the last segment of what was written is marked as pushed, and Linux (seen in 6.1.192 and 6.18) acknowledges such a
     one at once.
     """
     amount = ["-t", str(min(LONGEST_S, math.ceil(seconds) + SLACK_S))]

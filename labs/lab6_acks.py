@@ -275,7 +275,7 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 2: count MAC retransmissions on the air with a card in monitor mode: the retry bit in
-# the frames' headers. Question 3: PSH, set on the last segment of what was written. today's Linux takes
+# the frames' headers. Question 3: PSH, set on the last segment of what was written. Today's Linux takes
 # a full segment with PSH for the end of a message and acknowledges it as soon as it has been read. PaceLab's first
 # recordings said "delayed ACKs gain next to nothing on Linux", until somebody counted ACKs. The last table is the
 # lab's point. Let students defend a sentence such as "delayed ACKs gain wherever the link layer repairs losses".

@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-MEDIUMD = Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"
+MEDIUMD = Path(os.environ.get("MEDIUMD", Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"))
 CHANNEL_MHZ = {1: 2412, 6: 2437, 11: 2462}
 NEVER = 4294967295
 PAYLOAD_BYTES = 1472  # with UDP, IP, LLC, MAC header and FCS: 1536 on the air

@@ -2,8 +2,6 @@
 # All that the Vagrantfile runs, in its order, on a machine that already has the kernel with the radios.
 set -eu
 here=$(dirname "$0")
-for part in system environment mininet-wifi pacelab notebooks; do
-    began=$(date +%s)
-    sh "$here/$part.sh"
-    echo "provision: $part, $(($(date +%s) - began)) s"
+for part in system environment pacelab notebooks mininet-wifi; do
+    sh "$here/step.sh" $part
 done

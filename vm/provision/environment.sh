@@ -9,8 +9,10 @@ wanted=$(sha256sum <"$here/requirements-vm.txt")
 if [ "$(cat $home/.requirements 2>/dev/null)" = "$wanted" ]; then
     exit 0
 fi
-[ -x $home/bin/python ] || python3 -m venv $home
-$home/bin/pip install -q --disable-pip-version-check ${WHEELS:+--no-index --find-links "$WHEELS"} --no-deps \
-    --require-hashes -r "$here/requirements-vm.txt"
+[ -x $home/bin/pip ] || python3 -m venv $home
+# The machine's own certificates: a campus network may have added one.
+export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1
+$home/bin/pip install --progress-bar off --no-deps --require-hashes -r "$here/requirements-vm.txt" \
+    ${WHEELS:+--no-index --find-links "$WHEELS"}
 $home/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 echo "$wanted" >$home/.requirements

@@ -1,26 +1,66 @@
 #!/bin/sh
-# Mininet-WiFi into /opt/mininet-wifi; `mininet-wifi-python SCRIPT` runs a script of it. Needs the internet.
+# Mininet-WiFi into /opt/mininet-wifi; `mininet-wifi-python SCRIPT` runs a script of it. From the internet, or from the
+# folder MININET_WIFI_SOURCES, which holds NAME-COMMIT.tar.gz of what vm/mininet-wifi.txt lists, and WHEELS.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 home=/opt/mininet-wifi
+cache=/var/cache/pacelab/mininet-wifi
+sources=${MININET_WIFI_SOURCES:-/srv/mininet-wifi}
 # Programs that it looks for: one that makes radios, and an OpenFlow controller under its own old name.
 command -v hwsim_mgmt >/dev/null || install -m 755 "$here/provision/hwsim_mgmt" /usr/local/bin/hwsim_mgmt
 command -v controller >/dev/null || ln -s /usr/bin/ovs-testcontroller /usr/local/bin/controller
-wanted=$(sha256sum <"$here/requirements-mininet-wifi.txt")
+wanted=$(cat "$here/requirements-mininet-wifi.txt" "$here/mininet-wifi.txt" | sha256sum)
 if [ "$(cat $home/.requirements 2>/dev/null)" = "$wanted" ]; then
     exit 0
 fi
-if [ "${OFFLINE:-}" ]; then
-    echo "provision: no internet here: Mininet-WiFi is left out"
+if [ "${OFFLINE:-}" ] && [ ! -d "$sources" ]; then
+    echo "no internet here: Mininet-WiFi is left out"
     exit 0
 fi
-rm -rf $home
-python3 -m venv $home
-$home/bin/pip install -q --no-build-isolation 'setuptools<82' wheel
-# Mininet first: the set-up of Mininet-WiFi imports it.
-grep '^mininet @' "$here/requirements-mininet-wifi.txt" >$home/first.txt
-$home/bin/pip install -q --no-build-isolation -r $home/first.txt
-$home/bin/pip install -q --no-build-isolation -r "$here/requirements-mininet-wifi.txt"
+
+# One archive, whole or not at all; what a broken download has left is gone on with.
+download() {
+    mkdir -p $cache
+    if [ -e "$sources/$2" ]; then
+        cp "$sources/$2" "$cache/$2"
+    elif [ ! -e "$cache/$2" ]; then
+        set -- "$1" "$2" "$cache/$2.part"
+        curl -fL --no-progress-meter --connect-timeout 20 --retry 3 -C - -o "$3" "$1" || {
+            # 33 and 36: the host cannot continue a part.
+            case $? in 33 | 36) rm -f "$3" && curl -fL --no-progress-meter --connect-timeout 20 --retry 3 -o "$3" "$1" ;; *) return 1 ;; esac
+        }
+        mv "$3" "$cache/$2"
+    fi
+}
+
+rm -rf $home/src
+mkdir -p $home/src
+grep -v '^#' "$here/mininet-wifi.txt" >$home/list
+while read -r url hash; do
+    name=$(basename "$(dirname "$(dirname "$url")")")-$(basename "$url")
+    echo "$name from $url"
+    download "$url" "$name"
+    mkdir "$home/src/$name"
+    tar -xzf "$cache/$name" -C "$home/src/$name" --strip-components=1 --no-same-owner || { rm -f "$cache/$name"; exit 1; }
+    found=$(tar -c -C "$home/src/$name" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=a=rX --format=gnu . | sha256sum)
+    if [ "${found%% *}" != "$hash" ]; then
+        rm -f "$cache/$name"
+        echo "$name: its files have the SHA-256 ${found%% *}, not $hash: not the files that were pinned" >&2
+        exit 1
+    fi
+done <$home/list
+
+[ -x $home/bin/pip ] || python3 -m venv $home
+export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_PROGRESS_BAR=off
+$home/bin/pip install --no-deps --require-hashes -r "$here/requirements-mininet-wifi.txt" \
+    ${WHEELS:+--no-index --find-links "$WHEELS"}
+# In the list's order: the set-up of Mininet-WiFi imports Mininet.
+while read -r url hash; do
+    name=$(basename "$(dirname "$(dirname "$url")")")-$(basename "$url")
+    $home/bin/pip install -q --no-deps --no-index --no-build-isolation "$home/src/$name"
+done <$home/list
+rm -r $home/src
+$home/bin/python -c 'import mn_wifi.net'
 # A link would be Python without the environment.
 printf '#!/bin/sh\nexec %s "$@"\n' $home/bin/python >/usr/local/bin/mininet-wifi-python
 chmod +x /usr/local/bin/mininet-wifi-python

@@ -1,0 +1,270 @@
+"""`vagrant up` in a fresh clone, and a student's first hour through that door: make vagrant-test
+
+    python tests/vm/vagrant_up.py bare|prepared
+
+With libvirt: KVM where it starts a stock kernel, else emulation. The box is made of Debian packages (vm/box/make) and
+added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon is
+started where there is none. Each step's time and what was said stand in build/vagrant/log-KIND/; at the end all is
+destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network, and the
+machine compiles PaceLab. With `prepared` the packages are in the box and the wheel in dist/.
+
+MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then half a
+download comes first, which must cost nothing but Mininet-WiFi.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build/vagrant"
+BOX = "debian/bookworm64"
+EMULATED = """Vagrant.configure("2") do |config|
+  config.vm.boot_timeout = 1800
+  config.vm.provider "libvirt" do |machine|
+    machine.driver = "qemu"
+    machine.cpu_mode = "maximum"
+  end
+end
+"""
+CHANGED = (
+    "sudo find / -xdev -newercm /run/provisioned -type f ! -path '/var/log/*' ! -path '/home/*' ! -path '/tmp/*'"
+    " ! -path '/var/lib/systemd/*' ! -path '/vagrant/*' ! -path '/var/lib/pacelab/host-port'"
+)
+
+
+class Scenario:
+    """One machine, from nothing to nothing."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.clone = WORK / f"clone-{kind}"
+        self.log = WORK / f"log-{kind}"
+        self.times: list[tuple[str, float]] = []
+        self.environment = os.environ | {
+            "VAGRANT_HOME": str(WORK / "home"),
+            "VAGRANT_CHECKPOINT_DISABLE": "1",
+            "VAGRANT_DEFAULT_PROVIDER": "libvirt",
+        }
+        self.sources = os.environ.get("MININET_WIFI_SOURCES")
+
+    def step(self, name: str, action: Callable[[], object]) -> None:
+        print(f"== {name}", flush=True)
+        began = time.monotonic()
+        action()
+        self.times.append((name, time.monotonic() - began))
+        print(f"   {self.times[-1][1]:.0f} s", flush=True)
+
+    def call(self, *command: str | Path, limit_s: float = 3600, allowed: tuple[int, ...] = (0,)) -> str:
+        """Output of a command in the clone, each line with its second in the log; fails with the last lines."""
+        began = time.monotonic()
+        lines: list[str] = []
+        name = f"{len(list(self.log.iterdir())):02d}-{re.sub(r'[^a-z]+', '-', ' '.join(map(str, command[-2:])).lower())[:40]}"
+        with (self.log / name).open("w") as log:
+            process = subprocess.Popen(
+                command,
+                cwd=self.clone,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+            assert process.stdout
+            for line in process.stdout:
+                log.write(f"{time.monotonic() - began:7.1f} {line}")
+                log.flush()
+                lines.append(line)
+                if time.monotonic() - began > limit_s:
+                    process.kill()
+        said = "".join(lines)
+        assert process.wait() in allowed, f"{command}: exit {process.returncode}; the end of {self.log / name}:\n{said[-3000:]}"
+        return said
+
+    def ssh(self, command: str, allowed: tuple[int, ...] = (0,)) -> str:
+        return self.call("vagrant", "ssh", "-c", command, allowed=allowed)
+
+    # What happens
+
+    def run(self) -> None:
+        shutil.rmtree(self.log, ignore_errors=True)
+        self.log.mkdir(parents=True)
+        with contextlib.ExitStack() as at_end:
+            at_end.callback(self.report)
+            self.step("box, from Debian packages", self.add_box)
+            self.step("libvirt", lambda: start_libvirt(self.log))
+            self.step("fresh clone", self.make_clone)
+            at_end.callback(self.destroy)
+            self.step("vagrant up, 8888 taken", self.up_beside_another)
+            self.step("the link", lambda: self.link_answers(self.said))
+            self.step("virtual time", lambda: self.hidden("--seconds 10"))
+            self.step("tap", lambda: self.hidden("--backend tap --traffic udp-saturated --seconds 10"))
+            self.step("hwsim", lambda: self.hidden("--backend hwsim --traffic udp-saturated --seconds 10"))
+            if self.sources:
+                self.step("provision again: Mininet-WiFi from whole files", self.provision_mininet_wifi)
+            if self.sources or reachable("github.com"):
+                self.step("Mininet-WiFi's adhoc.py on the drop-in", self.mininet_wifi_example)
+            else:
+                print("skipped: Mininet-WiFi; github.com does not answer here, and MININET_WIFI_SOURCES names no folder")
+            self.step("provision again: nothing changes", self.provision_changes_nothing)
+            self.step("halt, up: the link", self.halt_and_up)
+        assert self.leftovers() == "", f"destroy left behind: {self.leftovers()}"
+
+    def add_box(self) -> None:
+        box = subprocess.run([ROOT / "vm/box/make", self.kind], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        home = WORK / "home"
+        home.mkdir(exist_ok=True)
+        accelerated = subprocess.run([ROOT / "vm/accelerated", f"{box}.kernel"], check=False).returncode == 0
+        print("   accelerated by KVM" if accelerated else "   emulated: no KVM here that starts a stock kernel")
+        (home / "Vagrantfile").write_text("" if accelerated else EMULATED)
+        self.clone.mkdir(parents=True, exist_ok=True)
+        self.call("vagrant", "box", "add", "--force", "--name", BOX, box)
+        # libvirt keeps a copy under the box's name and version, which Vagrant would take.
+        subprocess.run("virsh -q vol-list default | awk '/vagrant_box_image/ {print $1}' | xargs -rn1 virsh -q vol-delete --pool default",
+                       shell=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+
+    def make_clone(self) -> None:
+        shutil.rmtree(self.clone)
+        subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
+        if subprocess.run(["git", "-C", ROOT, "status", "--porcelain"], capture_output=True, check=True).stdout:
+            print("   note: what is not committed is not in the clone")
+        if self.kind == "prepared":
+            subprocess.run(["make", "-s", "wheel"], cwd=ROOT, check=True)
+            shutil.copytree(ROOT / "dist", self.clone / "dist")
+        if self.sources:
+            half = self.clone / "build/half"
+            half.mkdir(parents=True)
+            for archive in Path(self.sources).glob("mininet*.tar.gz"):
+                (half / archive.name).write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
+            self.environment["MININET_WIFI_SOURCES"] = str(half)
+
+    def up_beside_another(self) -> None:
+        """Another program has the port: it is said, and the next one serves."""
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("127.0.0.1", 8888))
+            other.listen()
+            self.said = self.call("vagrant", "up", "--provider", "libvirt", limit_s=4 * 3600)
+        assert "PaceLab is ready." in self.said
+        assert "port 8888 of this computer is taken" in self.said
+        if self.kind == "bare":
+            assert "restarts into a kernel" in self.said
+        if self.sources:
+            assert "PaceLab: Mininet-WiFi: failed" in self.said
+            assert "Mininet-WiFi is not installed" in self.said
+        assert "cloud" not in self.ssh("uname -r")
+
+    def link_answers(self, said: str) -> None:
+        link = re.search(r"http://127\.0\.0\.1:(\d+)/lab\?token=[0-9a-f]{32}", said)
+        assert link, said[-2000:]
+        assert link[1] != "8888"
+        until = time.monotonic() + 300
+        while True:
+            try:
+                with urllib.request.urlopen(link[0], timeout=60) as answer:
+                    assert answer.status == 200
+                    return
+            except OSError:
+                assert time.monotonic() < until, f"{link[0]} does not answer"
+                time.sleep(2)
+
+    def hidden(self, options: str) -> None:
+        said = self.ssh(f"pacelab run hidden --rts off {options}")
+        print("   " + "\n   ".join(line for line in said.splitlines() if "bit/s" in line)[:400])
+        assert "bit/s" in said
+
+    def provision_mininet_wifi(self) -> None:
+        half = Path(self.environment["MININET_WIFI_SOURCES"])
+        for archive in Path(self.sources or "").glob("mininet*.tar.gz"):
+            shutil.copy(archive, half)
+        self.call("vagrant", "rsync")
+        said = self.call("vagrant", "provision")
+        assert "Mininet-WiFi: there" in said, said[-3000:]
+        assert "restarts" not in said
+
+    def mininet_wifi_example(self) -> None:
+        said = self.ssh(
+            "cd /vagrant/tests/vm && sudo env MEDIUMD=/usr/local/bin/mediumd python3 -B -m unittest -v check_mininet_wifi.Examples.test_adhoc"
+        )
+        assert "skipped" not in said
+        print("   " + "\n   ".join(line for line in said.splitlines() if "packets transmitted" in line))
+
+    def provision_changes_nothing(self) -> None:
+        before = self.ssh("sudo touch /run/provisioned; cat /proc/sys/kernel/random/boot_id")
+        self.call("vagrant", "provision")
+        assert self.ssh("cat /proc/sys/kernel/random/boot_id") == before
+        changed = self.ssh(CHANGED)
+        assert changed.strip() == "", changed
+
+    def halt_and_up(self) -> None:
+        self.call("vagrant", "halt")
+        self.link_answers(self.call("vagrant", "up"))
+
+    def destroy(self) -> None:
+        if (self.clone / ".vagrant").exists():
+            self.step("destroy", lambda: self.call("vagrant", "destroy", "-f"))
+
+    def leftovers(self) -> str:
+        """Machines of this clone that libvirt still knows."""
+        domains = subprocess.run(["virsh", "-q", "list", "--all", "--name"], capture_output=True, text=True, check=True)
+        return "".join(line for line in domains.stdout.splitlines() if line.startswith("pacelab-"))
+
+    def report(self) -> None:
+        print(f"\n{'step':52s}       s")
+        for name, seconds in self.times:
+            print(f"{name:52s} {seconds:7.0f}")
+        print(f"{'all':52s} {sum(seconds for _, seconds in self.times):7.0f}   logs: {self.log}")
+
+
+def start_libvirt(log: Path) -> None:
+    """libvirt's daemon, where none answers."""
+    if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode == 0:
+        return
+    for daemon in ("virtlogd", "libvirtd"):
+        subprocess.run([daemon, "-d"], check=True)
+    until = time.monotonic() + 60
+    while subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
+        assert time.monotonic() < until, "libvirtd does not answer"
+        time.sleep(0.5)
+
+
+def reachable(host: str) -> bool:
+    try:
+        socket.create_connection((host, 443), timeout=10).close()
+    except OSError:
+        return False
+    return True
+
+
+def main() -> int:
+    kinds = sys.argv[1:] or ["prepared"]
+    if kinds not in (["bare"], ["prepared"]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    lacking = [tool for tool in ("vagrant", "virsh", "libvirtd", "qemu-img", "mmdebstrap", "rsync") if not shutil.which(tool)]
+    if lacking:
+        print(
+            f"vagrant-test: {', '.join(lacking)} missing: apt install --no-install-recommends vagrant vagrant-libvirt"
+            " libvirt-daemon-system libvirt-clients libvirt-daemon-driver-qemu qemu-system-x86 qemu-utils dnsmasq-base"
+            " rsync kmod iptables mmdebstrap fdisk e2fsprogs",
+            file=sys.stderr,
+        )
+        return 3
+    Scenario(kinds[0]).run()
+    print("vagrant-test: green")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

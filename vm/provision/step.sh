@@ -1,0 +1,47 @@
+#!/bin/sh
+# Runs one step of provisioning, a script beside this one; when it fails, says what is wrong with the machine and what to
+# do: step.sh NAME. Exits with the step's code; Mininet-WiFi's failure is said and no more, since all else works without.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+name=$1
+case $name in
+    system) title="Debian packages" && hosts=$(grep -rhoE 'https?://[^/ ]+' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | sort -u) ;;
+    environment) title="Python packages" && hosts="https://pypi.org https://files.pythonhosted.org" ;;
+    pacelab) title="PaceLab" && hosts="http://deb.debian.org https://static.rust-lang.org https://index.crates.io https://static.crates.io https://pypi.org" ;;
+    notebooks) title="the notebooks" && hosts= ;;
+    mininet-wifi) title="Mininet-WiFi" && hosts="https://github.com https://codeload.github.com https://pypi.org https://files.pythonhosted.org" ;;
+    *) echo "step.sh: no step $name" >&2 && exit 2 ;;
+esac
+
+# Whether a host answers at all, by its URL.
+answers() {
+    address=${1#*://}
+    case $1 in https:*) port=443 ;; *) port=80 ;; esac
+    timeout 10 bash -c "exec 3<>/dev/tcp/$address/$port" 2>/dev/null
+}
+
+# What a failed step can be blamed on, in one line.
+blame() {
+    if [ "$(df --output=avail -k / | tail -n 1)" -lt 300000 ]; then
+        echo "the machine's disk is full (df -h /): vagrant destroy, and vagrant up with a larger box"
+        return
+    fi
+    for host in $hosts; do
+        if ! answers "$host"; then
+            echo "${host#*://} does not answer: is there a network, and does it let ${host%%:*} through?"
+            return
+        fi
+    done
+    echo "the reason stands above"
+}
+
+began=$(date +%s)
+echo "PaceLab: $title"
+if sh "$here/$name.sh"; then
+    echo "PaceLab: $title: there, $(($(date +%s) - began)) s"
+    exit 0
+fi
+code=$?
+echo "PaceLab: $title: failed; $(blame). What was downloaded is kept; to go on: vagrant provision" >&2
+[ "$name" != mininet-wifi ] || { echo "PaceLab: the lab works without Mininet-WiFi" >&2; exit 0; }
+exit $code

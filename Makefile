@@ -18,7 +18,7 @@ export PIP_ROOT_USER_ACTION := ignore
 LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
 LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
 
-.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -105,6 +105,10 @@ vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machi
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-provision: apt install mmdebstrap"; exit 0; }; \
 	vm/run vm/jobs/provision.sh 900
 
+BOX ?= prepared
+vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)
+	python3 tests/vm/vagrant_up.py $(BOX)
+
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml
 
@@ -119,6 +123,8 @@ lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip i
 	    > build/requires.in
 	$(UV_COMPILE) pyproject.toml -o requirements.txt
 	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
+	$(UV_COMPILE) build/requires.in -c requirements-dev.txt -o requirements-build.txt
+	$(UV_COMPILE) vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks -c requirements-dev.txt -o requirements-notebooks.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra controller -c requirements-dev.txt -c requirements-notebooks.txt \

@@ -83,6 +83,8 @@ class Scenario:
             )
             assert process.stdout
             for line in process.stdout:
+                if "Progress:" in line:  # of a bar, hundreds of them
+                    continue
                 log.write(f"{time.monotonic() - began:7.1f} {line}")
                 log.flush()
                 lines.append(line)

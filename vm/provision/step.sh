@@ -37,11 +37,12 @@ blame() {
 
 began=$(date +%s)
 echo "PaceLab: $title"
-if sh "$here/$name.sh"; then
+sh "$here/$name.sh"
+code=$?
+if [ $code -eq 0 ]; then
     echo "PaceLab: $title: there, $(($(date +%s) - began)) s"
     exit 0
 fi
-code=$?
 echo "PaceLab: $title: failed; $(blame). What was downloaded is kept; to go on: vagrant provision" >&2
 [ "$name" != mininet-wifi ] || { echo "PaceLab: the lab works without Mininet-WiFi" >&2; exit 0; }
 exit $code

@@ -31,8 +31,9 @@ def validate(vagrantfile: Path, folder: Path) -> subprocess.CompletedProcess[str
 
 
 @needs_vagrant
-def test_vagrant_finds_it_valid(tmp_path: Path) -> None:
-    done = validate(VAGRANTFILE, tmp_path)
+@pytest.mark.parametrize("vagrantfile", ["Vagrantfile", "vm/box/Vagrantfile"])
+def test_vagrant_finds_it_valid(vagrantfile: str, tmp_path: Path) -> None:
+    done = validate(ROOT / vagrantfile, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "validated successfully" in done.stdout
 

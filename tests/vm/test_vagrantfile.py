@@ -18,7 +18,8 @@ needs_vagrant = pytest.mark.skipif(not shutil.which("vagrant"), reason="no vagra
 
 def validate(vagrantfile: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """`vagrant validate`, which writes only into `folder`."""
-    shutil.copy(vagrantfile, folder / "Vagrantfile")
+    named = 'Vagrant.configure("2") { |config| config.vm.box ||= "pacelab" }\n'  # as `vagrant init` does for a packed one
+    (folder / "Vagrantfile").write_text(vagrantfile.read_text() + named)
     (folder / "vm").symlink_to(ROOT / "vm")
     environment = {
         **os.environ,

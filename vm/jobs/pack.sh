@@ -1,3 +1,4 @@
+#!/bin/sh
 # Makes of the image a machine that starts by itself, provisions it, forgets what is this copy's own: called by vm/pack.
 set -eu
 share=$PWD/build/pack/share

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Vagrant's provisioning inside the virtual machine, twice, then what a student does: make vm-provision
 # Needs a wheel under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
 export LAB_USER=vagrant OFFLINE=yes

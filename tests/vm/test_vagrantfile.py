@@ -18,8 +18,10 @@ needs_vagrant = pytest.mark.skipif(not shutil.which("vagrant"), reason="no vagra
 
 def validate(vagrantfile: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """`vagrant validate`, which writes only into `folder`."""
-    named = 'Vagrant.configure("2") { |config| config.vm.box ||= "pacelab" }\n'  # as `vagrant init` does for a packed one
-    (folder / "Vagrantfile").write_text(vagrantfile.read_text() + named)
+    text = vagrantfile.read_text()
+    if "config.vm.box = " not in text:  # a packed one's name is `vagrant init`'s to give
+        text = text.replace("|config|\n", '|config|\n  config.vm.box = "pacelab"\n', 1)
+    (folder / "Vagrantfile").write_text(text)
     (folder / "vm").symlink_to(ROOT / "vm")
     environment = {
         **os.environ,

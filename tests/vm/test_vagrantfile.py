@@ -54,7 +54,11 @@ def test_its_scripts_exist() -> None:
     text = VAGRANTFILE.read_text()
     listed = re.search(r"%w\[([a-z -]+)\]\.each\(&step\)", text)
     assert listed
-    names = [*re.findall(r'step\["([a-z-]+)"\]', text), *listed[1].split(), *re.findall(r"provision/([a-z-]+)\.sh", text)]
+    names = [
+        *re.findall(r'step\["([a-z-]+)"\]', text),
+        *listed[1].split(),
+        *re.findall(r"provision/([a-z-]+)\.sh", text),
+    ]
     assert names[:2] == ["system", "environment"]
     assert listed[1].split()[-1] == "mininet-wifi"  # without it all else works
     assert [name for name in names if not (ROOT / f"vm/provision/{name}.sh").is_file()] == []

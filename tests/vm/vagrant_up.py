@@ -3,13 +3,13 @@
     python tests/vm/vagrant_up.py bare|prepared
 
 With libvirt: KVM where it starts a stock kernel, else emulation. The box is made of Debian packages (vm/box/make) and
-added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon is
-started where there is none. Each step's time and what was said stand in build/vagrant/log-KIND/; at the end all is
-destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network, and the
-machine compiles PaceLab. With `prepared` the packages are in the box and the wheel in dist/.
+added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon
+is started where there is none. What was said, line by line with its second, stands in build/vagrant/log-KIND/; at the
+end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
+and the machine compiles PaceLab. With `prepared` the packages are in the box and the wheel in dist/.
 
-MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then half a
-download comes first, which must cost nothing but Mininet-WiFi.
+MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
+half a download comes first, which must cost nothing but Mininet-WiFi.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -37,6 +38,11 @@ EMULATED = """Vagrant.configure("2") do |config|
   end
 end
 """
+TOOLS = ("vagrant", "virsh", "libvirtd", "qemu-system-x86_64", "qemu-img", "mmdebstrap", "rsync", "dnsmasq", "sfdisk")
+INSTALL = (
+    "apt-get install --no-install-recommends vagrant vagrant-libvirt libvirt-daemon-system libvirt-clients"
+    " libvirt-daemon-driver-qemu qemu-system-x86 qemu-utils dnsmasq-base rsync kmod iptables mmdebstrap fdisk e2fsprogs"
+)
 CHANGED = (
     "sudo find / -xdev -newercm /run/provisioned -type f ! -path '/var/log/*' ! -path '/home/*' ! -path '/tmp/*'"
     " ! -path '/var/lib/systemd/*' ! -path '/vagrant/*' ! -path '/var/lib/pacelab/host-port'"
@@ -65,12 +71,13 @@ class Scenario:
         self.times.append((name, time.monotonic() - began))
         print(f"   {self.times[-1][1]:.0f} s", flush=True)
 
-    def call(self, *command: str | Path, limit_s: float = 3600, allowed: tuple[int, ...] = (0,)) -> str:
-        """Output of a command in the clone, each line with its second in the log; fails with the last lines."""
+    def call(self, *command: str | Path, limit_s: float = 3600) -> str:
+        """Output of a command in the clone, each line with its second in a log; a failure shows the last lines."""
         began = time.monotonic()
         lines: list[str] = []
-        name = f"{len(list(self.log.iterdir())):02d}-{re.sub(r'[^a-z]+', '-', ' '.join(map(str, command[-2:])).lower())[:40]}"
-        with (self.log / name).open("w") as log:
+        words = re.sub(r"[^a-z]+", "-", " ".join(map(str, command[1:])).lower())
+        path = self.log / f"{len(list(self.log.iterdir())):02d}-{words[:40]}"
+        with path.open("w") as log:
             process = subprocess.Popen(
                 command,
                 cwd=self.clone,
@@ -81,6 +88,8 @@ class Scenario:
                 text=True,
                 errors="replace",
             )
+            limit = threading.Timer(limit_s, process.kill)
+            limit.start()
             assert process.stdout
             for line in process.stdout:
                 if "Progress:" in line:  # of a bar, hundreds of them
@@ -88,14 +97,14 @@ class Scenario:
                 log.write(f"{time.monotonic() - began:7.1f} {line}")
                 log.flush()
                 lines.append(line)
-                if time.monotonic() - began > limit_s:
-                    process.kill()
+            code = process.wait()
+            limit.cancel()
         said = "".join(lines)
-        assert process.wait() in allowed, f"{command}: exit {process.returncode}; the end of {self.log / name}:\n{said[-3000:]}"
+        assert code == 0, f"{command}: exit {code}; the end of {path}:\n{said[-3000:]}"
         return said
 
-    def ssh(self, command: str, allowed: tuple[int, ...] = (0,)) -> str:
-        return self.call("vagrant", "ssh", "-c", command, allowed=allowed)
+    def ssh(self, command: str) -> str:
+        return self.call("vagrant", "ssh", "-c", command)
 
     # What happens
 
@@ -105,7 +114,7 @@ class Scenario:
         with contextlib.ExitStack() as at_end:
             at_end.callback(self.report)
             self.step("box, from Debian packages", self.add_box)
-            self.step("libvirt", lambda: start_libvirt(self.log))
+            self.step("libvirt", start_libvirt)
             self.step("fresh clone", self.make_clone)
             at_end.callback(self.destroy)
             self.step("vagrant up, 8888 taken", self.up_beside_another)
@@ -118,13 +127,16 @@ class Scenario:
             if self.sources or reachable("github.com"):
                 self.step("Mininet-WiFi's adhoc.py on the drop-in", self.mininet_wifi_example)
             else:
-                print("skipped: Mininet-WiFi; github.com does not answer here, and MININET_WIFI_SOURCES names no folder")
+                print(
+                    "skipped: Mininet-WiFi; github.com does not answer here, and MININET_WIFI_SOURCES names no folder"
+                )
             self.step("provision again: nothing changes", self.provision_changes_nothing)
             self.step("halt, up: the link", self.halt_and_up)
         assert self.leftovers() == "", f"destroy left behind: {self.leftovers()}"
 
     def add_box(self) -> None:
-        box = subprocess.run([ROOT / "vm/box/make", self.kind], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+        made = subprocess.run([ROOT / "vm/box/make", self.kind], check=True, stdout=subprocess.PIPE, text=True)
+        box = made.stdout.strip()
         home = WORK / "home"
         home.mkdir(exist_ok=True)
         accelerated = subprocess.run([ROOT / "vm/accelerated", f"{box}.kernel"], check=False).returncode == 0
@@ -132,9 +144,6 @@ class Scenario:
         (home / "Vagrantfile").write_text("" if accelerated else EMULATED)
         self.clone.mkdir(parents=True, exist_ok=True)
         self.call("vagrant", "box", "add", "--force", "--name", BOX, box)
-        # libvirt keeps a copy under the box's name and version, which Vagrant would take.
-        subprocess.run("virsh -q vol-list default | awk '/vagrant_box_image/ {print $1}' | xargs -rn1 virsh -q vol-delete --pool default",
-                       shell=True, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     def make_clone(self) -> None:
         shutil.rmtree(self.clone)
@@ -197,7 +206,8 @@ class Scenario:
 
     def mininet_wifi_example(self) -> None:
         said = self.ssh(
-            "cd /vagrant/tests/vm && sudo env MEDIUMD=/usr/local/bin/mediumd python3 -B -m unittest -v check_mininet_wifi.Examples.test_adhoc"
+            "cd /vagrant/tests/vm && sudo env MEDIUMD=/usr/local/bin/mediumd"
+            " python3 -B -m unittest -v check_mininet_wifi.Examples.test_adhoc"
         )
         assert "skipped" not in said
         print("   " + "\n   ".join(line for line in said.splitlines() if "packets transmitted" in line))
@@ -229,16 +239,19 @@ class Scenario:
         print(f"{'all':52s} {sum(seconds for _, seconds in self.times):7.0f}   logs: {self.log}")
 
 
-def start_libvirt(log: Path) -> None:
-    """libvirt's daemon, where none answers."""
-    if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode == 0:
-        return
-    for daemon in ("virtlogd", "libvirtd"):
-        subprocess.run([daemon, "-d"], check=True)
-    until = time.monotonic() + 60
-    while subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
-        assert time.monotonic() < until, "libvirtd does not answer"
-        time.sleep(0.5)
+def start_libvirt() -> None:
+    """libvirt's daemon, where none answers; and no box of an earlier run, of which it keeps a copy by name."""
+    if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
+        for daemon in ("virtlogd", "libvirtd"):
+            subprocess.run([daemon, "-d"], check=True)
+        until = time.monotonic() + 60
+        while subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
+            assert time.monotonic() < until, "libvirtd does not answer"
+            time.sleep(0.5)
+    volumes = subprocess.run(["virsh", "-q", "vol-list", "default"], capture_output=True, text=True, check=False).stdout
+    for volume in re.findall(r"^\s*(\S*VAGRANTSLASH\S*vagrant_box_image\S*)", volumes, re.MULTILINE):
+        if volume.startswith(BOX.replace("/", "-VAGRANTSLASH-")):
+            subprocess.run(["virsh", "-q", "vol-delete", "--pool", "default", volume], check=True)
 
 
 def reachable(host: str) -> bool:
@@ -254,7 +267,9 @@ def main() -> int:
     if kinds not in (["bare"], ["prepared"]):
         print(__doc__, file=sys.stderr)
         return 2
-    lacking = [tool for tool in ("vagrant", "virsh", "libvirtd", "qemu-img", "mmdebstrap", "rsync") if not shutil.which(tool)]
+    lacking = [
+        tool for tool in ("vagrant", "virsh", "libvirtd", "qemu-img", "mmdebstrap", "rsync") if not shutil.which(tool)
+    ]
     if lacking:
         print(
             f"vagrant-test: {', '.join(lacking)} missing: apt install --no-install-recommends vagrant vagrant-libvirt"

@@ -70,7 +70,14 @@ def debian() -> Path:
     if not place.exists():
         unfinished = place.with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
-        make = ["mmdebstrap", "-q", "--variant=extract", "--skip=check/qemu", "--arch=arm64", "--include=python3"]
+        make = [
+            "mmdebstrap",
+            "-q",
+            "--variant=extract",
+            "--skip=check/qemu",
+            "--arch=arm64",
+            "--include=python3,libstdc++6",
+        ]
         subprocess.run([*make, DEBIAN, unfinished], check=True)
         unfinished.rename(place)
     return place

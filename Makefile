@@ -35,6 +35,10 @@ test: lint test-rust test-python  ## all checks that need neither root nor a pac
 
 build: $(VENV)/.built demo  ## the local environment, with the extension built in release mode
 
+# What is given away names no folder of who compiled it.
+NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
+    --remap-path-prefix=$(or $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup --remap-path-prefix=$(CURDIR)=/pacelab
+
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo:  ## the engine of the live demonstrations (rustup target add wasm32-unknown-unknown)
@@ -51,10 +55,6 @@ wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dis
 	rm -rf build/lib* build/bdist* build/temp*
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
-
-# What is given away names no folder of who compiled it.
-NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
-    --remap-path-prefix=$(or $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup --remap-path-prefix=$(CURDIR)=/pacelab
 
 wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	RUSTFLAGS="$(NAMELESS)" $(PY) .ci/wheels.py $(WHEELS)

@@ -14,17 +14,13 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-# The comparison that `make lab` runs; each run gets a folder of its own.
-LAB_OUT ?= runs/lab-$(shell date +%Y%m%d-%H%M%S)
-LAB ?= chain --schemes newreno,tcp-gap --hops 1..10 --direction up,down --routing static,aodv --seeds 5 --seconds 30
-
-.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test uml-kernel test-uml build wheel bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
 lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
-	$(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)
+	$(VENV)/bin/pacelab lab $(if $(LAB_OUT),--out $(LAB_OUT))
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
@@ -39,6 +35,10 @@ test: lint test-rust test-python  ## all checks that need neither root nor a pac
 
 build: $(VENV)/.built demo  ## the local environment, with the extension built in release mode
 
+# What is given away names no folder of who compiled it.
+NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
+    --remap-path-prefix=$(or $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup --remap-path-prefix=$(CURDIR)=/pacelab
+
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo:  ## the engine of the live demonstrations (rustup target add wasm32-unknown-unknown)
@@ -47,12 +47,20 @@ demo:  ## the engine of the live demonstrations (rustup target add wasm32-unknow
 	else echo "no live demonstrations in this build: rustup target add wasm32-unknown-unknown"; fi
 
 $(DEMO_ENGINE): $(RUST)
-	$(CARGO) rustc $(MANIFEST) --release --locked -q --target wasm32-unknown-unknown -p pacelab-wasm -- -C strip=symbols
+	RUSTFLAGS="$(NAMELESS)" $(CARGO) rustc $(MANIFEST) --release --locked -q --target wasm32-unknown-unknown -p pacelab-wasm \
+	    -- -C strip=symbols
 	cp $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/release/pacelab_wasm.wasm $@
 
-wheel: $(VENV)/.installed demo  ## a wheel under dist/ that needs no compiler
+wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
+	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
+
+wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+	RUSTFLAGS="$(NAMELESS)" $(PY) .ci/wheels.py $(WHEELS)
+
+wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
+	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
 
 bench: build  ## speed against ns-2 and ns-3, those of them that are installed
 	$(PY) bench/bench.py
@@ -129,6 +137,7 @@ lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip i
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra controller -c requirements-dev.txt -c requirements-notebooks.txt \
 	    --no-emit-package ovs -o requirements-vm.txt
+	$(UV_COMPILE) pyproject.toml --extra wheels -c requirements-dev.txt -o requirements-wheels.txt
 UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
     --generate-hashes --no-annotate --custom-compile-command "make lock"
 
@@ -147,7 +156,12 @@ $(VENV)/.notebooks: $(VENV)/.installed requirements-notebooks.txt
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST)
+# What builds and looks at wheels: 100 MB of it is Zig.
+$(VENV)/.wheels: $(VENV)/.installed requirements-wheels.txt
+	$(PY) -m pip install -q --require-hashes -r requirements-wheels.txt
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@sh .ci/prerequisites >/dev/null
 	$(PY) -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $@

@@ -25,12 +25,15 @@ from pacelab.cli_options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar
 from pacelab.demo import command as demo_command
 from pacelab.errors import ConfigError, HostError, PaceLabError
+from pacelab.experiment import Experiment
 from pacelab.folder import check_destination, write_file
+from pacelab.options import BY_FIELD
 from pacelab.pcap import SNAP_BYTES, SNAPS, PcapFile
 from pacelab.settings import build_experiment, parse_one, place, split_axes
 from pacelab.topologies.domain import Whole
 
 OK, BUG, INTERRUPTED = 0, 4, 130
+PROCESSES = Whole(1, 1024)
 
 app = typer.Typer(
     help="TCP over multihop 802.11, and what pacing does for it.",
@@ -44,6 +47,7 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
+Jobs = Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
 
@@ -134,7 +138,7 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
     ] = False,
-    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
     json: Json = False,
@@ -142,37 +146,58 @@ def compare(
     **values: Any,
 ) -> None:
     """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
-    from pacelab.comparison import compare as compare_schemes
-
     single, axes = split_axes(values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
-    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     first = "newreno" if names == ["all"] else names[0]
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
-    with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
-        comparison = compare_schemes(
-            base,
-            schemes=names,
-            axes=axes,
-            seeds=count,
-            full=full,
-            jobs=workers,
-            cache=cache,
-            on_done=lambda done, total: on_progress(done / total),
-        )
-        folder = comparison.write(out)
-    if json:
-        print_json({"compare": comparison.compare, "host": comparison.host})
-    elif not quiet:
-        from pacelab.tables import comparison_table, comparison_title
+    _compare(
+        base,
+        title=f"{topology}: {', '.join(names)}",
+        out=out,
+        json=json,
+        quiet=quiet,
+        schemes=names,
+        axes=axes,
+        seeds=count,
+        full=full,
+        jobs=workers,
+        cache=cache,
+    )
 
-        print_table(comparison_table(comparison), title=comparison_title(comparison))
+
+@app.command()
+def lab(
+    *,
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="first of the 5 seeds")] = "1",
+    jobs: Jobs = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare NewReno with TCP-GAP on chains of 1 to 10 hops, up and down, static routes and AODV: table, figures."""
+    from pacelab.main_job import AXES, SCHEMES, SEEDS, announce, main_job
+    from pacelab.workers import usable_cores
+
+    base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
+    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    check_destination(out)
     if not quiet:
-        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
-        _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
-    _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
+        log(announce(workers or usable_cores()))
+    _compare(
+        base,
+        title="chains of 1 to 10 hops",
+        name="lab",
+        out=out,
+        json=json,
+        quiet=quiet,
+        schemes=SCHEMES,
+        axes=AXES,
+        seeds=SEEDS,
+        jobs=workers,
+    )
 
 
 @app.command()
@@ -236,6 +261,34 @@ for _point in entry_points(group="pacelab.commands"):  # grading and other parts
     app.command(_point.name)(_point.load())
 for _agent in (agent_commands.gateway, agent_commands.sender, agent_commands.relay, agent_commands.station):
     app.command()(_agent)
+
+
+def _compare(
+    base: Experiment,
+    *,
+    title: str,
+    name: str | None = None,
+    out: Path | None,
+    json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
+    from pacelab.comparison import compare as compare_schemes
+
+    with progress_bar(title, quiet=quiet) as on_progress:
+        comparison = compare_schemes(base, **options, on_done=lambda done, total: on_progress(done / total))
+        folder = comparison.write(out, name=name)
+    if json:
+        print_json({"compare": comparison.compare, "host": comparison.host})
+    elif not quiet:
+        from pacelab.tables import comparison_table, comparison_title
+
+        print_table(comparison_table(comparison), title=comparison_title(comparison))
+    if not quiet:
+        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
+        _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
+    _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:

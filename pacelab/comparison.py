@@ -59,8 +59,8 @@ class Comparison:
         rows: list[dict[str, Any]] = self.compare["rows"]
         return rows
 
-    def write(self, out: Path | None = None) -> Path:
-        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh folder."""
+    def write(self, out: Path | None = None, *, name: str | None = None) -> Path:
+        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`."""
         from pacelab.plots import render_comparison
 
         files = {
@@ -69,7 +69,7 @@ class Comparison:
             "table.csv": comparison_csv(self).encode(),
             **render_comparison(self),
         }
-        return write_folder(out, files, name=f"compare-{self.compare['config']['topology']}")
+        return write_folder(out, files, name=name or f"compare-{self.compare['config']['topology']}")
 
 
 def compare(

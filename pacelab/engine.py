@@ -12,7 +12,7 @@ from pacelab.interrupt import deferred_interrupts
 from pacelab.options import CONTROLS
 from pacelab.schemes import Attachment
 
-MEND = "run `make lab` in the source tree, or install a wheel: pip install pacelab"
+MEND = "run `make lab` in the source tree, or install a wheel for this machine: README.md says which there are"
 
 Progress = Callable[[float], None]
 """Told the fraction done, 0..1; may raise to stop the run."""

@@ -83,6 +83,10 @@ USAGE = [
     ("compare chain --out taken", "taken'", "a new or an empty folder"),
     ("compare chain --hops 1,2 --direction up,sideways", "'sideways'", "up, down, mixed"),
     ("compare chain --schemes newreno,tcp-ap --direction up,down", "'tcp-ap'", "hook points (sender)"),
+    ("lab --jobs 0", "--jobs 0", "a whole number from 1"),
+    ("lab --seed -1", "--seed -1", "a whole number from 0"),
+    ("lab --hops 3", "--hops", "pacelab lab --help"),
+    ("lab --out taken", "taken'", "a new or an empty folder"),
     ("topologies ring", "'ring'", "chain, cell, hidden, exposed, reuse"),
     ("topologies chain --plot --out chain.txt", "chain.txt'", ".svg, .png, .pdf"),
 ]

@@ -7,28 +7,31 @@ RUST := $(shell find medium -name target -prune -o \( -name '*.rs' -o -name 'Car
 CARGO := cargo
 MANIFEST := --manifest-path medium/Cargo.toml
 
-# A fresh rustup is found before the next login; cargo and pip build the extension for the same Python.
-export PATH := $(HOME)/.cargo/bin:$(PATH)
+# A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and pip build the extension for the same Python.
+export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
 
-lab: build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
-	$(VENV)/bin/pacelab lab $(if $(LAB_OUT),--out $(LAB_OUT))
+lab: hello build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
+	tools/patiently --bar comparison $(VENV)/bin/pacelab lab $(if $(LAB_OUT),--out $(LAB_OUT))
+
+hello:
+	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top. Then: half a minute."
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
 	$(PY) labs/generate.py
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
-test-labs: build $(VENV)/.notebooks  ## run every notebook, and drive one in a browser where there is Chromium
-	$(PY) -m pip install -q --require-hashes -r requirements-pages.txt
+test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
+	tools/pip --require-hashes -r requirements-pages.txt
 	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/controller/run_page.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
@@ -41,15 +44,10 @@ NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
 
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
-demo:  ## the engine of the live demonstrations (rustup target add wasm32-unknown-unknown)
-	@if [ -d "$$(rustc --print target-libdir --target wasm32-unknown-unknown 2>/dev/null)" ]; then \
-	    $(MAKE) -s $(DEMO_ENGINE); \
-	else echo "no live demonstrations in this build: rustup target add wasm32-unknown-unknown"; fi
+demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
-$(DEMO_ENGINE): $(RUST)
-	RUSTFLAGS="$(NAMELESS)" $(CARGO) rustc $(MANIFEST) --release --locked -q --target wasm32-unknown-unknown -p pacelab-wasm \
-	    -- -C strip=symbols
-	cp $(CARGO_TARGET_DIR)/wasm32-unknown-unknown/release/pacelab_wasm.wasm $@
+$(DEMO_ENGINE): $(RUST) tools/demo-engine
+	@RUSTFLAGS="$(NAMELESS)" tools/demo-engine $@
 
 wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*
@@ -62,15 +60,15 @@ wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
 
-bench: build  ## speed against ns-2 and ns-3, those of them that are installed
+bench: build $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed
 	$(PY) bench/bench.py
 
-format: $(VENV)/.installed  ## lay out Python and Rust code
+format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff check --fix-only -q .
 	$(VENV)/bin/ruff format -q .
 	$(CARGO) fmt $(MANIFEST) --all
 
-lint: $(VENV)/.installed  ## ruff, mypy, rustfmt, clippy
+lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
@@ -79,6 +77,12 @@ lint: $(VENV)/.installed  ## ruff, mypy, rustfmt, clippy
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
 	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
 	else echo "skipped clippy: rustup component add clippy"; fi
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SHELL_SCRIPTS); \
+	else echo "skipped shellcheck: apt install shellcheck"; fi
+
+# What begins as one does.
+SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --exclude-dir=build --exclude-dir=runs \
+    --exclude-dir=target '^\#!/(bin/sh|usr/bin/env bash)$$' .)
 
 # The binding is left to pytest: linked as an extension, it cannot run outside Python.
 test-rust:  ## the engine's and the network's own tests
@@ -87,17 +91,17 @@ test-rust:  ## the engine's and the network's own tests
 # A file's tests stay together: what they share is computed once.
 PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile
 
-test-python: build  ## pytest
+test-python: build $(VENV)/.tools  ## pytest
 	$(PY) -m pytest $(PARALLEL) -m "not kernel and not guest"
 
-coverage: build  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
+coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
 
-test-rubric: build  ## all planted mistakes against all of the assignments' checks (make test: a sample)
+test-rubric: build $(VENV)/.tools  ## all planted mistakes against all of the assignments' checks (make test: a sample)
 	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py
 
-test-linux: build  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
+test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py
 
 vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
@@ -121,11 +125,11 @@ uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and i
 	uml/build $(CURDIR)/build/uml
 
 # Tests need a guest, not the pinned one: the day that Debian replaces a package, they run with its successor.
-test-uml: build  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, what must end
+test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, what must end
 	@UML_DEBS=newest uml/build $(CURDIR)/build/uml || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
 	$(PY) -m pytest -rs tests/uml tests/conformance/test_virtual_time.py
 
-lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip install uv)
+lock: $(VENV)/.installed  ## write the requirements files anew from pyproject.toml
 	mkdir -p build
 	python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 	    > build/requires.in
@@ -133,35 +137,47 @@ lock:  ## write the requirements files anew from pyproject.toml (needs uv: pip i
 	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
 	$(UV_COMPILE) build/requires.in -c requirements-dev.txt -o requirements-build.txt
 	$(UV_COMPILE) vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
+	echo uv | $(UV_COMPILE) - -o requirements-uv.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks -c requirements-dev.txt -o requirements-notebooks.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
 	$(UV_COMPILE) pyproject.toml --extra notebooks --extra controller -c requirements-dev.txt -c requirements-notebooks.txt \
 	    --no-emit-package ovs -o requirements-vm.txt
 	$(UV_COMPILE) pyproject.toml --extra wheels -c requirements-dev.txt -o requirements-wheels.txt
-UV_COMPILE := uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
+UV_COMPILE := $(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
     --generate-hashes --no-annotate --custom-compile-command "make lock"
 
 clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist *.egg-info pacelab/_medium.* $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# requirements-dev.txt holds all of requirements.txt, the tools, and what builds the extension.
-$(VENV)/.installed: requirements-dev.txt .ci/prerequisites
-	@python=$$(sh .ci/prerequisites) && set -x && $$python -m venv .venv
-	$(PY) -m pip install -q --require-hashes -r requirements-dev.txt
+# What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
+$(VENV)/.installed: requirements.txt requirements-build.txt requirements-uv.txt tools/prerequisites
+	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(VENV)
+	@echo "Python packages:"
+	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r requirements-uv.txt || echo "without uv, by pip"
+	@tools/patiently "Python packages" tools/pip --require-hashes -r requirements.txt -r requirements-build.txt
+	@touch $@
+
+# And what the tests need on top.
+$(VENV)/.tools: $(VENV)/.installed requirements-dev.txt
+	@tools/patiently "test tools" tools/pip --require-hashes -r requirements-dev.txt
 	@touch $@
 
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
 $(VENV)/.notebooks: $(VENV)/.installed requirements-notebooks.txt
-	$(PY) -m pip install -q --require-hashes -r requirements-notebooks.txt
+	@tools/patiently "notebooks' packages" tools/pip --require-hashes -r requirements-notebooks.txt
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
 # What builds and looks at wheels: 100 MB of it is Zig.
 $(VENV)/.wheels: $(VENV)/.installed requirements-wheels.txt
-	$(PY) -m pip install -q --require-hashes -r requirements-wheels.txt
+	@tools/patiently "wheels' packages" tools/pip --require-hashes -r requirements-wheels.txt
 	@touch $@
 
+# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
-	@sh .ci/prerequisites >/dev/null
-	$(PY) -m pip install -q --no-deps --no-build-isolation -e .
+	@tools/prerequisites >/dev/null
+	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
+	@tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
+	    --features pyo3/extension-module --crate-type cdylib
+	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .
 	@touch $@

@@ -52,8 +52,6 @@ def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         return fail(f"{', '.join(unknown)}: allowed is {', '.join(TARGETS)}", 2)
-    if not DEMO_ENGINE.exists():
-        return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
     targets = {name: TARGETS[name] for name in names or TARGETS}
     lacking = [target.rust for target in targets.values() if not has_standard_library(target.rust)]
     if lacking and not add(lacking):
@@ -62,6 +60,8 @@ def main(names: list[str]) -> int:
         return fail(
             f"this Rust cannot compile for {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3
         )
+    if not DEMO_ENGINE.exists():
+        return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
     for name, target in targets.items():
         started = time.monotonic()
         say(f"{name}: compiling for {target.platform}, a minute or two")

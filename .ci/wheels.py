@@ -1,7 +1,8 @@
 """Wheels for machines other than this one, into dist/: `make wheels`.
 
 setuptools-rust builds each as it builds `make wheel`'s, with cargo-zigbuild in cargo's place: Zig brings a linker and
-the C libraries of all these platforms, which it compiles when first used. A name of `TARGETS` as argument builds that one alone.
+the C libraries of all these platforms, which it compiles when first used.
+A name of `TARGETS` as argument builds that one alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Wheels for machines other than this one, into dist/: `make wheels`.
 
 setuptools-rust builds each as it builds `make wheel`'s, with cargo-zigbuild in cargo's place: Zig brings a linker and
-the C libraries of all these platforms. A name of `TARGETS` as argument builds that one alone.
+the C libraries of all these platforms, which it compiles when first used.
+A name of `TARGETS` as argument builds that one alone.
 """
 
 from __future__ import annotations
@@ -52,19 +53,17 @@ def main(names: list[str]) -> int:
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         return fail(f"{', '.join(unknown)}: allowed is {', '.join(TARGETS)}", 2)
-    if not DEMO_ENGINE.exists():
-        return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
     targets = {name: TARGETS[name] for name in names or TARGETS}
     lacking = [target.rust for target in targets.values() if not has_standard_library(target.rust)]
     if lacking and not add(lacking):
         some = " ".join(name for name, target in targets.items() if target.rust not in lacking)
         rest = f"; or without them: make wheels WHEELS='{some}'" if some else ""
-        return fail(
-            f"this Rust cannot compile for {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3
-        )
+        return fail(f"this Rust lacks {', '.join(lacking)}: rustup target add {' '.join(lacking)}{rest}", 3)
+    if not DEMO_ENGINE.exists():
+        return fail("the live demonstrations are missing: rustup target add wasm32-unknown-unknown, then again", 3)
     for name, target in targets.items():
         started = time.monotonic()
-        say(f"{name}: compiling for {target.platform}, a minute or two")
+        say(f"{name}: compiling for {target.platform}, some minutes")
         try:
             wheel = build(name, target)
             check(wheel, target)
@@ -113,6 +112,7 @@ def build(name: str, target: Target) -> Path:
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(place), "."]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     (made,) = place.glob("*.whl")
+    (ROOT / "dist").mkdir(exist_ok=True)
     return made.replace(ROOT / "dist" / made.name)
 
 

@@ -1,9 +1,11 @@
-"""The release's workflow, which no runner has tried: what can be said of it by reading."""
+"""The release's workflow, which no runner has tried, by reading; and what `make wheels` says when it cannot."""
 
 from __future__ import annotations
 
 import re
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +50,28 @@ def test_release_tries_every_wheel(jobs: dict[str, Any]) -> None:
     built = runpy.run_path(str(ROOT / ".ci" / "wheels.py"), run_name="wheels")["TARGETS"]
     tried = [entry["platform"] for entry in jobs["installed"]["strategy"]["matrix"]["include"]]
     assert sorted(tried) == sorted(target.platform for target in built.values())
+
+
+def build(folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
+    """Run the builder where a Rust is that compiles for no target at all, and no rustup."""
+    rustc = folder / "rustc"
+    rustc.write_text(f"#!/bin/sh\necho {folder}/none\n", "utf-8")
+    rustc.chmod(0o755)
+    command = [sys.executable, ROOT / ".ci" / "wheels.py", *names]
+    return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True, check=False)
+
+
+def test_wheels_refuse_an_unknown_platform(tmp_path: Path) -> None:
+    ran = build(tmp_path, "amiga")
+    assert ran.returncode == 2
+    assert ran.stderr.startswith("wheels: amiga: allowed is linux-x86_64, linux-aarch64, ")
+    assert ran.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in for rustc is a shell script")
+def test_wheels_say_what_rust_lacks(tmp_path: Path) -> None:
+    ran = build(tmp_path, "linux-aarch64")
+    assert ran.returncode == 3
+    assert ran.stderr == (
+        "wheels: this Rust lacks aarch64-unknown-linux-gnu: rustup target add aarch64-unknown-linux-gnu\n"
+    )

@@ -70,7 +70,7 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
 	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
 	else echo "skipped clippy: rustup component add clippy"; fi
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SHELL_SCRIPTS); \
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: apt install shellcheck"; fi
 
 # What begins as one does.
@@ -113,6 +113,9 @@ vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machi
 BOX ?= prepared
 vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)
 	python3 tests/vm/vagrant_up.py $(BOX)
+
+bare-test:  ## as root: both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: one of them)
+	tests/bare/run $(SUITE)
 
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml

@@ -66,7 +66,7 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
-	else echo "skipped rustfmt: rustup component add rustfmt"; fi
+	else echo "skipped rustfmt: rustup component add rustfmt, or the package that goes with your rustc"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
 	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
 	else echo "skipped clippy: rustup component add clippy"; fi

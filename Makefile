@@ -26,8 +26,10 @@ help:  ## list the targets
 lab: hello build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
 	tools/patiently --bar comparison $(VENV)/bin/pacelab compare $(LAB) --out $(LAB_OUT)
 
+# Not before it is known that all is there: else the one line to say is what to install.
 hello:
-	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top. Then: half a minute."
+	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
+	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top."
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)

@@ -22,8 +22,10 @@ help:  ## list the targets
 lab: hello build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 10 hops: table and figures
 	tools/patiently --bar comparison $(VENV)/bin/pacelab lab $(if $(LAB_OUT),--out $(LAB_OUT))
 
+# Not before it is known that all is there: else the one line to say is what to install.
 hello:
-	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top. Then: half a minute."
+	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
+	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top."
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)
@@ -73,11 +75,11 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
-	else echo "skipped rustfmt: rustup component add rustfmt"; fi
+	else echo "skipped rustfmt: rustup component add rustfmt, or the package that goes with your rustc"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
 	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
 	else echo "skipped clippy: rustup component add clippy"; fi
-	@if command -v shellcheck >/dev/null; then set -x; shellcheck $(SHELL_SCRIPTS); \
+	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: apt install shellcheck"; fi
 
 # What begins as one does.
@@ -120,6 +122,9 @@ vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machi
 BOX ?= prepared
 vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)
 	python3 tests/vm/vagrant_up.py $(BOX)
+
+bare-test:  ## as root: both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: one of them)
+	tests/bare/run $(SUITE)
 
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
 	uml/build $(CURDIR)/build/uml

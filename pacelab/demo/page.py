@@ -50,7 +50,7 @@ def engine_bytes() -> bytes:
     if not file.is_file():
         raise HostError(
             "demo: the engine's WebAssembly module was not built with this installation: "
-            "rustup target add wasm32-unknown-unknown, then make demo"
+            "`make demo` in the source tree builds it, or says what to install for that"
         )
     return file.read_bytes()
 

@@ -115,5 +115,5 @@ def test_unknown_demo_is_refused_with_the_known_ones() -> None:
 
 def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("pacelab.demo.page.ENGINE", "absent.wasm")
-    with pytest.raises(HostError, match="rustup target add wasm32"):
+    with pytest.raises(HostError, match="`make demo` in the source tree"):
         engine_bytes()

@@ -1,0 +1,244 @@
+"""What a bare machine is told: tools/prerequisites with a machine's programs faked, and tools/patiently."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / "tools"
+BASIC = (
+    "sh",
+    "awk",
+    "sed",
+    "tr",
+    "paste",
+    "cut",
+    "cat",
+    "find",
+    "echo",
+    "mktemp",
+    "rm",
+    "tee",
+    "uname",
+    "dirname",
+    "date",
+    "df",
+    "sleep",
+)
+
+DEBIAN_12 = "ID=debian\nVERSION_CODENAME=bookworm\n"
+DEBIAN_13 = "ID=debian\nVERSION_CODENAME=trixie\n"
+UBUNTU = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n"
+MINT = "ID=linuxmint\nID_LIKE='ubuntu debian'\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME=noble\n"
+UBUNTU_22 = "ID=ubuntu\nID_LIKE=debian\nVERSION_CODENAME=jammy\n"
+FEDORA = "ID=fedora\n"
+ARCH = "ID=arch\n"
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
+
+
+@dataclass
+class Machine:
+    """A machine whose only programs are those in one folder."""
+
+    folder: Path
+
+    def program(self, name: str, script: str) -> None:
+        """A program that is this shell script."""
+        file = self.folder / "bin" / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def build_tools(self) -> None:
+        """All that `make lab` needs."""
+        self.program("make", "")
+        self.program("cc", "cat >/dev/null")
+        self.program("python3", "")
+        self.rust("1.85.0")
+
+    def rust(self, version: str) -> None:
+        """A Rust of this version, with WebAssembly."""
+        lib = self.folder / "rust/lib/rustlib"
+        (lib / "wasm32-unknown-unknown").mkdir(parents=True, exist_ok=True)
+        (lib / "rust-lld").touch()
+        self.program("rustc", f'[ "$1" = --print ] && echo {self.folder}/rust || echo "rustc {version} (today)"')
+        self.program("cargo", "")
+
+    def prerequisites(self, *sets: str) -> subprocess.CompletedProcess[str]:
+        """tools/prerequisites, run there."""
+        return subprocess.run(
+            [shutil.which("sh") or "/bin/sh", str(TOOLS / "prerequisites"), *sets],
+            env={
+                "PATH": str(self.folder / "bin"),
+                "HOME": str(self.folder),
+                "PACELAB_OS_RELEASE": str(self.folder / "os-release"),
+                "PACELAB_CERTIFICATES": str(self.folder / "certificates"),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    """A Debian 13 of an ordinary user with sudo and nothing else."""
+    (tmp_path / "bin").mkdir()
+    for name in BASIC:
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name) or f"/bin/{name}")
+    (tmp_path / "os-release").write_text(DEBIAN_13)
+    made = Machine(tmp_path)
+    made.program("id", "echo 1000")
+    made.program("sudo", "")
+    return made
+
+
+def packages(line: str) -> set[str]:
+    """What an apt-get line of README or of the script installs."""
+    words = line.split("#")[0].split("install ")[-1].split()
+    return {word for word in words if not word.startswith("-")}
+
+
+@pytest.mark.parametrize(
+    ("release", "title"), [(DEBIAN_12, "Debian 12"), (DEBIAN_13, "Debian 13"), (UBUNTU, "Ubuntu 24.04")]
+)
+def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: str, title: str) -> None:
+    (machine.folder / "os-release").write_text(release)
+    ran = machine.prerequisites()
+    assert ran.returncode == 1
+    assert ran.stdout == ""
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends ")
+    readme = (ROOT / "README.md").read_text("utf-8").split(f"    # {title}\n")[1].splitlines()[0]
+    assert packages(readme) == packages(line) | {"git"}
+
+
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        (MINT, "rustc-1.97 cargo-1.97"),
+        (FEDORA, "sudo dnf install -y make python3 rust cargo"),
+        (ARCH, "https://sh.rustup.rs"),
+        (UBUNTU_22, "https://sh.rustup.rs"),
+    ],
+)
+def test_other_systems_are_told_theirs(machine: Machine, release: str, expected: str) -> None:
+    (machine.folder / "os-release").write_text(release)
+    ran = machine.prerequisites()
+    assert ran.returncode == 1
+    (line,) = ran.stderr.splitlines()
+    assert expected in line
+    assert "call make again" in line
+
+
+def test_without_sudo_the_line_is_for_su(machine: Machine) -> None:
+    (machine.folder / "bin/sudo").unlink()
+    assert machine.prerequisites().stderr.startswith("su -c 'apt-get update && apt-get install")
+
+
+def test_a_second_call_goes_on(machine: Machine) -> None:
+    assert machine.prerequisites().returncode == 1
+    machine.build_tools()
+    (machine.folder / "certificates").touch()
+    ran = machine.prerequisites()
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "python3\n", "")
+
+
+def test_only_what_is_missing_is_named(machine: Machine) -> None:
+    machine.build_tools()
+    (machine.folder / "certificates").touch()
+    machine.program("cc", "exit 1")
+    ran = machine.prerequisites()
+    assert packages(ran.stderr) == {"gcc", "libc6-dev"}
+
+
+def test_an_old_rust_of_rustup_is_renewed_by_rustup(machine: Machine) -> None:
+    machine.build_tools()
+    (machine.folder / "certificates").touch()
+    machine.rust("1.70.0")
+    machine.program("rustup", "")
+    ran = machine.prerequisites()
+    assert ran.stderr.startswith("rustup update stable && rustup default stable  # PaceLab needs Rust 1.85 or newer")
+
+
+def test_rustup_gets_the_target_by_itself_for_root(machine: Machine) -> None:
+    machine.build_tools()
+    machine.program("id", "echo 0")
+    target = machine.folder / "rust/lib/rustlib/wasm32-unknown-unknown"
+    target.rmdir()
+    machine.program("rustup", f'[ "$*" = "target add wasm32-unknown-unknown" ] && /bin/mkdir {target}')
+    assert machine.prerequisites("demo").returncode == 0
+    assert target.is_dir()
+
+
+def test_root_installs_after_one_line_that_says_what(machine: Machine) -> None:
+    machine.build_tools()
+    (machine.folder / "certificates").touch()
+    machine.program("id", "echo 0")
+    machine.program("cc", "exit 1")
+    brought = machine.folder / "brought"
+    brought.write_text("#!/bin/sh\n/bin/cat >/dev/null\n")
+    brought.chmod(0o755)
+    machine.program("apt-get", f'case "$*" in *install*gcc*) /bin/cp {brought} {machine.folder}/bin/cc ;; esac')
+    ran = machine.prerequisites()
+    assert (ran.returncode, ran.stdout) == (0, "python3\n")
+    assert ran.stderr == "PaceLab needs a C compiler: installing gcc libc6-dev\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("E: You don't have enough free space in /var/cache/apt/archives/.", "the disk is full"),
+        ("dpkg: error: No space left on device", "the disk is full"),
+        ("E: Failed to fetch http://x  Temporary failure resolving 'x'", "the package server was not reached"),
+        ("E: Unable to locate package gcc", "this release lacks a package"),
+        ("E: Could not get lock /var/lib/dpkg/lock-frontend", "another program is installing packages"),
+        ("E: Sub-process /usr/bin/dpkg returned an error code (1)", "apt failed"),
+    ],
+)
+def test_apt_failing_is_explained(machine: Machine, words: str, remedy: str) -> None:
+    machine.build_tools()
+    machine.program("id", "echo 0")
+    machine.program("cc", "exit 1")
+    machine.program("apt-get", f'echo "{words}"; exit 100')
+    ran = machine.prerequisites()
+    assert ran.returncode == 1
+    assert remedy in ran.stderr.splitlines()[-1]
+    assert ran.stderr.count("call make again") == 1
+
+
+def test_apt_that_brings_too_little_is_not_called_again(machine: Machine) -> None:
+    machine.program("id", "echo 0")
+    machine.program("apt-get", "")
+    ran = machine.prerequisites()
+    assert ran.returncode == 1
+    assert ran.stderr.count("installing") == 1
+
+
+def test_unknown_set_is_refused(machine: Machine) -> None:
+    assert machine.prerequisites("everything").returncode == 2
+
+
+def test_patiently_passes_on_the_exit_code_and_says_what_to_do() -> None:
+    ran = subprocess.run(
+        [str(TOOLS / "patiently"), "the download", "sh", "-c", "echo no network >&2; exit 7"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 7
+    assert "the download: failed (exit 7)" in ran.stderr
+    assert "call make again" in ran.stderr
+
+
+def test_patiently_breaks_the_silence() -> None:
+    ran = subprocess.run(
+        [str(TOOLS / "patiently"), "sleeping", "sleep", "9"], capture_output=True, text=True, check=True
+    )
+    assert "  sleeping: " in ran.stderr

@@ -48,7 +48,7 @@ NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
-$(DEMO_ENGINE): $(RUST) tools/demo-engine
+$(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 	@RUSTFLAGS="$(NAMELESS)" tools/demo-engine $@
 
 wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
@@ -75,12 +75,12 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
-	else echo "skipped rustfmt: rustup component add rustfmt, or the package that goes with your rustc"; fi
+	else echo "skipped rustfmt: $$(tools/prerequisites --how checks)"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
 	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
-	else echo "skipped clippy: rustup component add clippy"; fi
+	else echo "skipped clippy: $$(tools/prerequisites --how checks)"; fi
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
-	else echo "skipped shellcheck: apt install shellcheck"; fi
+	else echo "skipped shellcheck: $$(tools/prerequisites --how checks)"; fi
 
 # What begins as one does.
 SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --exclude-dir=build --exclude-dir=runs \

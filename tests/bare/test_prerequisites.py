@@ -115,7 +115,7 @@ def test_user_is_told_one_line_that_readme_has_too(machine: Machine, release: st
     assert ran.stdout == ""
     (line,) = ran.stderr.splitlines()
     assert line.startswith("sudo apt-get update && sudo apt-get install -y --no-install-recommends ")
-    readme = (ROOT / "README.md").read_text("utf-8").split(f"    # {title}\n")[1].splitlines()[0]
+    readme = (ROOT / "README.md").read_text("utf-8").split(f"    # {title}")[1].splitlines()[1]
     assert packages(readme) == packages(line) | {"git"}
 
 

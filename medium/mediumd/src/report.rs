@@ -107,6 +107,7 @@ impl Reporter {
             row["from_host"] = json!(state.traffic.from_host);
             row["to_host"] = json!(state.traffic.to_host);
             row["tap_ring"] = json!(ring_drops);
+            row["substituted_rates"] = json!(state.traffic.substituted);
             row
         });
         row.collect()

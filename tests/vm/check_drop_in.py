@@ -118,7 +118,7 @@ class DropIn(unittest.TestCase):
             rates = radios.saturate([(0, 1)] * 4, 4)
             counters = radios.station_dump(0, 1)
         print(f"  clean link, four senders: {sum(rates):.0f} bit/s, {counters}", flush=True)
-        assert sum(rates) > 1.5e6
+        assert sum(rates) > 3e5
         assert counters["tx packets"] > 2 * 5 * sum(rates) / 8 / PAYLOAD_BYTES  # most were refused
         assert counters["tx failed"] == 0
 

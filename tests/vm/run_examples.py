@@ -21,7 +21,7 @@ from pathlib import Path
 
 PYTHON = shutil.which("mininet-wifi-python") or sys.exit("mininet-wifi-python: not on the PATH")
 OURS = Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"
-START_S, PROBE_S = 150, 120
+START_S, PROBE_S = 300, 180
 # Programs that run beside a network of somebody's; and one that is a drawing board.
 NO_NETWORKS = {"socket_client.py": "a client of a network that runs", "miniedit.py": "a drawing board: needs a display"}
 

@@ -101,6 +101,11 @@ impl Radios {
         place.map(|place| place as u32)
     }
 
+    /// The configured address of a station.
+    pub fn address_of(&self, station: u32) -> Option<Mac> {
+        self.addresses[station as usize].first().copied()
+    }
+
     /// The station answers to this address alone, or is no more.
     pub fn set(&mut self, station: u32, mac: Option<Mac>) {
         self.addresses[station as usize] = mac.into_iter().collect();

@@ -201,16 +201,20 @@ impl Hosts for RadioHosts {
 
     fn set_mesh(&mut self, carrier: &mut Carrier<Radios>, mesh: Mesh) {
         let Some(world) = &mut self.world else { return };
-        let mac = |mesh: &Mesh, station: usize| Some(Mac(mesh.interfaces().get(station)?.as_ref()?.mac));
-        for station in 0..world.capacity {
-            let (before, now) = (mac(&world.mesh, station), mac(&mesh, station));
+        let changed = world.replace(mesh);
+        for &station in &changed {
+            let (before, now) = (carrier.wire.address_of(station as u32), world.address(station).map(Mac));
             if before != now {
                 carrier.wire.set(station as u32, now);
                 self.hardware[station] = now.map_or(Mac([0; 6]), hardware_of);
             }
         }
-        world.mesh = mesh;
-        carrier.set_propagation(world.propagation(), world.capture_ratio());
+        // Most requests move one station, and many a second may come.
+        if let &[station] = &changed[..] {
+            carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
+        } else {
+            carrier.set_propagation(world.propagation(), world.capture_ratio());
+        }
     }
 
     fn ledger(&mut self) -> &mut Ledger {

@@ -88,6 +88,20 @@ impl World {
         now != before
     }
 
+    /// Puts another network in the place of this one; the stations that are others now.
+    pub fn replace(&mut self, mesh: Mesh) -> Vec<usize> {
+        let interface = |mesh: &Mesh, station: usize| mesh.interfaces().get(station).cloned().flatten();
+        let differs = |&station: &usize| interface(&self.mesh, station) != interface(&mesh, station);
+        let changed = (0..self.capacity).filter(differs).collect();
+        self.mesh = mesh;
+        changed
+    }
+
+    /// The address of a station's interface.
+    pub fn address(&self, station: usize) -> Option<[u8; 6]> {
+        Some(self.mesh.interfaces().get(station)?.as_ref()?.mac)
+    }
+
     /// The engine's configuration.
     pub fn air(&self) -> AirConfig {
         let lowest_bps = self.timing(0).rates_bps()[0];
@@ -284,6 +298,26 @@ mod tests {
         let mut fixed = World::new(LINE, Some(r#"phy = "802.11g""#)).expect("a world");
         fixed.heard(0, Some(5180), &beacon(&[12]));
         assert_eq!(fixed.phy(0), PhyKind::G);
+    }
+
+    #[test]
+    fn a_network_is_replaced_and_who_is_another_is_told() {
+        use pacelab_hwsim::wmediumd_socket::Request;
+        let mut world = World::new(LINE, None).expect("a world");
+        let after = |world: &World, request: &Request| {
+            let mut mesh = world.mesh.clone();
+            mesh.apply(request);
+            mesh
+        };
+        let moved = Request::Position { of: [2, 0, 0, 0, 1, 0], position_m: [20.0, 0.0, 0.0] };
+        let mesh = after(&world, &moved);
+        assert_eq!((world.replace(mesh), world.leaving(0).len()), (vec![1], 1));
+        let mesh = after(&world, &moved);
+        assert_eq!(world.replace(mesh), Vec::<usize>::new());
+        let mesh = after(&world, &Request::Add([2, 0, 0, 0, 9, 0]));
+        assert_eq!((world.replace(mesh), world.address(3)), (vec![3], Some([2, 0, 0, 0, 9, 0])));
+        let mesh = after(&world, &Request::DeleteById(0));
+        assert_eq!((world.replace(mesh), world.address(0)), (vec![0], None));
     }
 
     #[test]

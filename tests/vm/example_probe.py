@@ -6,7 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-SETTLE_S = 12
+# An emulated machine takes its time to associate.
+SETTLE_S, PATIENCE_S = 5, 40
 # No access points: their address is the machine's own.
 KINDS = ("stations", "cars", "aircrafts", "satellites", "sensors", "hosts")
 COUNTERS = ("tx packets", "tx retries", "tx failed")
@@ -39,6 +40,9 @@ def probe(net, path):
     found = {"wmediumd": len(running), "pair": [node.name for node in nodes]}
     if len(nodes) == 2:
         time.sleep(SETTLE_S)
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and " 0 received" in nodes[0].cmd("ping -c 1 -W 2 " + nodes[1].IP()):
+            time.sleep(1)
         found |= between(*nodes)
     Path(path).write_text(json.dumps(found))
 

@@ -7,8 +7,8 @@
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `carrier`, the two wires `ethernet` and `radio`, `request`, `wmediumd`, `world`, `histogram` and `lateness` have no I/O. `pump` with
-//! its two kinds of hosts, `server` and `wmediumd_server` are the shell; `syscalls` has the unsafe code.
+//! `carrier`, the two wires `ethernet` and `radio`, `request`, `wmediumd`, `world`, `histogram` and `lateness` have no I/O.
+//! `pump` with its two kinds of hosts, `server` and `wmediumd_server` are the shell; `syscalls` has the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air_handle;
@@ -60,6 +60,8 @@ mod tap;
 mod tap_hosts;
 #[cfg(target_os = "linux")]
 mod tell;
+#[cfg(target_os = "linux")]
+mod wire;
 #[cfg(target_os = "linux")]
 mod wmediumd;
 #[cfg(target_os = "linux")]

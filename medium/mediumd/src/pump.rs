@@ -19,11 +19,12 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air_handle::{Order, Snapshot, StationSnapshot};
-use crate::carrier::{Carrier, Surroundings, Wire};
+use crate::carrier::Carrier;
 use crate::event::Cause;
 use crate::lateness::Lateness;
 use crate::request::Change;
 use crate::tell::Teller;
+use crate::wire::{Surroundings, Wire};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;

@@ -4,11 +4,11 @@ use pacelab_engine::{Category, Packet, RateChain};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
-use crate::carrier::{Fate, Wire};
 use crate::ethernet::Head;
 use crate::event::Cause;
 use crate::mac::Mac;
 use crate::pool::FRAME_BYTES;
+use crate::wire::{Fate, Wire};
 
 /// What the MAC adds to a frame of the kernel: its FCS.
 pub const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
@@ -238,10 +238,11 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::{Carrier, Delivery, Fate, Surroundings};
+    use crate::carrier::Carrier;
     use crate::config::tests::line;
     use crate::daemon::with_nobody;
     use crate::event::Event;
+    use crate::wire::{Delivery, Fate, Surroundings};
     use pacelab_engine::{DSSS_RATES_BPS, Ns, Phy, PhyKind};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;

@@ -6,11 +6,12 @@ use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
-use crate::carrier::{Carrier, Delivery, Fate, Surroundings, Verdict};
+use crate::carrier::Carrier;
 use crate::ethernet::Ethernet;
 use crate::event::{Cause, Event};
 use crate::pump::{Hosts, Ledger};
 use crate::tap::Tap;
+use crate::wire::{Delivery, Fate, Surroundings, Verdict};
 
 /// Frames read of one TAP in a row, before the others and the air have their turn.
 const BATCH: usize = 16;

@@ -11,6 +11,7 @@ Environment: STOCK_WMEDIUMD names the stock program; EXAMPLES a folder, else tho
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,8 @@ from pathlib import Path
 
 PYTHON = shutil.which("mininet-wifi-python") or sys.exit("mininet-wifi-python: not on the PATH")
 OURS = Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"
+# Without it Mininet-WiFi starts none. (The one of 802.15.4 is another program, wmediumd_802154.)
+ASKS = re.compile(r"link=wmediumd\b")
 START_S, PROBE_S = 300, 180
 # Programs that run beside a network of somebody's; and one that is a drawing board.
 NO_NETWORKS = {"socket_client.py": "a client of a network that runs", "miniedit.py": "a drawing board: needs a display"}
@@ -105,8 +108,8 @@ def main() -> None:
         tree = Path(home) / "tree"
         shutil.copytree(examples_folder(), tree / "examples")
         texts = {each: each.read_text(errors="replace") for each in sorted((tree / "examples").rglob("*.py"))}
-        for example, text in sorted(texts.items(), key=lambda pair: "wmediumd" not in pair[1]):
-            name, asks = str(example.relative_to(tree / "examples")), "wmediumd" in text
+        for example, text in sorted(texts.items(), key=lambda pair: not ASKS.search(pair[1])):
+            name, asks = str(example.relative_to(tree / "examples")), bool(ASKS.search(text))
             if "Mininet_wifi(" not in text or (names and name not in names):
                 continue
             # Where no medium comes into it, once is enough.

@@ -56,8 +56,9 @@ def main() -> None:
             silent.append(name)
         else:
             lines.append(f"| `{name}` | {seen(stock.get(name))} | {seen(ours.get(name))} |")
-    lines += ["", "No wmediumd runs in these, so both are the same: "]
-    lines[-1] += ", ".join(f"`{name}`" for name in silent) + "." if silent else "none was run."
+    if silent:
+        names_told = ", ".join(f"`{name}`" for name in silent)
+        lines += ["", f"Seen to start no wmediumd, so both are the same: {names_told}."]
     lines += ["", "| does not start | last words |", "|---|---|"]
     lines += [f"| `{name}` | {why.replace('|', '/')} |" for name, why in failing]
     page = DOCS / "hwsim.md"

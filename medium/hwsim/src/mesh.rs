@@ -42,7 +42,6 @@ enum Rule {
     Law {
         law: Law,
         noise_dbm: f64,
-        fading_db: f64,
     },
     /// dB over noise, by sender and receiver.
     Snr(Vec<Vec<Option<f64>>>),
@@ -58,6 +57,7 @@ enum Rule {
 pub struct Mesh {
     interfaces: Vec<Option<Interface>>,
     rule: Rule,
+    fading_db: f64,
 }
 
 /// One direction between two interfaces.
@@ -82,20 +82,20 @@ impl Mesh {
             .map(|(&mac, &medium)| Interface { medium, ..Interface::new(mac) })
             .collect();
         let rule = match &config.model {
-            Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law, fading_db } => {
+            Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } => {
                 for (index, interface) in interfaces.iter_mut().enumerate() {
                     interface.position_m = positions_m[index];
                     interface.tx_power_dbm = tx_powers_dbm[index];
                     interface.is_access_point = access_points[index];
                 }
-                Rule::Law { law: *law, noise_dbm: *noise_dbm, fading_db: *fading_db }
+                Rule::Law { law: *law, noise_dbm: *noise_dbm }
             }
             Model::Snr(links) => Rule::Snr(mirrored(links, count)),
             Model::ErrorProbability { links, otherwise } => {
                 Rule::Loss { table: mirrored(links, count), otherwise: *otherwise }
             }
         };
-        Mesh { interfaces: interfaces.into_iter().map(Some).collect(), rule }
+        Mesh { interfaces: interfaces.into_iter().map(Some).collect(), rule, fading_db: config.fading_db }
     }
 
     /// The interfaces by number.
@@ -148,12 +148,12 @@ impl Mesh {
             return None;
         }
         match &self.rule {
-            Rule::Law { law, noise_dbm, fading_db } => {
+            Rule::Law { law, noise_dbm } => {
                 let power_dbm = if b.is_access_point { b.tx_power_dbm } else { a.tx_power_dbm };
                 let snr_db = power_dbm + a.gain_db + b.gain_db - path_loss_db(*law, a, b, carrier_mhz) - noise_dbm;
-                Some(Quality { snr_db, loss: 0.0, fading_db: *fading_db })
+                Some(Quality { snr_db, loss: 0.0, fading_db: self.fading_db })
             }
-            Rule::Snr(table) => table[from][to].map(|snr_db| Quality { snr_db, loss: 0.0, fading_db: 0.0 }),
+            Rule::Snr(table) => table[from][to].map(|snr_db| Quality { snr_db, loss: 0.0, fading_db: self.fading_db }),
             Rule::Loss { table, otherwise } => {
                 let loss = table[from][to].unwrap_or(*otherwise);
                 (loss < 1.0).then_some(Quality { snr_db: GOOD_SNR_DB, loss, fading_db: 0.0 })
@@ -274,7 +274,7 @@ mod tests {
 
     fn mesh(model: Model) -> Mesh {
         let own = Own { preset: "sinr".into(), phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
-        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, own })
+        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, own })
     }
 
     fn at_distance(m: f64, law: Law) -> Mesh {
@@ -283,7 +283,6 @@ mod tests {
             tx_powers_dbm: vec![14.0, 20.0],
             access_points: vec![false, false],
             noise_dbm: -91.0,
-            fading_db: 0.0,
             law,
         })
     }
@@ -349,7 +348,8 @@ mod tests {
     #[test]
     fn snr_links_hold_both_ways_until_the_other_is_named() {
         let mut mesh = mesh(Model::Snr(vec![(0, 1, 20.0)]));
-        assert_eq!(mesh.quality(1, 0, 2412).unwrap().snr_db, 20.0);
+        let quality = mesh.quality(1, 0, 2412).unwrap();
+        assert_eq!((quality.snr_db, quality.fading_db), (20.0, 3.0));
         assert_eq!(mesh.apply(&Request::Snr { from: B, to: A, snr_db: -10 }).0, Outcome::Done);
         assert_eq!(mesh.quality(1, 0, 2412).unwrap().snr_db, -10.0);
         assert_eq!(mesh.quality(0, 1, 2412).unwrap().snr_db, 20.0);
@@ -360,7 +360,8 @@ mod tests {
     #[test]
     fn error_probability_is_a_loss_and_one_is_silence() {
         let mesh = mesh(Model::ErrorProbability { links: vec![(0, 1, 0.25)], otherwise: 1.0 });
-        assert_eq!(mesh.quality(0, 1, 2412).unwrap().loss, 0.25);
+        let quality = mesh.quality(0, 1, 2412).unwrap();
+        assert_eq!((quality.loss, quality.fading_db), (0.25, 0.0)); // the probability says all
         assert_eq!(mesh.quality(0, 0, 2412), None);
     }
 

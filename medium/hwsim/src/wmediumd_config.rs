@@ -31,6 +31,8 @@ pub struct Config {
     pub mediums: Vec<i32>,
     /// Who hears whom, and how well.
     pub model: Model,
+    /// Standard deviation of what a single frame's power differs by, dB.
+    pub fading_db: f64,
     /// Keys that wmediumd does not know.
     pub own: Own,
 }
@@ -48,8 +50,6 @@ pub enum Model {
         access_points: Vec<bool>,
         /// In dBm.
         noise_dbm: f64,
-        /// Standard deviation of what a single frame's power differs by, dB.
-        fading_db: f64,
         /// The law.
         law: Law,
     },
@@ -137,6 +137,7 @@ impl Config {
         Ok(Config {
             mediums: mediums(&file, interfaces.len())?,
             model: model(&file, interfaces.len())?,
+            fading_db: fading_db(&file)?,
             own: own(&file)?,
             interfaces,
         })
@@ -225,7 +226,6 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
         tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: numbers in dBm are needed")?,
         access_points,
         noise_dbm: file.at("model.noise_threshold").and_then(Value::number).unwrap_or(NOISE_DBM),
-        fading_db: fading_db(file)?,
         law: law(file)?,
     })
 }
@@ -338,14 +338,14 @@ model:
         let config = Config::read(INTERFERENCE, None).unwrap();
         assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
         assert_eq!(config.mediums, [0, 0]);
-        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, fading_db, law } = config.model
-        else {
+        assert_eq!(config.fading_db, 0.0);
+        let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
             panic!("not path_loss")
         };
         assert_eq!(positions_m[1], [50.0, 10.0, 0.0]);
         assert_eq!(tx_powers_dbm, [14.0, 14.0]); // an integer is a number: stock wmediumd makes it 0
         assert_eq!(access_points, [false, false]);
-        assert_eq!((noise_dbm, fading_db), (-91.0, 0.0));
+        assert_eq!(noise_dbm, -91.0);
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
             config.own,
@@ -376,10 +376,9 @@ model:
     fn a_fading_coefficient_is_read_and_checked() {
         let read = |value: &str| {
             let text = INTERFERENCE.replace("fading_coefficient = 0", &format!("fading_coefficient = {value}"));
-            Config::read(&text, None).map(|config| config.model)
+            Config::read(&text, None).map(|config| config.fading_db)
         };
-        assert!(matches!(read("3"), Ok(Model::PathLoss { fading_db: 3.0, .. })));
-        assert!(matches!(read("2.5"), Ok(Model::PathLoss { fading_db: 2.5, .. })));
+        assert_eq!((read("3"), read("2.5")), (Ok(3.0), Ok(2.5)));
         for bad in ["-1", "41", "\"3\""] {
             assert!(read(bad).unwrap_err().starts_with("model.fading_coefficient: "), "{bad}");
         }

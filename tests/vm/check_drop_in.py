@@ -11,12 +11,12 @@ import time
 import unittest
 from pathlib import Path
 
-from radios import MEDIUMD, Radios, mac, sh
+from radios import MEDIUMD, PAYLOAD_BYTES, Radios, mac, sh
 
 SOCKET = "/var/run/wmediumd.sock"
 
 
-def config(places: list[tuple[float, float]], own: str = "") -> str:
+def config(places: list[tuple[float, float]], own: str = "", fading_db: int = 0) -> str:
     """As Mininet-WiFi's wmediumdConnector writes it in interference mode; `own` goes into our group."""
     count = len(places)
     ids = ",\n".join(f'\t\t"{mac(i)}"' for i in range(count))
@@ -24,7 +24,7 @@ def config(places: list[tuple[float, float]], own: str = "") -> str:
     powers = ", ".join(["14"] * count)  # an integer: stock wmediumd takes it for nothing
     return (
         f"ifaces:\n{{\n\tids = [\n{ids}\n\t];\n\n\tenable_interference = true;\n}};\nmodel:\n{{\n"
-        f'\ttype = "path_loss";\n\tpositions = (\n{spots}\n\t);\n\tfading_coefficient = 0;\n'
+        f'\ttype = "path_loss";\n\tpositions = (\n{spots}\n\t);\n\tfading_coefficient = {fading_db};\n'
         f"\tnoise_threshold = -91;\n\tisnodeaps = ({', '.join(['0'] * count)});\n\ttx_powers = ({powers});\n"
         f'\tmodel_name = "log_distance";\n\tpath_loss_exp = 3.0;\n\txg = 0.0;\n}};\n{own}\n'
     )
@@ -109,6 +109,49 @@ class DropIn(unittest.TestCase):
         assert sum(together) >= 1.9 * alone
         assert gone == 0
         assert back > 0.9 * alone
+
+    def test_frames_that_a_full_queue_refuses_have_not_failed(self) -> None:
+        with Radios(2) as radios, Wmediumd(config([(0, 0), (20, 0)])):
+            radios.join()
+            time.sleep(2.5)
+            # Four senders' buffers hold three times what the daemon's queue does.
+            rates = radios.saturate([(0, 1)] * 4, 4)
+            counters = radios.station_dump(0, 1)
+        print(f"  clean link, four senders: {sum(rates):.0f} bit/s, {counters}", flush=True)
+        assert sum(rates) > 3e5
+        assert counters["tx packets"] > 2 * 5 * sum(rates) / 8 / PAYLOAD_BYTES  # most were refused
+        assert counters["tx failed"] == 0
+
+    def test_a_station_at_five_gigahertz_is_heard_as_its_carrier_lets_it(self) -> None:
+        # 14 dBm, 20 m, 30 dB a decade: 14 - 40.10 - 39.03 = -65.1 dBm on channel 1; 20 lg(5180 / 2412) = 6.64 dB less
+        sh("iw reg set US")
+        heard = {}
+        for channel in (1, 36):
+            channels = dict.fromkeys(range(2), channel)
+            with Radios(2, "6", channels) as radios, Wmediumd(config([(0, 0), (20, 0)])):
+                radios.join()
+                time.sleep(2.5)
+                (rate,) = radios.saturate([(0, 1)], 2)
+                heard[channel] = (radios.station_dump(1, 0)["signal"], rate)
+        print(f"  signal and bit/s on channels 1 and 36: {heard}", flush=True)
+        assert heard[1][0] == -65
+        assert heard[36][0] == -71
+        assert heard[36][1] > 1e6
+
+    def test_fading_differs_from_frame_to_frame(self) -> None:
+        spread = {}
+        for fading_db in (0, 6):
+            with Radios(2) as radios, Wmediumd(config([(0, 0), (20, 0)], fading_db=fading_db)):
+                radios.join()
+                time.sleep(2.5)
+                signals = set()
+                for _ in range(12):
+                    radios.saturate([(0, 1)], 0.1, 0.0)
+                    signals.add(radios.station_dump(1, 0)["signal"])
+                spread[fading_db] = max(signals) - min(signals)
+        print(f"  signal's range over 12 frames: {spread}", flush=True)
+        assert spread[0] == 0
+        assert 3 <= spread[6] <= 50
 
     def test_every_message_is_answered_and_bad_clients_harm_nobody(self) -> None:
         a, b, unknown = octets(mac(0)), octets(mac(1)), octets(mac(9))

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 MEDIUMD = Path(os.environ.get("MEDIUMD", Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"))
-CHANNEL_MHZ = {1: 2412, 6: 2437, 11: 2462}
+CHANNEL_MHZ = {1: 2412, 6: 2437, 11: 2462, 36: 5180}
 NEVER = 4294967295
 PAYLOAD_BYTES = 1472  # with UDP, IP, LLC, MAC header and FCS: 1536 on the air
 # Some forty frames: the kernel holds the sender back, not the daemon's queue of fifty. At 2 Mbit/s they last 0.3 s, as
@@ -81,7 +81,7 @@ class Radios:
             sh(
                 f"ip netns exec h{station} sh -e -c 'iw dev wlan0 ibss join lab {channel} fixed-freq 02:ca:fe:00:00:01 "
                 f"beacon-interval {1000 + 7 * station} basic-rates {self.rate} mcast-rate {self.rate};"
-                f"iw dev wlan0 set bitrates legacy-2.4 {self.rate}; {neighbours}'"
+                f"iw dev wlan0 set bitrates legacy-{5 if channel > 5000 else 2.4} {self.rate}; {neighbours}'"
             )
 
     def __exit__(self, *_: object) -> None:
@@ -141,7 +141,11 @@ class Radios:
         """The counters of `iw station dump` of one neighbour."""
         text = sh(f"ip netns exec h{station} iw dev wlan0 station get {mac(peer)}")
         rows = (line.strip().split(":", 1) for line in text.splitlines()[1:] if ":" in line)
-        return {key: int(value.split()[0]) for key, value in rows if value.split() and value.split()[0].isdigit()}
+        return {key: int(value.split()[0]) for key, value in rows if value.split() and _is_integer(value.split()[0])}
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdigit()
 
 
 class Medium:

@@ -13,6 +13,8 @@ use crate::rules::Rules;
 use crate::station::{Phase, Station};
 use crate::tap::{Happening, Record, Sent, Tap};
 
+const FADING_STREAM: u64 = 4 << 32;
+
 /// The radio presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
@@ -86,7 +88,7 @@ pub enum Failure {
 }
 
 /// What the air reports upwards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
     /// `station` received this packet from the neighbour `from`.
     Received {
@@ -96,6 +98,8 @@ pub enum Notice {
         from: u32,
         /// The upper layer's name of the packet.
         packet: u32,
+        /// Received power.
+        power_w: f64,
     },
     /// `station` is done with this packet: acknowledged, broadcast, or given up.
     Done {
@@ -113,6 +117,7 @@ pub enum Notice {
 /// The stations and the medium between them.
 #[derive(Clone, Debug)]
 pub struct Air {
+    /// Of the preset; each station has them with its own physical layer.
     pub(crate) rules: Rules,
     pub(crate) config: AirConfig,
     pub(crate) stations: Vec<Station>,
@@ -123,6 +128,8 @@ pub struct Air {
     pub(crate) now: Ns,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) tap: Tap,
+    /// Of links that fade.
+    pub(crate) fading: Stream,
     /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
     /// queued for a broken link first).
     pub(crate) refills: Vec<(u32, usize)>,
@@ -139,13 +146,10 @@ impl Air {
             Preset::Sinr => Rules::sinr(phy),
         };
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
-        let contentions = if config.edca {
-            Category::ALL.map(|category| Contention::edca(&phy, category)).to_vec()
-        } else {
-            vec![Contention::dcf(&phy)]
-        };
+        let contentions = contentions(&phy, config.edca);
         let count = config.positions_m.len() as u32;
-        let stations = (0..count).map(|i| Station::new(&contentions, Stream::new(config.seed, u64::from(i)))).collect();
+        let stations =
+            (0..count).map(|i| Station::new(rules, &contentions, Stream::new(config.seed, u64::from(i)))).collect();
         let links = (0..count).map(|i| links_from(&config.propagation, &config.positions_m, config.seed, i)).collect();
         Air {
             rules,
@@ -156,6 +160,7 @@ impl Air {
             now: 0,
             notices: VecDeque::new(),
             tap: Tap::new(config.tap),
+            fading: Stream::new(config.seed, FADING_STREAM),
             refills: Vec::new(),
             steps: 0,
             config,
@@ -167,6 +172,16 @@ impl Air {
         &self.rules
     }
 
+    /// The rules as they hold for `station`.
+    pub(crate) fn rules_of(&self, station: u32) -> Rules {
+        self.stations[station as usize].rules
+    }
+
+    /// The physical layer of `station`.
+    pub(crate) fn phy(&self, station: u32) -> Phy {
+        self.stations[station as usize].rules.phy
+    }
+
     /// The links that leave `station`.
     pub fn links(&self, station: u32) -> &[Link] {
         &self.links[station as usize]
@@ -174,9 +189,15 @@ impl Air {
 
     /// Rate of data frames from one station to another (None: broadcast), bit/s.
     pub fn data_rate_bps(&self, from: u32, to: Option<u32>) -> u32 {
-        let Some(to) = to else { return self.config.basic_rate_bps };
+        let Some(to) = to else { return self.basic_rate_bps(from) };
         let exception = self.config.link_rates_bps.iter().find(|&&(a, b, _)| (a, b) == (from, to));
         exception.map_or(self.config.data_rates_bps[from as usize], |&(_, _, rate)| rate)
+    }
+
+    /// The basic rate; where the station's own physical layer lacks it, the lowest that it has.
+    fn basic_rate_bps(&self, station: u32) -> u32 {
+        let (phy, basic_bps) = (self.phy(station), self.config.basic_rate_bps);
+        if phy.has(basic_bps) { basic_bps } else { phy.rates_bps()[0] }
     }
 
     /// Rate of the packet's first attempt, bit/s.
@@ -323,7 +344,7 @@ impl Air {
     pub(crate) fn reschedule(&mut self, station: u32) {
         let here = &self.stations[station as usize];
         let response_at = here.response.map_or(NEVER, |response| response.at);
-        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.first_backoff_ends(&self.rules));
+        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.first_backoff_ends(&here.rules));
         let locked = here.lock.iter().map(|lock| &lock.arrival);
         for arrival in locked.chain(&here.pending) {
             if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
@@ -375,7 +396,8 @@ impl Air {
         if idle {
             here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
         } else {
-            let slots = here.draw_backoff(&self.rules, index, now, 0);
+            let rules = here.rules;
+            let slots = here.draw_backoff(&rules, index, now, 0);
             self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
         }
     }
@@ -394,7 +416,7 @@ impl Air {
         }
     }
 
-    fn redraw_links(&mut self, station: u32) {
+    pub(crate) fn redraw_links(&mut self, station: u32) {
         for other in 0..self.links.len() as u32 {
             if other == station {
                 self.links[other as usize] = self.links_on_channel(other);
@@ -423,13 +445,22 @@ impl Air {
     }
 }
 
+/// How each category of a station contends.
+pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
+    if edca {
+        Category::ALL.map(|category| Contention::edca(phy, category)).to_vec()
+    } else {
+        vec![Contention::dcf(phy)]
+    }
+}
+
 fn hears(channels: &[u32], from: u32, to: u32) -> bool {
     let there = channels[to as usize];
     there == 0 || there == channels[from as usize]
 }
 
 /// Puts the link to `to` in its place, or takes it away.
-fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
+pub(crate) fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
     links.retain(|old| old.to != to);
     if let Some(link) = link {
         let place = links.partition_point(|other| other.to < to);

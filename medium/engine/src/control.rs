@@ -1,8 +1,9 @@
 //! Changes to an air that is running. Frames under way keep their course; a packet in service keeps its rate and RTS.
 
 use crate::agenda::Ns;
-use crate::air::Air;
-use crate::propagation::Propagation;
+use crate::air::{Air, Preset, contentions, replace_link};
+use crate::phy::{Phy, PhyKind};
+use crate::propagation::{Link, Propagation};
 
 impl Air {
     /// Sets the data rate of one station from now on; rates set for a link outweigh it.
@@ -22,6 +23,32 @@ impl Air {
         for station in 0..self.links.len() {
             self.links[station] = self.links_on_channel(station as u32);
         }
+    }
+
+    /// Puts all links of one station in the place of those it has under `Propagation::Links`: those that leave it, by
+    /// receiver, and of each other station the one to it.
+    pub fn set_links(&mut self, station: u32, leaving: Vec<Link>, arriving: impl IntoIterator<Item = Option<Link>>) {
+        let Propagation::Links(rows) = &mut self.config.propagation else { return };
+        for (row, link) in rows.iter_mut().zip(arriving) {
+            replace_link(row, station, link);
+        }
+        rows[station as usize] = leaving;
+        self.redraw_links(station);
+    }
+
+    /// The physical layer of `station` from now on; that of a new air is everybody's. A countdown that runs goes on by
+    /// the new slots. A frame at a rate that its receiver's physical layer lacks is energy there.
+    pub fn set_phy(&mut self, station: u32, kind: PhyKind) {
+        let phy = Phy::of(kind, self.config.preset != Preset::Ns2);
+        self.catch_up(station, self.now);
+        let here = &mut self.stations[station as usize];
+        here.rules.phy = phy;
+        for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.edca)) {
+            let widened = access.cw != access.contention.cw_min;
+            access.cw = if widened { access.cw.clamp(contention.cw_min, contention.cw_max) } else { contention.cw_min };
+            access.contention = contention;
+        }
+        self.reschedule(station);
     }
 
     /// Where `station` is, in m.

@@ -24,14 +24,14 @@ impl Air {
             self.follow_cts(station);
         } else if here.timeout_at <= now {
             self.time_out(station);
-        } else if here.first_backoff_ends(&self.rules) <= now {
+        } else if here.first_backoff_ends(&here.rules) <= now {
             self.contend(station);
         }
         self.reschedule(station);
     }
 
     /// A frame for this station, or a broadcast, was decoded.
-    pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header) {
+    pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
         let phase = self.stations[station as usize].phase;
         let unexpected = match phase {
@@ -46,13 +46,13 @@ impl Air {
         match header.kind {
             Kind::Rts => self.receive_rts(station, now, header),
             Kind::Cts => self.receive_cts(station, now),
-            Kind::Data => self.receive_data(station, now, header),
+            Kind::Data => self.receive_data(station, now, header, power_w),
             Kind::Ack => self.receive_ack(station, now),
         }
     }
 
     fn receive_rts(&mut self, station: u32, now: Ns, header: Header) {
-        let phy = self.rules.phy;
+        let phy = self.phy(station);
         let here = &mut self.stations[station as usize];
         if here.phase != Phase::Idle || here.response.is_some() {
             return;
@@ -68,7 +68,7 @@ impl Air {
     }
 
     fn receive_cts(&mut self, station: u32, now: Ns) {
-        let sifs_ns = self.rules.phy.sifs_ns;
+        let sifs_ns = self.phy(station).sifs_ns;
         let here = &mut self.stations[station as usize];
         if here.phase != Phase::WaitCts {
             return;
@@ -84,8 +84,8 @@ impl Air {
         here.data_at = now + sifs_ns;
     }
 
-    fn receive_data(&mut self, station: u32, now: Ns, header: Header) {
-        let at = now + self.rules.phy.sifs_ns;
+    fn receive_data(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
+        let at = now + self.phy(station).sifs_ns;
         let here = &mut self.stations[station as usize];
         if header.to != BROADCAST {
             if header.protected {
@@ -98,7 +98,7 @@ impl Air {
             } else if here.response.is_some() {
                 return;
             }
-            let rate_bps = self.ack_rate_bps(header.rate_bps);
+            let rate_bps = self.ack_rate_bps(station, header.rate_bps);
             let here = &mut self.stations[station as usize];
             // ns-2 sends an ACK that falls into its own wait for an ACK only after that.
             let behind_wait = self.rules.response_needs_idle && here.phase != Phase::Idle;
@@ -115,7 +115,7 @@ impl Air {
                 None => here.last_numbers.push((header.from, header.number)),
             }
         }
-        self.notices.push_back(Notice::Received { station, from: header.from, packet: header.packet });
+        self.notices.push_back(Notice::Received { station, from: header.from, packet: header.packet, power_w });
     }
 
     fn receive_ack(&mut self, station: u32, now: Ns) {
@@ -145,7 +145,7 @@ impl Air {
         let mut winner = None;
         for index in (0..self.stations[station as usize].accesses.len()).rev() {
             let here = &mut self.stations[station as usize];
-            if here.backoff_ends(&self.rules, &here.accesses[index]) > now {
+            if here.backoff_ends(&here.rules, &here.accesses[index]) > now {
                 continue;
             }
             here.accesses[index].backoff = None;
@@ -164,7 +164,7 @@ impl Air {
         let Some((index, current)) = winner else { return };
         let here = &mut self.stations[station as usize];
         here.serving = index;
-        let rules = self.rules;
+        let rules = here.rules;
         here.freeze(&rules, now);
         if current.protected && !current.cleared {
             self.send_rts(station, current);
@@ -174,22 +174,22 @@ impl Air {
     }
 
     fn send_rts(&mut self, station: u32, current: Current) {
-        let phy = self.rules.phy;
-        let control = self.control_rate_bps(current.rate_bps);
+        let phy = self.phy(station);
+        let control = self.control_rate_bps(station, current.rate_bps);
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(current.frame_bytes, current.rate_bps);
-        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(current.rate_bps));
+        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(station, current.rate_bps));
         let duration_ns = 3 * phy.sifs_ns + cts_ns + data_ns + ack_ns;
         self.stations[station as usize].phase = Phase::WaitCts;
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
         let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, control);
-        self.stations[station as usize].timeout_at = give_up_at(&self.rules, end, cts_ns);
+        self.stations[station as usize].timeout_at = give_up_at(&self.rules_of(station), end, cts_ns);
     }
 
     fn send_data(&mut self, station: u32, current: Current) {
-        let phy = self.rules.phy;
-        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(current.rate_bps));
+        let phy = self.phy(station);
+        let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(station, current.rate_bps));
         let unicast = current.packet.to.is_some();
         let duration_ns = if unicast { phy.sifs_ns + ack_ns } else { 0 };
         let here = &mut self.stations[station as usize];
@@ -199,7 +199,8 @@ impl Air {
             self.count_attempt(station);
         }
         let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
-        self.stations[station as usize].timeout_at = if unicast { give_up_at(&self.rules, end, ack_ns) } else { end };
+        self.stations[station as usize].timeout_at =
+            if unicast { give_up_at(&self.rules_of(station), end, ack_ns) } else { end };
     }
 
     /// A SIFS after the CTS: the data, if the preset lets it go.
@@ -223,7 +224,7 @@ impl Air {
     /// A SIFS after an RTS or data: the CTS or ACK, if the preset lets it go.
     fn respond(&mut self, station: u32) {
         let now = self.now;
-        let rules = self.rules;
+        let rules = self.rules_of(station);
         let here = &mut self.stations[station as usize];
         let Some(response) = here.response.take() else { return };
         if response.is_cts {
@@ -288,7 +289,7 @@ impl Air {
             }
             _ => {}
         }
-        let sifs_ns = self.rules.phy.sifs_ns;
+        let sifs_ns = self.phy(station).sifs_ns;
         let here = &mut self.stations[station as usize];
         if let Some(response) = here.response.as_mut().filter(|response| response.at == NEVER) {
             response.at = now + sifs_ns;
@@ -373,7 +374,8 @@ impl Air {
 
     fn draw_longer(&mut self, station: u32, now: Ns, extra_slots: u32) {
         let here = &mut self.stations[station as usize];
-        let slots = here.draw_backoff(&self.rules, here.serving, now, extra_slots);
+        let rules = here.rules;
+        let slots = here.draw_backoff(&rules, here.serving, now, extra_slots);
         self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
     }
 
@@ -383,18 +385,18 @@ impl Air {
         }
     }
 
-    fn ack_rate_bps(&self, data_rate_bps: u32) -> u32 {
+    fn ack_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
         match self.config.mac_ack_rate {
             MacAckRate::Basic => self.config.basic_rate_bps,
             MacAckRate::Data => data_rate_bps,
-            MacAckRate::Mandatory => self.rules.phy.mandatory_rate_bps(data_rate_bps),
+            MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
         }
     }
 
     /// Rate of RTS and CTS around data of this rate.
-    fn control_rate_bps(&self, data_rate_bps: u32) -> u32 {
+    fn control_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
         match self.config.mac_ack_rate {
-            MacAckRate::Mandatory => self.rules.phy.mandatory_rate_bps(data_rate_bps),
+            MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
             _ => self.config.basic_rate_bps,
         }
     }
@@ -411,9 +413,15 @@ impl Air {
             protected: current.protected,
             rate_bps,
         };
-        let airtime_ns = self.rules.phy.airtime_ns(bytes, rate_bps);
+        let airtime_ns = self.phy(station).airtime_ns(bytes, rate_bps);
         self.launch(station, header, airtime_ns);
         self.now + airtime_ns
+    }
+
+    /// Whether the physical layer of `station` has the rate of a frame of `from`.
+    fn understands(&self, station: u32, from: u32, rate_bps: u32) -> bool {
+        let (here, there) = (&self.stations[station as usize].rules.phy, &self.stations[from as usize].rules.phy);
+        here.modulation == there.modulation || here.has(rate_bps)
     }
 
     /// Puts a frame on the air: notes it at every station that senses it.
@@ -441,12 +449,16 @@ impl Air {
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
             let Link { power_w, decodable, loss, .. } = link;
+            // Drawn only where a link asks for it, so that other runs keep their draws.
+            let faded = link.fading.map_or(Some((power_w, decodable)), |fading| fading.draw(power_w, &mut self.fading));
+            let Some((power_w, decodable)) = faded else { continue };
+            let decodable = decodable && self.understands(link.to, station, header.rate_bps);
             let arrival = Arrival { start, end, power_w, decodable, loss, header };
             self.apply_pending(link.to, now);
             let pending = &mut self.stations[link.to as usize].pending;
             let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
             pending.insert(place, arrival);
-            if link.decodable && (header.to == link.to || header.to == BROADCAST) {
+            if decodable && (header.to == link.to || header.to == BROADCAST) {
                 self.ensure(link.to, end);
             }
         }

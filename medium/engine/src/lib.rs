@@ -35,7 +35,7 @@ pub use counters::Counters;
 pub use frame::{Category, Kind, Packet, RateChain};
 pub use phy::{DSSS_RATES_BPS, Modulation, OFDM_RATES_BPS, Phy, PhyKind, frame_bytes};
 pub use propagation::{
-    DECODE_THRESHOLD_W, Link, Propagation, SENSE_THRESHOLD_W, link_between, links_from, two_ray_power_w,
+    DECODE_THRESHOLD_W, Fading, Link, Propagation, SENSE_THRESHOLD_W, link_between, links_from, two_ray_power_w,
 };
 pub use random::Stream;
 pub use rules::{Overlap, Patience, Rules};

@@ -25,7 +25,7 @@ impl Air {
 
     /// Airtime of the shortest data frame that the station may send next: one in service or the first that waits.
     fn shortest_airtime_ns(&self, station: u32) -> Option<Ns> {
-        let phy = &self.rules.phy;
+        let phy = self.phy(station);
         let accesses = self.stations[station as usize].accesses.iter();
         let airtimes = accesses.flat_map(|access| {
             let current = access.current.map(|current| phy.airtime_ns(current.frame_bytes, current.rate_bps));
@@ -37,7 +37,7 @@ impl Air {
 
     fn airtime_ns(&self, station: u32, packet: &Packet) -> Ns {
         let bytes = packet.bytes + self.rules.overhead_bytes;
-        self.rules.phy.airtime_ns(bytes, self.first_rate_bps(station, packet))
+        self.phy(station).airtime_ns(bytes, self.first_rate_bps(station, packet))
     }
 }
 

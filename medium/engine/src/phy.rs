@@ -176,6 +176,11 @@ impl Phy {
         }
     }
 
+    /// Whether it has this rate.
+    pub fn has(&self, rate_bps: u32) -> bool {
+        self.rates_bps().contains(&rate_bps)
+    }
+
     /// DCF interframe space: SIFS and two slots.
     pub const fn difs_ns(&self) -> Ns {
         self.sifs_ns + 2 * self.slot_ns

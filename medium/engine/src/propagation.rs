@@ -64,6 +64,28 @@ pub struct Link {
     pub decodable: bool,
     /// Probability that a frame is lost for a reason other than noise and interference.
     pub loss: f64,
+    /// What each frame's power differs from `power_w` by; None: by nothing.
+    pub fading: Option<Fading>,
+}
+
+/// Fading that each frame has its own draw of, at each receiver. A link that has it is there for as long as a lucky
+/// frame can be sensed over it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fading {
+    /// Standard deviation of the normal distribution, dB.
+    pub sigma_db: f64,
+    /// A frame weaker than this is not sensed.
+    pub sense_w: f64,
+    /// A frame weaker than this is not decoded.
+    pub decode_w: f64,
+}
+
+impl Fading {
+    /// One frame's power over a link of `power_w`, and whether it can be decoded; None: it is not sensed.
+    pub(crate) fn draw(&self, power_w: f64, stream: &mut Stream) -> Option<(f64, bool)> {
+        let power_w = power_w * libm::pow(10.0, self.sigma_db * stream.normal() / 10.0);
+        (power_w >= self.sense_w).then_some((power_w, power_w >= self.decode_w))
+    }
 }
 
 /// Received power in W at `distance_m` by two-ray ground reflection.
@@ -100,7 +122,14 @@ pub fn link_between(
     if let Propagation::Matrix(entries) = propagation {
         let entry = entries.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
         let &(_, _, power_w) = entry.filter(|&&(_, _, power_w)| power_w >= SENSE_THRESHOLD_W)?;
-        return Some(Link { to, delay_ns: 0, power_w, decodable: power_w >= DECODE_THRESHOLD_W, loss: 0.0 });
+        return Some(Link {
+            to,
+            delay_ns: 0,
+            power_w,
+            decodable: power_w >= DECODE_THRESHOLD_W,
+            loss: 0.0,
+            fading: None,
+        });
     }
     if let Propagation::Links(rows) = propagation {
         return rows.get(from as usize)?.iter().find(|link| link.to == to).copied();
@@ -122,7 +151,7 @@ pub fn link_between(
         }
     };
     let delay_ns = libm::round(distance_m / LIGHT_M_PER_S * 1e9) as Ns;
-    sensed.then_some(Link { to, delay_ns, power_w, decodable, loss: 0.0 })
+    sensed.then_some(Link { to, delay_ns, power_w, decodable, loss: 0.0, fading: None })
 }
 
 /// Watts from dBm.
@@ -130,13 +159,11 @@ pub fn w_from_dbm(dbm: f64) -> f64 {
     libm::pow(10.0, dbm / 10.0 - 3.0)
 }
 
-/// A standard normal draw that belongs to a pair of stations, the same in both directions (Box-Muller).
+/// A standard normal draw that belongs to a pair of stations, the same in both directions.
 fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
     const SHADOWING_STREAM: u64 = 3 << 32;
     let pair = u64::from(a.min(b)) << 16 | u64::from(a.max(b));
-    let mut stream = Stream::new(seed, SHADOWING_STREAM + pair);
-    let (u, v) = (1.0 - stream.unit(), stream.unit());
-    libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * std::f64::consts::PI * v)
+    Stream::new(seed, SHADOWING_STREAM + pair).normal()
 }
 
 #[cfg(test)]

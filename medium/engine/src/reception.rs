@@ -37,8 +37,8 @@ impl Air {
     }
 
     fn arrive_pairwise(&mut self, station: u32, arrival: Arrival) {
-        let rules = self.rules;
         let here = &mut self.stations[station as usize];
+        let rules = here.rules;
         let from = arrival.header.from;
         let Some(lock) = here.lock else {
             here.freeze(&rules, arrival.start);
@@ -67,10 +67,10 @@ impl Air {
     }
 
     fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
-        let rules = self.rules;
         let ratio = self.config.capture_ratio;
-        let by_model = rules.overlap == Overlap::ErrorModel;
         let here = &mut self.stations[station as usize];
+        let rules = here.rules;
+        let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
         here.freeze(&rules, arrival.start);
         if by_model {
@@ -110,8 +110,8 @@ impl Air {
 
     /// The locked frame has ended: what the station learns from it.
     fn end_lock(&mut self, station: u32) {
-        let rules = self.rules;
         let here = &mut self.stations[station as usize];
+        let rules = here.rules;
         let Some(lock) = here.lock else { return };
         let Arrival { end, decodable, header, .. } = lock.arrival;
         let readable = if rules.overlap == Overlap::ErrorModel {
@@ -136,7 +136,7 @@ impl Air {
         here.garbled_at = 0;
         self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
         if header.to == station || header.to == BROADCAST {
-            self.receive(station, end, header);
+            self.receive(station, end, header, lock.arrival.power_w);
             return;
         }
         let duration_ns = if rules.nav_whole_us { round_to_us(header.duration_ns) } else { header.duration_ns };
@@ -147,7 +147,7 @@ impl Air {
     }
 
     fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let until = end + self.rules.phy.eifs_ns();
+        let until = end + self.phy(station).eifs_ns();
         let here: &mut Station = &mut self.stations[station as usize];
         if self.rules.eifs_as_nav {
             here.nav = here.nav.max(until);

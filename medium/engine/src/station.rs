@@ -68,6 +68,8 @@ pub(crate) struct Response {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Station {
+    /// The preset's, with the physical layer of this station.
+    pub rules: Rules,
     // the radio
     pub send_start: Ns,
     pub send_end: Ns,
@@ -106,8 +108,9 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub fn new(contentions: &[Contention], random: Stream) -> Self {
+    pub fn new(rules: Rules, contentions: &[Contention], random: Stream) -> Self {
         Station {
+            rules,
             send_start: 0,
             send_end: 0,
             lock: None,

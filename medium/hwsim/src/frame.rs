@@ -56,6 +56,46 @@ impl Head {
     }
 }
 
+/// Which kinds of legacy rates a station has: 802.11b's, and those of OFDM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct Rates {
+    pub dsss: bool,
+    pub ofdm: bool,
+}
+
+/// What the sender of a beacon or an association request says of its rates; None for other frames. (A probe request
+/// tells what the radio could do, not what its network allows.)
+///
+/// Source: IEEE 802.11-2020 Sec. 9.3.3.2, 9.3.3.5, 9.3.3.7 (frame bodies), 9.4.2.3, 9.4.2.13 (supported rates).
+pub fn told_rates(frame: &[u8]) -> Option<Rates> {
+    const HEADER_BYTES: usize = 24;
+    let fixed_bytes = match frame.first()? {
+        0x80 => 12, // beacon: timestamp, interval, capabilities
+        0x00 => 4,  // association request: capabilities, listen interval
+        0x20 => 10, // reassociation request: the access point before, too
+        _ => return None,
+    };
+    let mut elements = frame.get(HEADER_BYTES + fixed_bytes..)?;
+    let mut rates = Rates { dsss: false, ofdm: false };
+    while let [id, length, rest @ ..] = elements {
+        let body = rest.get(..usize::from(*length))?;
+        if matches!(id, 1 | 50) {
+            for rate in body.iter().map(|octet| octet & 0x7f) {
+                rates.dsss |= matches!(rate, 2 | 4 | 11 | 22); // units of 500 kbit/s
+                rates.ofdm |= matches!(rate, 12 | 18 | 24 | 36 | 48 | 72 | 96 | 108);
+            }
+        }
+        elements = &rest[body.len()..];
+    }
+    (rates.dsss || rates.ofdm).then_some(rates)
+}
+
+/// Whether this is a channel at 5 GHz or above, where there is no 802.11b.
+pub fn is_above_2_4_ghz(frequency_mhz: u32) -> bool {
+    frequency_mhz > BAND_EDGE_MHZ
+}
+
 /// Legacy rates in bit/s in the order of the kernel's radios: all of them at 2.4 GHz, from the fifth on at 5 GHz.
 pub const RATES_BPS: [u32; 12] = [
     1_000_000, 2_000_000, 5_500_000, 11_000_000, 6_000_000, 9_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000,
@@ -88,7 +128,7 @@ pub fn mcs_rate_bps(index: i8, is_vht: bool) -> Option<u32> {
 }
 
 fn first_of_band(frequency_mhz: u32) -> usize {
-    if frequency_mhz > BAND_EDGE_MHZ { FIRST_OFDM } else { 0 }
+    if is_above_2_4_ghz(frequency_mhz) { FIRST_OFDM } else { 0 }
 }
 
 #[cfg(test)]
@@ -118,6 +158,27 @@ mod tests {
         let head = Head::read(&beacon).unwrap();
         assert!(head.is_broadcast());
         assert_eq!((head.class, head.priority), (Class::Management, None));
+    }
+
+    #[test]
+    fn beacons_and_association_requests_tell_rates() {
+        let frame = |kind: u8, fixed: usize, rates: &[u8], more: &[u8]| {
+            let mut frame = vec![kind; 1];
+            frame.resize(24 + fixed, 0);
+            for (id, body) in [(0, &b"lab"[..]), (1, rates), (3, &[1]), (50, more)] {
+                frame.extend([id, body.len() as u8]);
+                frame.extend(body);
+            }
+            frame
+        };
+        let told = |dsss, ofdm| Some(Rates { dsss, ofdm });
+        let b = [0x82, 0x84, 11, 22]; // 1 and 2 Mbit/s are basic
+        assert_eq!(told_rates(&frame(0x80, 12, &b, &[])), told(true, false));
+        assert_eq!(told_rates(&frame(0x00, 4, &b, &[12, 108])), told(true, true));
+        assert_eq!(told_rates(&frame(0x20, 10, &[0x8c, 18, 255], &[])), told(false, true)); // 255: a selector, no rate
+        assert_eq!((told_rates(&frame(0x40, 0, &b, &[])), told_rates(&QOS_DATA)), (None, None));
+        let whole = frame(0x80, 12, &b, &[12]);
+        (0..24 + 12 + 5 + 6).for_each(|length| assert_eq!(told_rates(&whole[..length]), None, "{length}"));
     }
 
     #[test]

@@ -4,14 +4,16 @@
 //! 1. Powers are computed in floating point; there they are cut to whole dB.
 //! 2. two_ray_ground: there, beyond the crossover the received power stands in the place of the loss; here the loss is
 //!    the law's, 40 lg d - 20 lg(ht hr). Antenna heights 1 m unless message 19 sets them.
-//! 3. free_space takes the carrier of channel 1 for all channels; so do the other laws (there: the last frame's).
+//! 3. The carrier is that of the frame; there it is that of the last frame that the station had sent when powers were
+//!    computed (at the start and whenever something moves), channel 1 if none (by itu: in Hz, 120 dB too much).
+//! 4. A fading coefficient is the standard deviation of a normal distribution, unrounded, drawn for each transmission
+//!    (ACKs and attempts too) and receiver; there once a frame, from a sum of twelve uniform numbers, cut to whole dB.
 
 use crate::Mac;
 use crate::wmediumd_config::{Config, Law, Model};
 use crate::wmediumd_socket::{Outcome, Request};
 
 const SPEED_OF_LIGHT: f64 = 2.997_924_58e8;
-const CARRIER_HZ: f64 = 2.412e9;
 /// Closer than this the laws have no meaning.
 const NEAREST_M: f64 = 0.1;
 /// Strength of a link that only an error probability is known of, above noise.
@@ -55,6 +57,7 @@ enum Rule {
 pub struct Mesh {
     interfaces: Vec<Option<Interface>>,
     rule: Rule,
+    fading_db: f64,
 }
 
 /// One direction between two interfaces.
@@ -64,6 +67,8 @@ pub struct Quality {
     pub snr_db: f64,
     /// Probability that a frame is lost for a reason other than noise and interference.
     pub loss: f64,
+    /// Standard deviation of what a single frame's power differs by, dB.
+    pub fading_db: f64,
 }
 
 impl Mesh {
@@ -90,7 +95,7 @@ impl Mesh {
                 Rule::Loss { table: mirrored(links, count), otherwise: *otherwise }
             }
         };
-        Mesh { interfaces: interfaces.into_iter().map(Some).collect(), rule }
+        Mesh { interfaces: interfaces.into_iter().map(Some).collect(), rule, fading_db: config.fading_db }
     }
 
     /// The interfaces by number.
@@ -136,8 +141,8 @@ impl Mesh {
         (done.err().unwrap_or(Outcome::Done), 0)
     }
 
-    /// How `to` hears `from`; None: not at all.
-    pub fn quality(&self, from: usize, to: usize) -> Option<Quality> {
+    /// How `to` hears what `from` sends at this frequency; None: not at all.
+    pub fn quality(&self, from: usize, to: usize, carrier_mhz: u32) -> Option<Quality> {
         let (a, b) = (self.interfaces.get(from)?.as_ref()?, self.interfaces.get(to)?.as_ref()?);
         if a.medium != b.medium {
             return None;
@@ -145,13 +150,13 @@ impl Mesh {
         match &self.rule {
             Rule::Law { law, noise_dbm } => {
                 let power_dbm = if b.is_access_point { b.tx_power_dbm } else { a.tx_power_dbm };
-                let snr_db = power_dbm + a.gain_db + b.gain_db - path_loss_db(*law, a, b) - noise_dbm;
-                Some(Quality { snr_db, loss: 0.0 })
+                let snr_db = power_dbm + a.gain_db + b.gain_db - path_loss_db(*law, a, b, carrier_mhz) - noise_dbm;
+                Some(Quality { snr_db, loss: 0.0, fading_db: self.fading_db })
             }
-            Rule::Snr(table) => table[from][to].map(|snr_db| Quality { snr_db, loss: 0.0 }),
+            Rule::Snr(table) => table[from][to].map(|snr_db| Quality { snr_db, loss: 0.0, fading_db: self.fading_db }),
             Rule::Loss { table, otherwise } => {
                 let loss = table[from][to].unwrap_or(*otherwise);
-                (loss < 1.0).then_some(Quality { snr_db: GOOD_SNR_DB, loss })
+                (loss < 1.0).then_some(Quality { snr_db: GOOD_SNR_DB, loss, fading_db: 0.0 })
             }
         }
     }
@@ -232,18 +237,19 @@ fn mirrored(links: &[(usize, usize, f64)], count: usize) -> Vec<Vec<Option<f64>>
     table
 }
 
-fn path_loss_db(law: Law, a: &Interface, b: &Interface) -> f64 {
+fn path_loss_db(law: Law, a: &Interface, b: &Interface, carrier_mhz: u32) -> f64 {
+    let carrier_hz = f64::from(carrier_mhz) * 1e6;
     let squares: f64 = a.position_m.iter().zip(&b.position_m).map(|(one, other)| (one - other).powi(2)).sum();
     let distance_m = libm::sqrt(squares).max(NEAREST_M);
     let decades = libm::log10(distance_m);
-    let first_metre_db = 20.0 * libm::log10(4.0 * std::f64::consts::PI * CARRIER_HZ / SPEED_OF_LIGHT);
+    let first_metre_db = 20.0 * libm::log10(4.0 * std::f64::consts::PI * carrier_hz / SPEED_OF_LIGHT);
     match law {
         Law::FreeSpace { system_loss } => first_metre_db + 20.0 * decades + 10.0 * libm::log10(system_loss.max(1.0)),
         Law::LogDistance { exponent, xg_db } => first_metre_db + 10.0 * exponent * decades + xg_db,
         Law::LogNormalShadowing { exponent } => first_metre_db + 10.0 * exponent * decades - a.gaussian_db,
         Law::TwoRayGround => {
             let heights_m2 = a.height_m * b.height_m;
-            let crossover_m = 4.0 * std::f64::consts::PI * heights_m2 * CARRIER_HZ / SPEED_OF_LIGHT;
+            let crossover_m = 4.0 * std::f64::consts::PI * heights_m2 * carrier_hz / SPEED_OF_LIGHT;
             if distance_m < crossover_m {
                 first_metre_db + 20.0 * decades
             } else {
@@ -253,7 +259,7 @@ fn path_loss_db(law: Law, a: &Interface, b: &Interface) -> f64 {
         Law::Itu { floors, floor_loss_db, coefficient } => {
             let by_distance = if distance_m > 16.0 { 38.0 } else { 28.0 };
             let coefficient = if coefficient == 0.0 { by_distance } else { coefficient };
-            20.0 * libm::log10(CARRIER_HZ / 1e6) + coefficient * decades + floor_loss_db * floors - 28.0
+            20.0 * libm::log10(f64::from(carrier_mhz)) + coefficient * decades + floor_loss_db * floors - 28.0
         }
     }
 }
@@ -267,9 +273,8 @@ mod tests {
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let own =
-            Own { preset: "sinr".into(), phy: "802.11bg".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 };
-        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, own })
+        let own = Own { preset: "sinr".into(), phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, own })
     }
 
     fn at_distance(m: f64, law: Law) -> Mesh {
@@ -285,7 +290,7 @@ mod tests {
     #[test]
     fn free_space_at_ten_metres() {
         // 20 lg(4 pi 10 / 0.12429 m) = 60.10 dB; 14 + 91 - 60.10
-        let quality = at_distance(10.0, Law::FreeSpace { system_loss: 1.0 }).quality(0, 1).unwrap();
+        let quality = at_distance(10.0, Law::FreeSpace { system_loss: 1.0 }).quality(0, 1, 2412).unwrap();
         assert!((quality.snr_db - 44.90).abs() < 0.01, "{quality:?}");
     }
 
@@ -293,32 +298,49 @@ mod tests {
     fn log_distance_loses_by_its_exponent() {
         // 40.10 dB over the first metre, 3 x 10 dB over the decade
         let mesh = at_distance(10.0, Law::LogDistance { exponent: 3.0, xg_db: 0.0 });
-        assert!((mesh.quality(0, 1).unwrap().snr_db - 34.90).abs() < 0.01);
-        assert!((mesh.quality(1, 0).unwrap().snr_db - 40.90).abs() < 0.01); // its own 20 dBm
+        assert!((mesh.quality(0, 1, 2412).unwrap().snr_db - 34.90).abs() < 0.01);
+        assert!((mesh.quality(1, 0, 2412).unwrap().snr_db - 40.90).abs() < 0.01); // its own 20 dBm
+    }
+
+    #[test]
+    fn a_frame_at_five_gigahertz_loses_more() {
+        // 20 lg(5180 / 2412) = 6.64 dB in every law with a carrier; two-ray ground beyond its crossover has none
+        for law in [
+            Law::FreeSpace { system_loss: 1.0 },
+            Law::LogDistance { exponent: 3.0, xg_db: 0.0 },
+            Law::LogNormalShadowing { exponent: 3.0 },
+            Law::Itu { floors: 0.0, floor_loss_db: 0.0, coefficient: 0.0 },
+        ] {
+            let mesh = at_distance(10.0, law);
+            let snr_db = |mhz| mesh.quality(0, 1, mhz).unwrap().snr_db;
+            assert!((snr_db(2412) - snr_db(5180) - 6.64).abs() < 0.01, "{law:?}");
+        }
+        let far = at_distance(1000.0, Law::TwoRayGround);
+        assert_eq!(far.quality(0, 1, 2412), far.quality(0, 1, 5180));
     }
 
     #[test]
     fn two_ray_falls_with_the_fourth_power_beyond_the_crossover() {
         // crossover 4 pi / 0.12429 = 101.1 m; at 1000 m: 120 dB
-        assert!((at_distance(1000.0, Law::TwoRayGround).quality(0, 1).unwrap().snr_db + 15.0).abs() < 1e-9);
+        assert!((at_distance(1000.0, Law::TwoRayGround).quality(0, 1, 2412).unwrap().snr_db + 15.0).abs() < 1e-9);
     }
 
     #[test]
     fn indoor_floors_count() {
         // 20 lg 2412 = 67.65; 28 lg 10 = 28; one floor of 15 dB; - 28
         let law = Law::Itu { floors: 1.0, floor_loss_db: 15.0, coefficient: 0.0 };
-        assert!((at_distance(10.0, law).quality(0, 1).unwrap().snr_db - (105.0 - 82.65)).abs() < 0.01);
+        assert!((at_distance(10.0, law).quality(0, 1, 2412).unwrap().snr_db - (105.0 - 82.65)).abs() < 0.01);
     }
 
     #[test]
     fn moves_powers_and_gains_take_effect() {
         let mut mesh = at_distance(10.0, Law::LogDistance { exponent: 3.0, xg_db: 0.0 });
-        let before = mesh.quality(0, 1).unwrap().snr_db;
+        let before = mesh.quality(0, 1, 2412).unwrap().snr_db;
         let moved = Request::Position { of: B, position_m: [100.0, 0.0, 0.0] };
         assert_eq!(mesh.apply(&moved), (Outcome::Done, 0));
         assert_eq!(mesh.apply(&Request::TxPower { of: A, dbm: 17 }), (Outcome::Done, 0));
         assert_eq!(mesh.apply(&Request::Gain { of: B, db: 5 }), (Outcome::Done, 0));
-        assert!((mesh.quality(0, 1).unwrap().snr_db - (before - 30.0 + 3.0 + 5.0)).abs() < 1e-9);
+        assert!((mesh.quality(0, 1, 2412).unwrap().snr_db - (before - 30.0 + 3.0 + 5.0)).abs() < 1e-9);
         let nowhere = Request::Position { of: B, position_m: [f32::NAN, 0.0, 0.0] };
         assert_eq!(mesh.apply(&nowhere).0, Outcome::WrongMode);
     }
@@ -326,10 +348,11 @@ mod tests {
     #[test]
     fn snr_links_hold_both_ways_until_the_other_is_named() {
         let mut mesh = mesh(Model::Snr(vec![(0, 1, 20.0)]));
-        assert_eq!(mesh.quality(1, 0).unwrap().snr_db, 20.0);
+        let quality = mesh.quality(1, 0, 2412).unwrap();
+        assert_eq!((quality.snr_db, quality.fading_db), (20.0, 3.0));
         assert_eq!(mesh.apply(&Request::Snr { from: B, to: A, snr_db: -10 }).0, Outcome::Done);
-        assert_eq!(mesh.quality(1, 0).unwrap().snr_db, -10.0);
-        assert_eq!(mesh.quality(0, 1).unwrap().snr_db, 20.0);
+        assert_eq!(mesh.quality(1, 0, 2412).unwrap().snr_db, -10.0);
+        assert_eq!(mesh.quality(0, 1, 2412).unwrap().snr_db, 20.0);
         let wrong = Request::ErrorProbability { from: A, to: B, probability: 0.5 };
         assert_eq!(mesh.apply(&wrong).0, Outcome::WrongMode);
     }
@@ -337,8 +360,9 @@ mod tests {
     #[test]
     fn error_probability_is_a_loss_and_one_is_silence() {
         let mesh = mesh(Model::ErrorProbability { links: vec![(0, 1, 0.25)], otherwise: 1.0 });
-        assert_eq!(mesh.quality(0, 1).unwrap().loss, 0.25);
-        assert_eq!(mesh.quality(0, 0), None);
+        let quality = mesh.quality(0, 1, 2412).unwrap();
+        assert_eq!((quality.loss, quality.fading_db), (0.25, 0.0)); // the probability says all
+        assert_eq!(mesh.quality(0, 0, 2412), None);
     }
 
     #[test]
@@ -348,11 +372,11 @@ mod tests {
         assert_eq!(mesh.apply(&Request::Add(B)), (Outcome::Duplicate, 1));
         assert_eq!(mesh.apply(&Request::Add(c)), (Outcome::Done, 2));
         assert_eq!(mesh.apply(&Request::Snr { from: A, to: c, snr_db: 15 }).0, Outcome::Done);
-        assert_eq!(mesh.quality(0, 2).unwrap().snr_db, 15.0);
+        assert_eq!(mesh.quality(0, 2, 2412).unwrap().snr_db, 15.0);
         assert_eq!(mesh.apply(&Request::DeleteById(2)).0, Outcome::Done);
         assert_eq!(mesh.apply(&Request::DeleteById(2)).0, Outcome::NotFound);
         assert_eq!(mesh.apply(&Request::DeleteById(-1)).0, Outcome::NotFound);
-        assert_eq!(mesh.quality(0, 2), None);
+        assert_eq!(mesh.quality(0, 2, 2412), None);
         assert_eq!(mesh.apply(&Request::DeleteByMac(c)).0, Outcome::NotFound);
     }
 
@@ -360,6 +384,6 @@ mod tests {
     fn another_medium_is_another_world() {
         let mut mesh = mesh(Model::Snr(vec![(0, 1, 20.0)]));
         assert_eq!(mesh.apply(&Request::Medium { of: B, medium: 3 }).0, Outcome::Done);
-        assert_eq!(mesh.quality(0, 1), None);
+        assert_eq!(mesh.quality(0, 1, 2412), None);
     }
 }

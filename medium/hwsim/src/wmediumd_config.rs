@@ -14,6 +14,8 @@ use crate::libconfig::Value;
 
 /// Noise floor of wmediumd in dBm.
 const NOISE_DBM: f64 = -91.0;
+/// More would be none of the fading that there is.
+const MOST_FADING_DB: f64 = 40.0;
 /// Settings of our own for files that others write: an environment variable.
 pub const OWN_VARIABLE: &str = "PACELAB_WMEDIUMD";
 const OWN_KEYS: [&str; 6] = ["preset", "phy", "rts_threshold", "decode_m", "sense_m", "seed"];
@@ -29,6 +31,8 @@ pub struct Config {
     pub mediums: Vec<i32>,
     /// Who hears whom, and how well.
     pub model: Model,
+    /// Standard deviation of what a single frame's power differs by, dB.
+    pub fading_db: f64,
     /// Keys that wmediumd does not know.
     pub own: Own,
 }
@@ -98,8 +102,8 @@ pub enum Law {
 pub struct Own {
     /// Radio preset.
     pub preset: String,
-    /// Physical layer.
-    pub phy: String,
+    /// Physical layer of all stations; None: as their channels and rates say.
+    pub phy: Option<String>,
     /// Frames of at least this size use RTS; None: never.
     pub rts_threshold_bytes: Option<u32>,
     /// Ranges in m that take the place of the model's powers: (decode, sense).
@@ -133,6 +137,7 @@ impl Config {
         Ok(Config {
             mediums: mediums(&file, interfaces.len())?,
             model: model(&file, interfaces.len())?,
+            fading_db: fading_db(&file)?,
             own: own(&file)?,
             interfaces,
         })
@@ -225,6 +230,15 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
     })
 }
 
+fn fading_db(file: &Value) -> Result<f64, String> {
+    match file.at("model.fading_coefficient") {
+        None => Ok(0.0),
+        Some(value) => value.number().filter(|db| (0.0..=MOST_FADING_DB).contains(db)).ok_or_else(|| {
+            format!("model.fading_coefficient: {value:?}: allowed is a number of dB, 0 to {MOST_FADING_DB}")
+        }),
+    }
+}
+
 fn law(file: &Value) -> Result<Law, String> {
     let number = |key: &str| {
         let value = file.at(&format!("model.{key}")).and_then(Value::number);
@@ -272,8 +286,8 @@ fn own(file: &Value) -> Result<Own, String> {
     if !["ns2", "standard", "sinr"].contains(&preset) {
         return Err(format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"));
     }
-    let phy = file.at("pacelab.phy").map_or(Some("802.11bg"), Value::text).unwrap_or_default();
-    if !["802.11a", "802.11b", "802.11g", "802.11bg"].contains(&phy) {
+    let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
+    if let Some(phy) = phy.filter(|phy| !["802.11a", "802.11b", "802.11g", "802.11bg"].contains(phy)) {
         return Err(format!("pacelab.phy: {phy:?}: allowed is 802.11a, 802.11b, 802.11g, 802.11bg"));
     }
     let ranges_m = match (number("decode_m"), number("sense_m")) {
@@ -283,7 +297,7 @@ fn own(file: &Value) -> Result<Own, String> {
     };
     Ok(Own {
         preset: preset.to_owned(),
-        phy: phy.to_owned(),
+        phy: phy.map(str::to_owned),
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
         ranges_m,
         seed: number("seed").map_or(1, |seed| seed as u64),
@@ -324,6 +338,7 @@ model:
         let config = Config::read(INTERFERENCE, None).unwrap();
         assert_eq!(config.interfaces, [[2, 0, 0, 0, 0, 0], [2, 0, 0, 0, 1, 0]]);
         assert_eq!(config.mediums, [0, 0]);
+        assert_eq!(config.fading_db, 0.0);
         let Model::PathLoss { positions_m, tx_powers_dbm, access_points, noise_dbm, law } = config.model else {
             panic!("not path_loss")
         };
@@ -334,7 +349,7 @@ model:
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
             config.own,
-            Own { preset: "sinr".into(), phy: "802.11bg".into(), rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+            Own { preset: "sinr".into(), phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
         );
     }
 
@@ -349,12 +364,24 @@ model:
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
         let own = Own {
             preset: "ns2".into(),
-            phy: "802.11b".into(),
+            phy: Some("802.11b".into()),
             rts_threshold_bytes: Some(0),
             ranges_m: Some((250.0, 550.0)),
             seed: 7,
         };
         assert_eq!(config.own, own);
+    }
+
+    #[test]
+    fn a_fading_coefficient_is_read_and_checked() {
+        let read = |value: &str| {
+            let text = INTERFERENCE.replace("fading_coefficient = 0", &format!("fading_coefficient = {value}"));
+            Config::read(&text, None).map(|config| config.fading_db)
+        };
+        assert_eq!((read("3"), read("2.5")), (Ok(3.0), Ok(2.5)));
+        for bad in ["-1", "41", "\"3\""] {
+            assert!(read(bad).unwrap_err().starts_with("model.fading_coefficient: "), "{bad}");
+        }
     }
 
     #[test]

@@ -9,13 +9,13 @@ use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
 use pacelab_engine::{Counters, Ns};
 
-use crate::carrier::Traffic;
 use crate::event::Cause;
 use crate::histogram::Histogram;
 use crate::lateness::Fidelity;
 use crate::pump::Run;
 use crate::request::Change;
 use crate::syscalls;
+use crate::wire::Traffic;
 
 /// Above all ordinary threads, below the kernel's own (50 and more).
 const FIFO_PRIORITY: i32 = 20;

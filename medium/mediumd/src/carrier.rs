@@ -13,77 +13,17 @@
 
 use std::collections::VecDeque;
 
-use pacelab_engine::{Air, AirConfig, Counters, Failure, Notice, Ns, Packet, Propagation};
+use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet, PhyKind, Propagation};
 
-use crate::ethernet::Head;
 use crate::event::{Cause, Event, What, kind};
 use crate::pool::Pool;
+use crate::wire::{Delivery, Fate, Surroundings, Traffic, Verdict, Wire};
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
 /// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
 /// step of the air more than doubles the cost of a frame.
 const PATIENCE_NS: Ns = 1_000_000;
-/// The kind of frames that hosts send.
-pub trait Wire {
-    /// What comes with a frame beside its bytes.
-    type Tag: Copy + Default;
-
-    /// The engine's packet for a frame in `slot`, and whether it goes before those that wait.
-    ///
-    /// # Errors
-    /// Why it cannot be sent.
-    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Self::Tag) -> Result<(Packet, bool), Cause>;
-
-    /// Whether `station` hands up a frame that it has received as a broadcast.
-    fn is_for(&self, station: u32, frame: &[u8]) -> bool;
-
-    /// What listeners are told of a frame.
-    fn head(frame: &[u8]) -> Head;
-}
-
-/// A frame that has reached its receiver.
-#[derive(Debug)]
-pub struct Delivery<'a, T> {
-    /// When.
-    pub due: Ns,
-    /// As it was sent.
-    pub frame: &'a [u8],
-    /// What came with it.
-    pub tag: &'a T,
-    /// Received power.
-    pub power_w: f64,
-}
-
-/// What the carrier wants from around it.
-pub trait Surroundings<T> {
-    /// Hands a frame to the host of `station`; false: the host does not take it.
-    fn deliver(&mut self, station: u32, delivery: Delivery<'_, T>) -> bool;
-    /// The link layer is done with a frame of `station`; no attempts: it was refused.
-    fn finish(&mut self, station: u32, due: Ns, tag: &T, attempts: u32, acknowledged: bool);
-    /// Whether anyone listens to events of this `kind`.
-    fn listens(&self, kind: u32) -> bool;
-    /// Tells of an event.
-    fn tell(&mut self, event: Event);
-}
-
-/// What became of a frame from a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It waits for the air, or is on it.
-    Taken,
-    /// It was dropped.
-    Dropped(Cause),
-}
-
-/// Frames from and to one station's host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Traffic {
-    /// Frames that its host sent.
-    pub from_host: u64,
-    /// Frames that its host took.
-    pub to_host: u64,
-}
 
 /// The air and the frames on it.
 #[derive(Debug)]
@@ -123,7 +63,9 @@ impl<W: Wire> Carrier<W> {
             self.air.step();
             while let Some(notice) = self.air.poll() {
                 match notice {
-                    Notice::Received { station, from, packet } => self.received(station, from, packet, around),
+                    Notice::Received { station, from, packet, power_w } => {
+                        self.received(station, from, packet, power_w, around);
+                    }
                     Notice::Done { station, packet, attempts, failure } => {
                         self.done(station, packet, attempts, failure, around);
                     }
@@ -162,6 +104,7 @@ impl<W: Wire> Carrier<W> {
     ) -> Verdict {
         self.pool.fill(slot, length, now, tag);
         self.traffic[station as usize].from_host += 1;
+        self.traffic[station as usize].substituted += u64::from(self.wire.is_substituted(station, &tag));
         let frame = self.pool.get(slot).frame();
         let (cause, to, refused) = match self.wire.packet(station, slot, frame, &tag) {
             Err(cause) => (cause, None, slot),
@@ -171,19 +114,17 @@ impl<W: Wire> Carrier<W> {
             },
         };
         self.lose(now, station, to, refused, cause, around);
-        around.finish(station, now, &self.pool.get(refused).tag, 0, false);
+        around.finish(station, now, &self.pool.get(refused).tag, 0, Fate::Refused);
         self.pool.give_back(refused);
         if refused == slot { Verdict::Dropped(cause) } else { Verdict::Taken }
     }
 
-    fn received(&mut self, station: u32, from: u32, id: u32, around: &mut impl Surroundings<W::Tag>) {
+    fn received(&mut self, station: u32, from: u32, id: u32, power_w: f64, around: &mut impl Surroundings<W::Tag>) {
         let due = self.air.now();
         let slot = self.pool.get(id);
         if !self.wire.is_for(station, slot.frame()) {
             return;
         }
-        let link = self.air.links(from).iter().find(|link| link.to == station);
-        let power_w = link.map_or(0.0, |link| link.power_w);
         if around.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
             self.traffic[station as usize].to_host += 1;
         } else {
@@ -200,8 +141,12 @@ impl<W: Wire> Carrier<W> {
         around: &mut impl Surroundings<W::Tag>,
     ) {
         let now = self.air.now();
-        let acknowledged = failure.is_none() && packet.to.is_some();
-        around.finish(station, now, &self.pool.get(packet.id).tag, attempts, acknowledged);
+        let fate = match (failure, packet.to) {
+            (Some(_), _) => Fate::Failed,
+            (None, Some(_)) => Fate::Acknowledged,
+            (None, None) => Fate::Sent,
+        };
+        around.finish(station, now, &self.pool.get(packet.id).tag, attempts, fate);
         if around.listens(kind::TRANSMIT) {
             let slot = self.pool.get(packet.id);
             let queued_ns = now - slot.arrived_at;
@@ -303,6 +248,16 @@ impl<W: Wire> Carrier<W> {
         self.air.set_channel(station, channel);
     }
 
+    /// Sets the physical layer of `station`.
+    pub fn set_phy(&mut self, station: u32, phy: PhyKind) {
+        self.air.set_phy(station, phy);
+    }
+
+    /// Sets the links that leave `station` and, by sender, those to it.
+    pub fn set_links(&mut self, station: u32, leaving: Vec<Link>, arriving: impl Iterator<Item = Option<Link>>) {
+        self.air.set_links(station, leaving, arriving);
+    }
+
     /// Sets powers and ranges.
     pub fn set_propagation(&mut self, propagation: Propagation, capture_ratio: f64) {
         self.air.set_propagation(propagation, capture_ratio);
@@ -337,7 +292,7 @@ mod tests {
             self.got.push((station, due, frame.to_vec()));
             !self.deaf
         }
-        fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: bool) {}
+        fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
         fn listens(&self, _: u32) -> bool {
             true
         }

@@ -32,8 +32,9 @@ use crate::socket_file::SocketFile;
 use crate::tap::{Tap, TapInfo};
 use crate::tap_hosts::TapHosts;
 use crate::tell::{Shared, ring};
-use crate::wmediumd::{self, World};
+use crate::wmediumd;
 use crate::wmediumd_server::WmediumdServer;
+use crate::world::World;
 
 /// The other name.
 const WMEDIUMD: &str = "wmediumd";
@@ -170,13 +171,15 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
     let (orders, to_obey) = channel();
     let radio_socket = RadioSocket::open().map_err(Trouble::Host)?;
     let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE); // helps where it is allowed
-    let hosts = RadioHosts::new(radio_socket, permanent, world.shift_db(), Ledger::new(clock_ns(), teller));
-    let carrier = Carrier::new(with_nobody(world.air()), Radios::new(macs.clone(), world.phy().rates_bps()));
+    let wire = Radios::new(macs.clone(), Phy::of(world.phy(0), true).rates_bps());
+    let carrier = Carrier::new(with_nobody(world.air()), wire);
+    let (mesh, capacity) = (world.mesh.clone(), world.capacity);
+    let hosts = RadioHosts::new(radio_socket, permanent, Some(world), Ledger::new(clock_ns(), teller));
     let pump = Pump::new(carrier, hosts, to_obey, air_bell.clone()).map_err(host)?;
     let air = AirHandle::start(Box::new(pump), orders, air_bell, server_bell.clone(), true).map_err(host)?;
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
-    let served = WmediumdServer::new(listener, signals, server_bell, world).run(&air);
+    let served = WmediumdServer::new(listener, signals, server_bell, mesh, capacity).run(&air);
     air.stop().map_err(Trouble::Bug)?;
     served.map_err(|error| Trouble::Bug(format!("the server has ended: {error}")))
 }
@@ -195,7 +198,7 @@ fn pump(
         let air = with_nobody(config.air());
         let wire = Radios::new(macs.map(Some), Phy::of(air.phy, true).rates_bps());
         let socket = RadioSocket::open().map_err(Trouble::Host)?;
-        let hosts = RadioHosts::new(socket, radios, 0.0, ledger);
+        let hosts = RadioHosts::new(socket, radios, None, ledger);
         let pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
         return Ok((Box::new(pump), Vec::new()));
     }

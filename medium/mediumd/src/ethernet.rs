@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 use pacelab_engine::{Category, Packet};
 use serde::Serialize;
 
-use crate::carrier::Wire;
 use crate::event::Cause;
 use crate::mac::Mac;
 use crate::pool::HEADER_BYTES;
+use crate::wire::Wire;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;

@@ -167,9 +167,13 @@ mod tests {
 
     #[test]
     fn a_bad_second_is_forgotten_after_ten_and_stays_counted() {
-        let mut lateness = Lateness::default();
-        second(&mut lateness, 0, 20_000 * US);
-        assert_eq!(lateness.fidelity(9 * SECOND_NS), Fidelity::Invalid);
+        let bad_second = || {
+            let mut lateness = Lateness::default();
+            second(&mut lateness, 0, 20_000 * US);
+            lateness
+        };
+        assert_eq!(bad_second().fidelity(9 * SECOND_NS), Fidelity::Invalid);
+        let mut lateness = bad_second();
         (1..=11).for_each(|number| second(&mut lateness, number, 20 * US));
         assert_eq!(lateness.fidelity(12 * SECOND_NS), Fidelity::Valid);
         assert_eq!(lateness.seconds, [11, 0, 1]);

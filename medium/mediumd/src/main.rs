@@ -7,8 +7,8 @@
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `carrier`, the two wires `ethernet` and `radio`, `request`, `wmediumd`, `histogram` and `lateness` have no I/O. `pump` with
-//! its two kinds of hosts, `server` and `wmediumd_server` are the shell; `syscalls` has the unsafe code.
+//! `carrier`, the two wires `ethernet` and `radio`, `request`, `wmediumd`, `world`, `histogram` and `lateness` have no I/O.
+//! `pump` with its two kinds of hosts, `server` and `wmediumd_server` are the shell; `syscalls` has the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air_handle;
@@ -61,9 +61,13 @@ mod tap_hosts;
 #[cfg(target_os = "linux")]
 mod tell;
 #[cfg(target_os = "linux")]
+mod wire;
+#[cfg(target_os = "linux")]
 mod wmediumd;
 #[cfg(target_os = "linux")]
 mod wmediumd_server;
+#[cfg(target_os = "linux")]
+mod world;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

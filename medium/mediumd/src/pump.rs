@@ -16,14 +16,15 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::{ClockId, clock_gettime};
 use pacelab_engine::{NEVER, Ns};
+use pacelab_hwsim::mesh::Mesh;
 
 use crate::air_handle::{Order, Snapshot, StationSnapshot};
-use crate::carrier::{Carrier, Surroundings, Wire};
+use crate::carrier::Carrier;
 use crate::event::Cause;
 use crate::lateness::Lateness;
-use crate::mac::Mac;
 use crate::request::Change;
 use crate::tell::Teller;
+use crate::wire::{Surroundings, Wire};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;
@@ -93,8 +94,8 @@ pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
     /// # Errors
     /// A bug.
     fn mind(&mut self, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
-    /// Changes who a station is.
-    fn set_address(&mut self, carrier: &mut Carrier<Self::Wire>, station: u32, mac: Option<Mac>);
+    /// Changes who is where in wmediumd's network.
+    fn set_mesh(&mut self, carrier: &mut Carrier<Self::Wire>, mesh: Mesh);
     /// Time and lateness.
     fn ledger(&mut self) -> &mut Ledger;
 }
@@ -229,7 +230,7 @@ impl<H: Hosts> Pump<H> {
             Change::RtsThreshold { bytes } => carrier.set_rts_threshold(bytes),
             Change::Propagation { propagation, capture_ratio } => carrier.set_propagation(propagation, capture_ratio),
             Change::ExtraBackoff { station, slots } => carrier.set_extra_backoff(station, slots),
-            Change::Address { station, mac } => self.hosts.set_address(carrier, station, mac),
+            Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
         }
     }
 

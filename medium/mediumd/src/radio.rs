@@ -2,13 +2,13 @@
 
 use pacelab_engine::{Category, Packet, RateChain};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
-use pacelab_hwsim::message::{NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
+use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
-use crate::carrier::Wire;
 use crate::ethernet::Head;
 use crate::event::Cause;
 use crate::mac::Mac;
 use crate::pool::FRAME_BYTES;
+use crate::wire::{Fate, Wire};
 
 /// What the MAC adds to a frame of the kernel: its FCS.
 pub const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
@@ -33,10 +33,36 @@ impl Tag {
     /// Legacy rate of a stage, or the one that stands for its MCS.
     pub fn rate_bps(&self, stage: usize) -> Option<u32> {
         let (index, flags) = (self.chain[stage].rate_index, self.stage_flags[stage]);
-        if flags & (STAGE_IS_HT | STAGE_IS_VHT) != 0 {
+        if self.is_mcs(stage) {
             mcs_rate_bps(index, flags & STAGE_IS_VHT != 0)
         } else {
             rate_bps(self.frequency_mhz, index)
+        }
+    }
+
+    fn is_mcs(&self, stage: usize) -> bool {
+        self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
+    }
+
+    /// The rate of the first attempt, as people call it.
+    pub fn wanted(&self) -> String {
+        let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
+        if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
+            format!("VHT MCS {} with {} streams", rate_index & 15, (rate_index >> 4) + 1)
+        } else if self.is_mcs(stage) {
+            format!("HT MCS {rate_index}")
+        } else {
+            self.rate_bps(stage).map_or("an unknown rate".into(), |bps| format!("{} Mbit/s", f64::from(bps) / 1e6))
+        }
+    }
+
+    /// The flags that tell the kernel what became of the frame. It counts as failed what was neither acknowledged nor
+    /// meant to be, so that is how a frame goes back that was never on the air.
+    pub fn told(&self, fate: Fate) -> u32 {
+        match fate {
+            Fate::Acknowledged => self.flags | ACKED,
+            Fate::Failed => self.flags,
+            Fate::Sent | Fate::Refused => self.flags | NO_ACK,
         }
     }
 }
@@ -53,21 +79,31 @@ impl Default for Tag {
 pub struct Radios {
     /// The interfaces' addresses by station; the first is the configured one. None: no station there any more.
     addresses: Vec<Vec<Mac>>,
-    /// Of the physical layer, ascending.
-    rates_bps: &'static [u32],
+    /// Of each station's physical layer, ascending.
+    rates_bps: Vec<&'static [u32]>,
 }
 
 impl Radios {
     /// Stations with these addresses, on a physical layer with these rates.
     pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
-        let addresses = macs.into_iter().map(|mac| mac.into_iter().collect());
-        Radios { addresses: addresses.collect(), rates_bps }
+        let addresses: Vec<Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
+        Radios { rates_bps: vec![rates_bps; addresses.len()], addresses }
+    }
+
+    /// The station has a physical layer with these rates from now on.
+    pub fn set_rates(&mut self, station: u32, rates_bps: &'static [u32]) {
+        self.rates_bps[station as usize] = rates_bps;
     }
 
     /// The station with this address.
     pub fn station_of(&self, address: Mac) -> Option<u32> {
         let place = self.addresses.iter().position(|addresses| addresses.contains(&address));
         place.map(|place| place as u32)
+    }
+
+    /// The configured address of a station.
+    pub fn address_of(&self, station: u32) -> Option<Mac> {
+        self.addresses[station as usize].first().copied()
     }
 
     /// The station answers to this address alone, or is no more.
@@ -97,11 +133,13 @@ impl Radios {
         self.addresses.len() as u32
     }
 
-    fn rates(&self, tag: &Tag) -> Option<RateChain> {
+    /// The rates on the air in the place of those that the kernel asks for.
+    pub fn rates(&self, station: u32, tag: &Tag) -> Option<RateChain> {
+        let own_bps = self.rates_bps[station as usize];
         let mut stages = [(0, 0); STAGES];
         for (place, (number, stage)) in used(&tag.chain).enumerate() {
             let wanted = tag.rate_bps(number).unwrap_or(0);
-            let rate = self.rates_bps.iter().rev().find(|&&rate| rate <= wanted).or(self.rates_bps.first())?;
+            let rate = own_bps.iter().rev().find(|&&rate| rate <= wanted).or(own_bps.first())?;
             stages[place] = (*rate, stage.count);
         }
         (stages[0].1 > 0).then_some(RateChain { stages })
@@ -127,8 +165,15 @@ impl Wire for Radios {
             Some(6 | 7) => Category::Voice,
             _ => Category::BestEffort,
         };
-        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(tag) };
+        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(station, tag) };
         Ok((packet, is_management))
+    }
+
+    fn is_substituted(&self, station: u32, tag: &Tag) -> bool {
+        let mut wanted = used(&tag.chain).enumerate();
+        self.rates(station, tag).is_some_and(|chain| {
+            wanted.any(|(place, (stage, _))| tag.is_mcs(stage) || tag.rate_bps(stage) != Some(chain.stages[place].0))
+        })
     }
 
     fn is_for(&self, station: u32, frame: &[u8]) -> bool {
@@ -193,10 +238,11 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::{Carrier, Delivery, Surroundings};
+    use crate::carrier::Carrier;
     use crate::config::tests::line;
     use crate::daemon::with_nobody;
     use crate::event::Event;
+    use crate::wire::{Delivery, Fate, Surroundings};
     use pacelab_engine::{DSSS_RATES_BPS, Ns, Phy, PhyKind};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;
@@ -253,8 +299,8 @@ mod tests {
     #[derive(Default)]
     struct Kernel {
         got: Vec<(u32, u64)>,
-        /// Cookie, attempts, acknowledged.
-        told: Vec<(u64, u32, bool)>,
+        /// Cookie, attempts, what became of it.
+        told: Vec<(u64, u32, Fate)>,
     }
 
     impl Surroundings<Tag> for Kernel {
@@ -262,8 +308,8 @@ mod tests {
             self.got.push((station, delivery.tag.cookie));
             true
         }
-        fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, acknowledged: bool) {
-            self.told.push((tag.cookie, attempts, acknowledged));
+        fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
+            self.told.push((tag.cookie, attempts, fate));
         }
         fn listens(&self, _: u32) -> bool {
             true
@@ -298,7 +344,7 @@ mod tests {
         send(&mut carrier, &mut kernel, 900_000_000, 1, 3, &frame(8, Mac([0xff; 6]), mac(1)));
         carrier.advance(990_000_000, &mut kernel);
         assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
-        assert_eq!(kernel.told, [(1, 1, true), (2, 7, false), (3, 1, false)]);
+        assert_eq!(kernel.told, [(1, 1, Fate::Acknowledged), (2, 7, Fate::Failed), (3, 1, Fate::Sent)]);
     }
 
     #[test]
@@ -306,9 +352,9 @@ mod tests {
         let (mut carrier, mut kernel) = (carrier(2), Kernel::default());
         let data = frame(8, mac(1), mac(0));
         (0..52).for_each(|cookie| send(&mut carrier, &mut kernel, 5_000_000, 0, cookie, &data));
-        assert_eq!(kernel.told, [(51, 0, false)]); // one in service, fifty wait
+        assert_eq!(kernel.told, [(51, 0, Fate::Refused)]); // one in service, fifty wait
         send(&mut carrier, &mut kernel, 5_000_000, 0, 99, &frame(0x80, Mac([0xff; 6]), mac(0)));
-        assert_eq!(kernel.told, [(51, 0, false), (50, 0, false)]);
+        assert_eq!(kernel.told, [(51, 0, Fate::Refused), (50, 0, Fate::Refused)]);
         carrier.advance(9_000_000_000, &mut kernel);
         assert_eq!((kernel.got[0], kernel.got[1], kernel.told.len()), ((1, 0), (1, 99), 53));
         assert_eq!(carrier.in_air(), 0);
@@ -337,7 +383,7 @@ mod tests {
 
     #[test]
     fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
-        let rates = |stages| radios().rates(&Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        let rates = |stages| radios().rates(0, &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
         assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
         assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
         assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no place of a legacy rate
@@ -350,9 +396,35 @@ mod tests {
         let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
         let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
         let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
-        let rates = radios.rates(&Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let rates = radios.rates(0, &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
         let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
         assert_eq!(rates, Some(RateChain { stages: expected }));
+    }
+
+    #[test]
+    fn what_the_air_has_not_is_named_and_counted() {
+        let mut radios = Radios::new([Some(mac(0))], Phy::of(PhyKind::Bg, true).rates_bps());
+        let tag = |index, flags| Tag {
+            frequency_mhz: 2412,
+            chain: chain(&[(index, 1)]),
+            stage_flags: [flags, 0, 0, 0],
+            ..Tag::default()
+        };
+        let (ofdm, ht, vht) = (tag(11, 0), tag(15, STAGE_IS_HT), tag(0x12, STAGE_IS_VHT));
+        let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(0, &tag));
+        assert_eq!(substituted(&radios), [false, true, true]);
+        radios.set_rates(0, &DSSS_RATES_BPS);
+        assert_eq!(substituted(&radios), [true; 3]);
+        assert_eq!(radios.rates(0, &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
+        assert_eq!([ofdm, ht, vht].map(|tag| tag.wanted()), ["54 Mbit/s", "HT MCS 15", "VHT MCS 2 with 2 streams"]);
+    }
+
+    #[test]
+    fn only_what_failed_on_the_air_is_told_as_failed() {
+        // mac80211 counts a frame as failed that has neither ACKED (4) nor NO_ACK (2).
+        let tag = Tag { flags: WANTS_STATUS, ..Tag::default() };
+        let told = [Fate::Acknowledged, Fate::Failed, Fate::Sent, Fate::Refused].map(|fate| tag.told(fate));
+        assert_eq!(told, [5, 1, 3, 3]);
     }
 
     #[test]

@@ -4,16 +4,19 @@ use std::io::{self, ErrorKind};
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
-use pacelab_engine::Ns;
+use pacelab_engine::{Ns, Phy};
 use pacelab_hwsim::frame::{Head, rate_index};
-use pacelab_hwsim::message::{ACKED, Message, Sent};
+use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::message::{Message, Sent};
 
-use crate::carrier::{Carrier, Delivery, Surroundings};
+use crate::carrier::Carrier;
 use crate::event::{Cause, Event};
 use crate::mac::Mac;
 use crate::pump::{Hosts, Ledger};
 use crate::radio::{Radios, Tag, carried_out};
 use crate::radio_socket::{Heard, RadioSocket};
+use crate::wire::{Delivery, Fate, Surroundings};
+use crate::world::World;
 
 /// Messages read in a row, before the air has its turn.
 const BATCH: usize = 32;
@@ -29,17 +32,17 @@ pub struct RadioHosts {
     socket: RadioSocket,
     /// Hardware addresses.
     hardware: Vec<Mac>,
-    /// What to add to a power of the engine to say it to the kernel, in dB.
-    shift_db: f64,
+    /// wmediumd's network; None: the configuration has said all.
+    world: Option<World>,
     register_at: Ns,
     ledger: Ledger,
 }
 
 impl RadioHosts {
     /// With these permanent addresses.
-    pub fn new(socket: RadioSocket, macs: impl IntoIterator<Item = Mac>, shift_db: f64, ledger: Ledger) -> Self {
+    pub fn new(socket: RadioSocket, macs: impl IntoIterator<Item = Mac>, world: Option<World>, ledger: Ledger) -> Self {
         let hardware = macs.into_iter().map(hardware_of).collect();
-        RadioHosts { socket, hardware, shift_db, register_at: REGISTRATION_NS, ledger }
+        RadioHosts { socket, hardware, world, register_at: REGISTRATION_NS, ledger }
     }
 
     /// The station that sends: by the frame's second address, else by the radio; learns the radio of the station.
@@ -69,15 +72,39 @@ impl RadioHosts {
         };
         let Some(station) = self.sender(carrier, sent) else {
             carrier.count_drop(Cause::NoStation);
-            self.finish(0, now, &tag, 0, false);
+            self.finish(0, now, &tag, 0, Fate::Failed);
             return;
         };
         carrier.set_channel(station, tag.frequency_mhz);
+        let changed = self.world.as_mut().map(|world| world.heard(station as usize, sent.frequency_mhz, &sent.frame));
+        if changed == Some(true) {
+            self.tune(station, carrier);
+        }
+        let told_before = carrier.traffic(station).substituted > 0;
         let slot = carrier.slot();
         let space = carrier.space(slot);
         let length = sent.frame.len().min(space.len());
         space[..length].copy_from_slice(&sent.frame[..length]);
         carrier.arrive(now, station, slot, length, tag, self);
+        if !told_before && carrier.traffic(station).substituted > 0 {
+            let stands = carrier.wire.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
+            eprintln!(
+                "mediumd: {} sends at {}: the air has 802.11a, b and g without such a rate there: it counts as {} Mbit/s. \
+                 Told once; the statistics count further ones",
+                self.hardware[station as usize],
+                tag.wanted(),
+                f64::from(stands) / 1e6
+            );
+        }
+    }
+
+    /// The station is on another channel, or has told of other rates.
+    fn tune(&self, station: u32, carrier: &mut Carrier<Radios>) {
+        let Some(world) = &self.world else { return };
+        let phy = world.phy(station as usize);
+        carrier.set_phy(station, phy);
+        carrier.wire.set_rates(station, Phy::of(phy, true).rates_bps());
+        carrier.set_links(station, world.leaving(station as usize), world.arriving(station as usize));
     }
 
     fn address(&self, hardware: Mac, address: Mac, added: bool, wire: &mut Radios) {
@@ -99,11 +126,12 @@ impl Surroundings<Tag> for RadioHosts {
     fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
         let Delivery { due, frame, tag, power_w } = delivery;
         let rate_bps = tag.rate_bps(0).unwrap_or(0);
+        let shift_db = self.world.as_ref().map_or(0.0, |world| world.shift_db(station as usize));
         let message = Message::Deliver {
             receiver: self.hardware[station as usize].0,
             frame: frame.to_vec(),
             rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
-            signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + self.shift_db).clamp(-100.0, 20.0) as i32,
+            signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + shift_db).clamp(-100.0, 20.0) as i32,
             frequency_mhz: tag.frequency_mhz,
         };
         let taken = self.socket.tell(message).is_ok();
@@ -111,10 +139,10 @@ impl Surroundings<Tag> for RadioHosts {
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, acknowledged: bool) {
+    fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
         let status = Message::Status {
             transmitter: tag.transmitter.0,
-            flags: tag.flags | if acknowledged { ACKED } else { 0 },
+            flags: tag.told(fate),
             signal_dbm: ACK_DBM,
             chain: carried_out(&tag.chain, attempts),
             cookie: tag.cookie,
@@ -172,9 +200,22 @@ impl Hosts for RadioHosts {
         Ok(())
     }
 
-    fn set_address(&mut self, carrier: &mut Carrier<Radios>, station: u32, mac: Option<Mac>) {
-        carrier.wire.set(station, mac);
-        self.hardware[station as usize] = mac.map_or(Mac([0; 6]), hardware_of);
+    fn set_mesh(&mut self, carrier: &mut Carrier<Radios>, mesh: Mesh) {
+        let Some(world) = &mut self.world else { return };
+        let changed = world.replace(mesh);
+        for &station in &changed {
+            let (before, now) = (carrier.wire.address_of(station as u32), world.address(station).map(Mac));
+            if before != now {
+                carrier.wire.set(station as u32, now);
+                self.hardware[station] = now.map_or(Mac([0; 6]), hardware_of);
+            }
+        }
+        // Most requests move one station, and many a second may come.
+        if let &[station] = &changed[..] {
+            carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
+        } else {
+            carrier.set_propagation(world.propagation(), world.capture_ratio());
+        }
     }
 
     fn ledger(&mut self) -> &mut Ledger {

@@ -78,7 +78,7 @@ impl Reporter {
             .map(|(cause, count)| (cause.name().into(), count.into()))
             .collect();
         drops.insert("tap_ring".into(), json!(ring_drops.iter().copied().sum::<Option<u64>>()));
-        let traffic = |pick: fn(&crate::carrier::Traffic) -> u64| -> u64 {
+        let traffic = |pick: fn(&crate::wire::Traffic) -> u64| -> u64 {
             snapshot.stations.iter().map(|station| pick(&station.traffic)).sum()
         };
         let [valid, degraded, invalid] = snapshot.seconds;
@@ -107,6 +107,7 @@ impl Reporter {
             row["from_host"] = json!(state.traffic.from_host);
             row["to_host"] = json!(state.traffic.to_host);
             row["tap_ring"] = json!(ring_drops);
+            row["substituted_rates"] = json!(state.traffic.substituted);
             row
         });
         row.collect()

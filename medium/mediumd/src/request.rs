@@ -1,6 +1,7 @@
 //! Requests on the socket: what a line asks for, checked against the configuration.
 
 use pacelab_engine::Propagation;
+use pacelab_hwsim::mesh::Mesh;
 use pacelab_network::config::PropagationName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, VERSION};
 use crate::event::kind;
-use crate::mac::Mac;
 
 /// Longest line that is read, in bytes.
 pub const LINE_BYTES_MAX: usize = 65_536;
@@ -66,11 +66,8 @@ pub enum Change {
         station: u32,
         slots: u32,
     },
-    /// None: the station is no more. Only wmediumd's socket asks for it.
-    Address {
-        station: u32,
-        mac: Option<Mac>,
-    },
+    /// Only wmediumd's socket asks for it.
+    Mesh(Mesh),
 }
 
 /// What one connection wants to be told.

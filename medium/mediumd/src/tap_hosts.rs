@@ -4,13 +4,14 @@ use std::io;
 
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use pacelab_engine::{NEVER, Ns};
+use pacelab_hwsim::mesh::Mesh;
 
-use crate::carrier::{Carrier, Delivery, Surroundings, Verdict};
+use crate::carrier::Carrier;
 use crate::ethernet::Ethernet;
 use crate::event::{Cause, Event};
-use crate::mac::Mac;
 use crate::pump::{Hosts, Ledger};
 use crate::tap::Tap;
+use crate::wire::{Delivery, Fate, Surroundings, Verdict};
 
 /// Frames read of one TAP in a row, before the others and the air have their turn.
 const BATCH: usize = 16;
@@ -60,7 +61,7 @@ impl Surroundings<()> for TapHosts {
         taken
     }
 
-    fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: bool) {}
+    fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
 
     fn listens(&self, kind: u32) -> bool {
         self.ledger.teller.listens(kind)
@@ -132,7 +133,7 @@ impl Hosts for TapHosts {
         Ok(())
     }
 
-    fn set_address(&mut self, _: &mut Carrier<Ethernet>, _: u32, _: Option<Mac>) {}
+    fn set_mesh(&mut self, _: &mut Carrier<Ethernet>, _: Mesh) {}
 
     fn ledger(&mut self) -> &mut Ledger {
         &mut self.ledger

@@ -9,12 +9,11 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::signalfd::SignalFd;
+use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 
 use crate::air_handle::AirHandle;
-use crate::mac::Mac;
 use crate::request::Change;
-use crate::wmediumd::World;
 
 const CLIENTS_MAX: usize = 64;
 /// Answers that a client has not read; its requests wait then.
@@ -32,15 +31,22 @@ pub struct WmediumdServer {
     listener: Option<UnixListener>,
     signals: SignalFd,
     bell: Arc<EventFd>,
-    world: World,
+    mesh: Mesh,
+    capacity: usize,
     clients: Vec<Client>,
     ends: bool,
 }
 
 impl WmediumdServer {
-    /// A server without clients; `bell` is rung when the air ends.
-    pub fn new(listener: Option<UnixListener>, signals: SignalFd, bell: Arc<EventFd>, world: World) -> Self {
-        WmediumdServer { listener, signals, bell, world, clients: Vec::new(), ends: false }
+    /// A server without clients; `bell` is rung when the air ends. The air has room for `capacity` interfaces.
+    pub fn new(
+        listener: Option<UnixListener>,
+        signals: SignalFd,
+        bell: Arc<EventFd>,
+        mesh: Mesh,
+        capacity: usize,
+    ) -> Self {
+        WmediumdServer { listener, signals, bell, mesh, capacity, clients: Vec::new(), ends: false }
     }
 
     /// Serves until a signal, a request to shut down, or the end of the air.
@@ -115,25 +121,15 @@ impl WmediumdServer {
 
     fn carry_out(&mut self, request: &Request, air: &AirHandle) -> (Outcome, i32) {
         self.ends |= *request == Request::Shutdown;
-        if matches!(request, Request::Add(_)) && self.world.mesh.interfaces().len() >= self.world.capacity {
+        if matches!(request, Request::Add(_)) && self.mesh.interfaces().len() >= self.capacity {
             return (Outcome::WrongMode, -1);
         }
-        let before = addresses(&self.world);
-        let (outcome, id) = self.world.mesh.apply(request);
+        let (outcome, id) = self.mesh.apply(request);
         if outcome == Outcome::Done && !self.ends {
-            let after = addresses(&self.world);
-            for (station, mac) in after.iter().enumerate().filter(|&(station, mac)| before.get(station) != Some(mac)) {
-                air.change(Change::Address { station: station as u32, mac: *mac });
-            }
-            let (propagation, capture_ratio) = (self.world.propagation(), self.world.capture_ratio());
-            air.change(Change::Propagation { propagation, capture_ratio });
+            air.change(Change::Mesh(self.mesh.clone()));
         }
         (outcome, id)
     }
-}
-
-fn addresses(world: &World) -> Vec<Option<Mac>> {
-    world.mesh.interfaces().iter().map(|interface| interface.as_ref().map(|interface| Mac(interface.mac))).collect()
 }
 
 impl Client {

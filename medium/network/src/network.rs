@@ -327,7 +327,7 @@ impl Network {
     fn take_notices(&mut self) {
         while let Some(notice) = self.air.poll() {
             match notice {
-                Notice::Received { station, from, packet } => self.received(station, from, packet),
+                Notice::Received { station, from, packet, .. } => self.received(station, from, packet),
                 Notice::Done { station, packet, attempts, failure } => {
                     self.link_done(station, packet, attempts, failure);
                 }

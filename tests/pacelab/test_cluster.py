@@ -38,7 +38,7 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         file = folder / "scheduler.json"
         self._children = [self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
-        wait_for(file.is_file)
+        wait_for(lambda: file.is_file() and file.stat().st_size > 0)  # it appears empty, then is written
         self.address: str = json.loads(file.read_text())["address"]
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         self.workers = [self._start("worker", self.address, *options) for _ in range(2)]

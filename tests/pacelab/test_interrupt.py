@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.skipif(sys.platform == "win32", reason="process groups get SIGINT on POSIX only"),
+    pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps"),
 ]
 
 ENDLESS = ["--seconds", "100000", "--out", "out"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and process groups"),
+    pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps"),
 ]
 
 RUNS = 6

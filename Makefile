@@ -121,6 +121,7 @@ vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machi
 
 BOX ?= prepared
 vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)
+	@tools/prerequisites build demo vm vagrant >/dev/null
 	python3 tests/vm/vagrant_up.py $(BOX)
 
 bare-test:  ## as root: both of README's commands on bare machines, Debian 12 and 13 (SUITE=bookworm or trixie: one of them)

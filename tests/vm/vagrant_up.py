@@ -15,6 +15,7 @@ half a download comes first, which must cost nothing but Mininet-WiFi.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -58,6 +59,7 @@ class Scenario:
             "VAGRANT_DEFAULT_PROVIDER": "libvirt",
         }
         self.sources = os.environ.get("MININET_WIFI_SOURCES")
+        self.machine = f"pacelab-{hashlib.sha256(str(self.clone).encode()).hexdigest()[:6]}_default"
 
     def step(self, name: str, action: Callable[[], object]) -> None:
         print(f"== {name}", flush=True)
@@ -110,6 +112,7 @@ class Scenario:
             at_end.callback(self.report)
             self.step("box, from Debian packages", self.add_box)
             self.step("libvirt", start_libvirt)
+            self.before = volumes()
             self.step("fresh clone", self.make_clone)
             at_end.callback(self.destroy)
             self.step("vagrant up, 8888 taken", self.up_beside_another)
@@ -127,7 +130,8 @@ class Scenario:
                 )
             self.step("provision again: nothing changes", self.provision_changes_nothing)
             self.step("halt, up: the link", self.halt_and_up)
-        assert self.leftovers() == "", f"destroy left behind: {self.leftovers()}"
+        left = self.leftovers()
+        assert not left, f"destroy left behind: {left}"
 
     def add_box(self) -> None:
         made = subprocess.run([ROOT / "vm/box/make", self.kind], check=True, stdout=subprocess.PIPE, text=True)
@@ -169,6 +173,7 @@ class Scenario:
         if self.sources:
             assert "PaceLab: Mininet-WiFi: failed" in self.said
             assert "Mininet-WiFi is not installed" in self.said
+        assert self.machine in self.said  # a name of this clone's own
         assert "cloud" not in self.ssh("uname -r")
 
     def link_answers(self, said: str) -> None:
@@ -222,10 +227,14 @@ class Scenario:
         if (self.clone / ".vagrant").exists():
             self.step("destroy", lambda: self.call("vagrant", "destroy", "-f"))
 
-    def leftovers(self) -> str:
-        """Machines of this clone that libvirt still knows."""
+    def leftovers(self) -> set[str]:
+        """What libvirt has that it had not before; the box's copy is taken away."""
+        found = volumes() - self.before
+        for box in {volume for volume in found if "vagrant_box_image" in volume}:
+            subprocess.run(["virsh", "-q", "vol-delete", "--pool", "default", box], check=True)
+            found.remove(box)
         domains = subprocess.run(["virsh", "-q", "list", "--all", "--name"], capture_output=True, text=True, check=True)
-        return "".join(line for line in domains.stdout.splitlines() if line.startswith("pacelab-"))
+        return found | {name for name in domains.stdout.split() if name == self.machine}
 
     def report(self) -> None:
         print(f"\n{'step':52s}       s")
@@ -235,18 +244,21 @@ class Scenario:
 
 
 def start_libvirt() -> None:
-    """libvirt's daemon, where none answers; and no box of an earlier run, of which it keeps a copy by name."""
-    if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
-        for daemon in ("virtlogd", "libvirtd"):
-            subprocess.run([daemon, "-d"], check=True)
-        until = time.monotonic() + 60
-        while subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
-            assert time.monotonic() < until, "libvirtd does not answer"
-            time.sleep(0.5)
-    volumes = subprocess.run(["virsh", "-q", "vol-list", "default"], capture_output=True, text=True, check=False).stdout
-    for volume in re.findall(r"^\s*(\S*VAGRANTSLASH\S*vagrant_box_image\S*)", volumes, re.MULTILINE):
-        if volume.startswith(BOX.replace("/", "-VAGRANTSLASH-")):
-            subprocess.run(["virsh", "-q", "vol-delete", "--pool", "default", volume], check=True)
+    """libvirt's daemon, where none answers."""
+    if subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode == 0:
+        return
+    for daemon in ("virtlogd", "libvirtd"):
+        subprocess.run([daemon, "-d"], check=True)
+    until = time.monotonic() + 60
+    while subprocess.run(["virsh", "-q", "uri"], capture_output=True, check=False).returncode:
+        assert time.monotonic() < until, "libvirtd does not answer"
+        time.sleep(0.5)
+
+
+def volumes() -> set[str]:
+    """What libvirt keeps: disks of machines, and a copy of each box."""
+    listed = subprocess.run(["virsh", "-q", "vol-list", "default"], capture_output=True, text=True, check=False).stdout
+    return {line.split()[0] for line in listed.splitlines() if line.strip()}
 
 
 def reachable(host: str) -> bool:

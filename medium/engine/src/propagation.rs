@@ -133,7 +133,7 @@ pub fn w_from_dbm(dbm: f64) -> f64 {
 /// A standard normal draw that belongs to a pair of stations, the same in both directions (Box-Muller).
 fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
     const SHADOWING_STREAM: u64 = 3 << 32;
-    let pair = u64::from(a.min(b)) << 16 | u64::from(a.max(b));
+    let pair = (u64::from(a.min(b)) << 16) | u64::from(a.max(b));
     let mut stream = Stream::new(seed, SHADOWING_STREAM + pair);
     let (u, v) = (1.0 - stream.unit(), stream.unit());
     libm::sqrt(-2.0 * libm::log(u)) * libm::cos(2.0 * std::f64::consts::PI * v)

@@ -162,7 +162,7 @@ pub fn w_from_dbm(dbm: f64) -> f64 {
 /// A standard normal draw that belongs to a pair of stations, the same in both directions.
 fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
     const SHADOWING_STREAM: u64 = 3 << 32;
-    let pair = u64::from(a.min(b)) << 16 | u64::from(a.max(b));
+    let pair = (u64::from(a.min(b)) << 16) | u64::from(a.max(b));
     Stream::new(seed, SHADOWING_STREAM + pair).normal()
 }
 

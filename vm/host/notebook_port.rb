@@ -33,7 +33,9 @@ module PaceLab
     end
 
     def self.print_links(machine)
-      machine.communicate.sudo("pacelab-links #{kept(machine)}", error_check: false) { |_kind, text| machine.ui.info(text) }
+      said = +""
+      machine.communicate.sudo("pacelab-links #{kept(machine)}", error_check: false) { |_kind, text| said << text }
+      machine.ui.info(said, prefix: false)
     end
 
     def self.kept(machine)

@@ -28,7 +28,7 @@ blame() {
     fi
     for host in $hosts; do
         if ! answers "$host"; then
-            echo "${host#*://} does not answer: is there a network, and does it let ${host%%:*} through?"
+            echo "${host#*://} does not answer (no network, or one that lets no ${host%%:*} through)"
             return
         fi
     done

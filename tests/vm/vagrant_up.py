@@ -192,7 +192,7 @@ class Scenario:
 
     def hidden(self, options: str) -> None:
         said = self.ssh(f"pacelab run hidden --rts off {options}")
-        print("   " + "\n   ".join(line for line in said.splitlines() if "bit/s" in line)[:400])
+        print("\n".join(f"   {line}" for line in said.splitlines() if "│" in line or "┃" in line))
         assert "bit/s" in said
 
     def provision_mininet_wifi(self) -> None:

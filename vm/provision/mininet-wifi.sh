@@ -51,13 +51,20 @@ while read -r url hash; do
 done <$home/list
 
 [ -x $home/bin/pip ] || python3 -m venv $home
-export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_PROGRESS_BAR=off
-$home/bin/pip install --no-deps --require-hashes -r "$here/requirements-mininet-wifi.txt" \
-    ${WHEELS:+--no-index --find-links "$WHEELS"}
+export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_PROGRESS_BAR=off UV_SYSTEM_CERTS=1
+# By uv, in seconds, where environment.sh has put it.
+pip_install() {
+    if [ -x /opt/pacelab/bin/uv ]; then
+        /opt/pacelab/bin/uv pip install --compile-bytecode --python $home/bin/python "$@"
+    else
+        $home/bin/pip install "$@"
+    fi
+}
+pip_install --no-deps --require-hashes -r "$here/requirements-mininet-wifi.txt" ${WHEELS:+--no-index --find-links "$WHEELS"}
 # In the list's order: the set-up of Mininet-WiFi imports Mininet.
 while read -r url hash; do
     name=$(basename "$(dirname "$(dirname "$url")")")-$(basename "$url")
-    $home/bin/pip install -q --no-deps --no-index --no-build-isolation "$home/src/$name"
+    pip_install -q --no-deps --no-index --no-build-isolation "$home/src/$name"
 done <$home/list
 rm -r $home/src
 $home/bin/python -c 'import mn_wifi.net'

@@ -5,7 +5,7 @@ here=$(dirname "$0")/..
 export DEBIAN_FRONTEND=noninteractive
 apt() { apt-get -q -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"; }
 # A machine that was switched off in the middle of it.
-dpkg --configure -a
+[ -z "$(dpkg --audit)" ] || dpkg --configure -a
 packages=$(grep -v '^#' "$here/packages.txt")
 installed=$(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' | sed -n 's/^ii *//p')
 # shellcheck disable=SC2086  # names, one a word

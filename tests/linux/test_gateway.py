@@ -53,7 +53,7 @@ def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line) -> None:
         stderr=subprocess.DEVNULL,
     )
     time.sleep(0.5)
-    iperf(line.station, line.wired, line.WIRED, "-b 2M", seconds=2)
+    iperf(line.station, line.wired, line.WIRED, "-b 2M", seconds=4)
     dump.terminate()
     assert dump.stdout is not None
     captured = dump.stdout.buffer.read()

@@ -184,4 +184,8 @@ def end_with(link: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which pyroute2's
+    # event loops miss their sockets and say so.
+    os._exit(code)

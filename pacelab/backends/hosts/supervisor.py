@@ -186,6 +186,6 @@ def end_with(link: socket.socket) -> None:
 if __name__ == "__main__":
     code = main()
     sys.stderr.flush()
-    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which pyroute2's
-    # event loops miss their sockets and say so.
+    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which the event
+    # loops of pyroute2 miss their sockets and say so.
     os._exit(code)

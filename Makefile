@@ -25,7 +25,7 @@ lab: hello build  ## build, then compare NewReno with TCP-GAP on chains of 1 to 
 # Not before it is known that all is there: else the one line to say is what to install.
 hello:
 	@[ -e $(VENV)/.built ] || tools/prerequisites >/dev/null
-	@[ -e $(VENV)/.built ] || echo "The first time: about 3 minutes on 2 cores, with what is downloaded on top."
+	@[ -e $(VENV)/.built ] || echo "The first time: 3 minutes of processor time (6 minutes on 2 busy cores), with what is downloaded on top."
 
 WHO ?= student
 notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in JupyterLab (WHO=instructor: with solutions)

@@ -33,8 +33,8 @@ module PaceLab
     end
 
     NO_KVM = "PaceLab: this computer has no /dev/kvm. Switch virtualization on (VT-x, AMD-V or SVM) in its firmware's set-up, " \
-             "switch it off and on, and see that `sudo modprobe kvm_intel` or `kvm_amd` says nothing. Without, by emulation " \
-             "and some ten times slower: docs/vm.md.".freeze
+             "switch it off and on, and see that `sudo modprobe kvm_intel` or `kvm_amd` says nothing. Without, it can be " \
+             "emulated, slowly: docs/vm.md.".freeze
 
     def self.old_vagrant(provider)
       "PaceLab: with #{provider} this lab needs Vagrant #{LEAST_VAGRANT} or newer, which knows your processor's boxes and " \

@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-RECORDED = list(csv.DictReader(digests.RECORDED.open()))
+RECORDED = list(csv.DictReader(digests.RECORDED.read_text().splitlines()))
 
 
 def by_topology() -> dict[str, list[dict[str, str]]]:

@@ -261,6 +261,7 @@ for _point in entry_points(group="pacelab.commands"):  # grading and other parts
     app.command(_point.name)(_point.load())
 for _agent in (agent_commands.gateway, agent_commands.sender, agent_commands.relay, agent_commands.station):
     app.command()(_agent)
+app.command(hidden=True)(agent_commands.agent)
 
 
 def _compare(

@@ -12,25 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacelab.agents.options import hook_settings, with_agent_options
+from pacelab.agents.options import task_of_flags, with_agent_options
 from pacelab.agents.orders import Orders, is_baseline, offered, own_name
-from pacelab.agents.path_rates import read_path_rates
+from pacelab.agents.path_rates import path_table
+from pacelab.agents.task import MOST_BYTES, POINT_OF, AgentName, Task
 from pacelab.airconfig import ACK_SCHEDULES
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options import BY_FIELD
-from pacelab.schemes import SCHEMES, Scheme, find_scheme
-from pacelab.settings import parse_one
-from pacelab.topologies.domain import Real, Whole
+from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
+from pacelab.validation import read_document
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
     from pacelab.pacer.linux.agent import AgentConfig
 
-POINT_OF = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
-"""Agent -> the scheme's hook point that it runs."""
 TOKEN = "PACELAB_METRICS_TOKEN"
-LONGEST_S = 1_000_000
 
 SchemeName = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Air = Annotated[str, typer.Option("--air", metavar="IF", help="interface to the air")]
@@ -45,8 +42,6 @@ ControllerUrl = Annotated[
     ),
 ]
 OwnName = Annotated[str | None, typer.Option("--name", metavar="NAME", help="this gateway's, there (the host's)")]
-DATAPATHS = ("nfqueue", "tc")
-LINKS = ("mediumd", "nl80211")
 Link = Annotated[
     str, typer.Option("--link", metavar="LINK", help="who counts retries: mediumd, or nl80211 (lred, lred-ecn)")
 ]
@@ -68,40 +63,31 @@ def gateway(
     **values: Any,
 ) -> None:
     """Run a scheme at the gateway between the wired side and the air (root)."""
-    if controller is None:
-        if name is not None:
-            raise ConfigError(f"--name {name}: allowed with --controller URL alone")
-        _run("gateway", scheme, air, values, datapath=datapath, wired=wired, clamp_mss=clamp_mss)
-        return
-    if datapath != "nfqueue":
-        raise ConfigError(f"--controller with --datapath {datapath}: allowed is nfqueue")
-    if not controller.startswith(("http://127.0.0.1:", "http://localhost:", "unix:")):
-        raise ConfigError(f"--controller {controller!r}: allowed is http://127.0.0.1:PORT or unix:PATH")
-    lead = _Lead(url=controller, name=own_name(name), values=values)
-    _run("gateway", scheme, air, values, lead=lead, wired=wired, clamp_mss=clamp_mss)
+    own = {"wired": wired, "datapath": datapath, "clamp_mss": clamp_mss, "controller": controller, "name": name}
+    perform(task_of_flags("gateway", scheme, air, values, **own))
 
 
 @with_agent_options
 def sender(*, scheme: SchemeName, air: Air, datapath: DataPath = "nfqueue", **values: Any) -> None:
     """Run a scheme at a wireless host that sends, for applications as they are (root)."""
-    _run("sender", scheme, air, values, datapath=datapath)
+    perform(task_of_flags("sender", scheme, air, values, datapath=datapath))
 
 
 @with_agent_options
 def relay(*, scheme: SchemeName, air: Air, link: Link = "mediumd", **values: Any) -> None:
     """Run a scheme in front of a node's interface queue, for all that it sends by air (root)."""
-    if link not in LINKS:
-        raise ConfigError(f"--link {link!r}: allowed is one of {', '.join(LINKS)}")
-    if link == "nl80211" and not find_scheme(scheme).counts_suffice:
-        able = ", ".join(name for name, known in SCHEMES.items() if known.counts_suffice)
-        raise ConfigError(f"--link nl80211 with --scheme {scheme}: it follows single frames: allowed is one of {able}")
-    _run("relay", scheme, air, values, kernel_counts=link == "nl80211")
+    perform(task_of_flags("relay", scheme, air, values, link=link))
 
 
 @with_agent_options
 def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
     """Run a scheme at a wireless host that is an end of flows, in both directions (root)."""
-    _run("station", scheme, air, values)
+    perform(task_of_flags("station", scheme, air, values))
+
+
+def agent() -> None:
+    """Run the agent that the JSON document on standard input says (see `pacelab.agents.task.Task`)."""
+    perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,61 +96,47 @@ class _Lead:
 
     url: str
     name: str
-    values: Mapping[str, Any]
+    settings: HookSettings
 
     def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
         """A hook for an order."""
         if scheme not in offered():
             raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
-        return make_hook("gateway", scheme, self.values, limits, idle_too=True)
+        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
 
 
-def _run(
-    agent: str,
-    name: str,
-    air: str,
-    values: Mapping[str, Any],
-    *,
-    datapath: str = "nfqueue",
-    lead: _Lead | None = None,
-    **own: Any,
-) -> None:
-    if datapath not in DATAPATHS:
-        raise ConfigError(f"--datapath {datapath!r}: allowed is one of {', '.join(DATAPATHS)}")
-    hook = make_hook(agent, name, values, idle_too=lead is not None)
-    paths = read_path_rates(values["path_rates"])
-    first = _number("--queue", values["queue"], Whole(0, 65_000))
-    seconds = None if values["seconds"] is None else parse_one("--seconds", values["seconds"], Real(0.001, LONGEST_S))
-    port = _number("--metrics", values["metrics"], Whole(1, 65_535))
-    if (values["mediumd"] is None) != (values["station"] is None):
-        raise ConfigError("--mediumd and --station: allowed together only; they say which station's link layer it is")
-    _check_platform(agent)
+def perform(task: Task) -> None:
+    """Run the agent until it is told to end, or its time is over."""
+    hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
+    lead = None
+    if task.controller is not None:
+        lead = _Lead(url=task.controller, name=own_name(task.name), settings=task.settings)
+    _check_platform(task.agent)
     from pacelab.pacer.linux.agent import ROLES, AgentConfig
 
     config = AgentConfig(
-        role=ROLES[agent],
-        scheme=name,
-        air=air,
-        paths=paths,
-        first_queue=first,
-        mediumd=values["mediumd"],
-        station=values["station"],
-        realtime=values["realtime"],
-        seconds=seconds,
-        **own,
+        role=ROLES[task.agent],
+        scheme=task.scheme,
+        air=task.air,
+        wired=task.wired,
+        paths=path_table(task.path_rates),
+        first_queue=task.queue,
+        mediumd=task.mediumd,
+        station=task.station,
+        kernel_counts=task.link == "nl80211",
+        clamp_mss=task.clamp_mss,
+        realtime=task.realtime,
+        seconds=task.seconds,
     )
-    _serve(config, hook, datapath=datapath, port=port, json=values["json"], quiet=values["quiet"], lead=lead)
+    _serve(task, config, hook, lead)
 
 
-def make_hook(
-    agent: str, name: str, values: Mapping[str, Any], limits: Mapping[str, Any] | None = None, *, idle_too: bool = False
-) -> Hook:
+def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: bool = False) -> Hook:
     """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting.
 
-    `limits`: settings in the place of those of `values`; `idle_too`: the baseline has a hook, too, which does nothing.
+    `idle_too`: the baseline has a hook, too, which does nothing.
     """
     scheme = find_scheme(name)
-    settings = replace(hook_settings(values), **(limits or {}))
     factory = getattr(scheme, POINT_OF[agent])
     if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
         return _delayed_acks(scheme.brings["ack"])
@@ -188,7 +160,7 @@ def _delayed_acks(policy: str) -> Hook:
     return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
 
 
-def _able(agent: str) -> str:
+def _able(agent: AgentName) -> str:
     def can(scheme: Scheme) -> bool:
         if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
             return True
@@ -197,40 +169,27 @@ def _able(agent: str) -> str:
     return "one of " + ", ".join(name for name, scheme in SCHEMES.items() if can(scheme))
 
 
-def _number(flag: str, text: str | None, domain: Whole) -> int | None:
-    return None if text is None else int(parse_one(flag, text, domain))
-
-
 def _check_platform(agent: str) -> None:
     if sys.platform != "linux":
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(
-    config: AgentConfig,
-    hook: Hook,
-    *,
-    datapath: str,
-    port: int | None,
-    json: bool,
-    quiet: bool,
-    lead: _Lead | None,
-) -> None:
+def _serve(task: Task, config: AgentConfig, hook: Hook, lead: _Lead | None) -> None:
     from pacelab.agents.feed import Feed
     from pacelab.pacer.linux.agent import Agent
     from pacelab.pacer.linux.errors import AgentError
     from pacelab.pacer.linux.tc_agent import TcAgent
 
-    kind = Agent if datapath == "nfqueue" else TcAgent
-    listening = None if port is None else _listen(port)
+    kind = Agent if task.datapath == "nfqueue" else TcAgent
+    listening = None if task.metrics is None else _listen(task.metrics)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
-    table = not quiet and sys.stdout.isatty()
-    feed = Feed(mode="json" if json else "table" if table else "none", metrics=listening, token=token)
+    table = not task.quiet and sys.stdout.isatty()
+    feed = Feed(mode="json" if task.as_json else "table" if table else "none", metrics=listening, token=token)
     if listening is not None:
         listening.close()  # the feed's process has it
-        log(f"metrics at http://127.0.0.1:{port}/metrics, Authorization: Bearer {token}")
+        log(f"metrics at http://127.0.0.1:{task.metrics}/metrics, Authorization: Bearer {token}")
     orders: Orders | None = None
-    say = (lambda _line: None) if quiet else log
+    say = (lambda _line: None) if task.quiet else log
     try:
         if lead is None:
             kind(config, hook, say=say, on_status=feed.send).run()

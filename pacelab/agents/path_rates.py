@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 
 from pacelab.errors import ConfigError
@@ -12,18 +12,22 @@ from pacelab.phys import ALL_RATES
 ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
 
 
-def read_path_rates(texts: Sequence[str]) -> PathTable:
-    """The table of some `--path-rates`; ConfigError names the one that is wrong."""
-    default: tuple[int, ...] = ()
-    networks = []
+EVERYWHERE = IPv4Network("0.0.0.0/0")
+
+
+def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
+    """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
+    found = {}
     for text in texts:
         address, equals, rates_text = text.rpartition("=")
         try:
             rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
-            if equals:
-                networks.append((IPv4Network(address), rates))
-            else:
-                default = rates
+            found[IPv4Network(address) if equals else EVERYWHERE] = rates
         except ValueError as error:
             raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
-    return PathTable(default_bps=default, by_network=tuple(networks))
+    return found
+
+
+def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:
+    """The same, to be looked up."""
+    return PathTable(by_network=tuple(rates_bps.items()))

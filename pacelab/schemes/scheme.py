@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
@@ -15,9 +15,15 @@ if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
 
 
+MOST_SENSE_HOPS = 100
+MOST_NODES = 100_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
-    """What an experiment tells the hooks of its scheme."""
+    """What an experiment tells the hooks of its scheme; checked on construction (ConfigError)."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     pace_rate_bps: int | None = None
     """Rate of the schemes `fixed-rate` (bit/s per flow), `data-pacing` and `ack-pacing` (all flows together)."""
@@ -38,6 +44,16 @@ class HookSettings:
     """H_cs: hops within the carrier sense range."""
     node: int = 0
     """Where the hook is; `Scheme.attach` fills it in."""
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name in BY_FIELD and value is not None:
+                BY_FIELD[item.name].check(value)
+        for name, most in (("sense_hops", MOST_SENSE_HOPS), ("node", MOST_NODES)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+                raise ConfigError(f"{name} {value!r}: allowed is a whole number from 0 to {most}")
 
     def stream(self, name: str) -> Random:
         """A random stream of its own for the part called `name` of this node's hook."""

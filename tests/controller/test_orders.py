@@ -20,12 +20,11 @@ from pacelab.controller.web.client import TOKEN
 from pacelab.errors import ConfigError
 from pacelab.pacer.core.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
-
-VALUES: dict[str, Any] = {"path_rates": []}
+from pacelab.schemes import HookSettings
 
 
 def make(scheme: str, limits: dict[str, Any]) -> Any:
-    return make_hook("gateway", scheme, VALUES, limits, idle_too=True)
+    return make_hook("gateway", scheme, HookSettings(**limits), idle_too=True)
 
 
 def test_what_is_offered_acts_at_a_gateway_or_not_at_all() -> None:

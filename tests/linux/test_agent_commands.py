@@ -18,7 +18,7 @@ from rich.console import Console
 from pacelab.agents.feed import Feed
 from pacelab.agents.live_view import picture
 from pacelab.agents.metrics import serve
-from pacelab.agents.path_rates import read_path_rates
+from pacelab.agents.path_rates import path_table, read_path_rates
 from pacelab.cli import main
 from pacelab.errors import ConfigError
 
@@ -92,7 +92,7 @@ def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
 
 
 def test_path_rates_longest_prefix_wins() -> None:
-    table = read_path_rates(["2,2", "10.0.0.0/8=11", "10.1.2.3=5.5,1"])
+    table = path_table(read_path_rates(["2,2", "10.0.0.0/8=11", "10.1.2.3=5.5,1"]))
     assert table.rates_bps(int(IPv4Address("192.168.0.1"))) == (2_000_000, 2_000_000)
     assert table.rates_bps(int(IPv4Address("10.9.9.9"))) == (11_000_000,)
     assert table.rates_bps(int(IPv4Address("10.1.2.3"))) == (5_500_000, 1_000_000)
@@ -100,7 +100,7 @@ def test_path_rates_longest_prefix_wins() -> None:
 
 def test_path_rates_with_host_bits_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"10\.1\.2\.3/8"):
-        read_path_rates(["10.1.2.3/8=2"])
+        path_table(read_path_rates(["10.1.2.3/8=2"]))
 
 
 def drawn(status: dict) -> str:

@@ -7,7 +7,7 @@ from test_tap_plan import plan_of
 
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.addresses import Interface, Route
-from pacelab.backends.hosts.agents import command, path_rates
+from pacelab.backends.hosts.agents import path_rates, task_of
 from pacelab.backends.hwsim import mesh
 
 
@@ -39,7 +39,7 @@ def test_below_ip_all_stations_are_one_hop_apart() -> None:
     plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2}, routing="batman-adv")
     assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 2, "air0"), Route(3, 2, "air0")]
     assert addresses.routes(plan)[3] == [Route(0, 2, "wire0"), Route(1, 2, "wire0"), Route(2, 2, "wire0")]
-    assert path_rates(plan, 0, 3) == ["11", "11"]  # the air's hops are what they were
+    assert path_rates(plan, 0, 3) == (11_000_000,) * 2  # the air's hops are what they were
     assert addresses.radio_name(plan) == "radio0"
     assert addresses.neighbour_mac(plan, 0, 2) == "02:50:4c:04:00:02"
 
@@ -61,9 +61,9 @@ def test_routes_take_the_lower_number_of_equals() -> None:
 
 def test_path_rates_are_those_of_the_wireless_hops_nearest_first() -> None:
     plan = plan_of(topology="chain", topology_options={"hops": 3}, rate_bps=2_000_000)
-    assert path_rates(plan, 0, 4) == ["2", "2", "2"]  # to the wired host
-    assert path_rates(plan, 3, 1) == ["2", "2"]  # from the gateway
-    assert path_rates(plan, 3, 4) == []
+    assert path_rates(plan, 0, 4) == (2_000_000,) * 3  # to the wired host
+    assert path_rates(plan, 3, 1) == (2_000_000,) * 2  # from the gateway
+    assert path_rates(plan, 3, 4) == ()
 
 
 def test_gateway_agent_sees_all_wires_of_its_host() -> None:
@@ -72,8 +72,7 @@ def test_gateway_agent_sees_all_wires_of_its_host() -> None:
     gateway = next(hook for hook in plan.scheme.hooks if hook.point == "gateway")
     wired = [port.name for port in addresses.interfaces(plan, gateway.host) if port.peer is not None]
     assert len(wired) > 1
-    line = command(plan, gateway)
-    assert line[line.index("--wired") + 1] == "wire+"
+    assert task_of(plan, gateway).wired == "wire+"
     assert all(name.startswith("wire") for name in wired)
 
 
@@ -83,6 +82,6 @@ def test_gateway_agent_sees_all_wires_of_its_host() -> None:
 )
 def test_link_red_asks_the_kernel_of_simulated_radios(back_end: str, scheme: str, asks_the_kernel: bool) -> None:
     plan = plan_of(back_end, topology="chain", topology_options={"hops": 2, "wired": False}, scheme=scheme)
-    line = command(plan, plan.scheme.hooks[0])
-    assert ("nl80211" in line) is asks_the_kernel
-    assert line[line.index("--station") + 1] == "n0"
+    task = task_of(plan, plan.scheme.hooks[0])
+    assert (task.link == "nl80211") is asks_the_kernel
+    assert task.station == "n0"

@@ -133,13 +133,26 @@ def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str
         (("neighbours",), [[0, 3]]),
         (("radio", "preset"), "mine"),
         (("radio", "propagation"), {"kind": "matrix", "capture_db": 10.0, "links": []}),
-        (("version",), 2),
+        (("version",), 1),
     ],
 )
 def test_read_plan_refuses(path: tuple[str | int, ...], value: object) -> None:
     with pytest.raises(ConfigError, match=r"^plan") as caught:
         read_plan(with_value(path, value))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path", [*((name,) for name in CHAIN), ("scheme", "settings", "node"), ("flows", 0, "stop_s"), ("tcp", "ecn")]
+)
+def test_a_plan_lacks_no_field(path: tuple[str | int, ...]) -> None:
+    changed = json.loads(json.dumps(CHAIN))
+    place = changed
+    for step in path[:-1]:
+        place = place[step]
+    del place[path[-1]]
+    with pytest.raises(ConfigError, match=rf"^plan: .*{path[-1]}"):
+        read_plan(json.dumps(changed).encode())
 
 
 def test_read_plan_refuses_what_is_too_long() -> None:

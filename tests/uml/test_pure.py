@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.backends.hosts.agents import command
+from pacelab.backends.hosts.agents import task_of
 from pacelab.backends.hosts.backend import _with_code
 from pacelab.backends.hosts.compile import compile_plan
 from pacelab.backends.hosts.plan import SWITCHES, dump_plan, read_plan
@@ -68,7 +68,7 @@ def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path)
     plan = compile_plan(own, own.build_topology(), found)
     write_job(tmp_path, plan, found.code)
     assert read_job(tmp_path) == plan
-    assert "/job/own.py:SCHEME" in command(plan, plan.scheme.hooks[0])
+    assert task_of(plan, plan.scheme.hooks[0]).scheme == "/job/own.py:SCHEME"
     scope: dict[str, object] = {}
     exec(compile((tmp_path / "own.py").read_text(), "own.py", "exec"), scope)
     assert getattr(scope["SCHEME"], "name", None) == "mine"

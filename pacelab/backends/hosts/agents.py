@@ -1,20 +1,22 @@
-"""A scheme between real hosts: an agent (`pacelab gateway`, `sender`, `station`, `relay`) at each hook point."""
+"""A scheme between real hosts: an agent (`pacelab agent`) at each hook point."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from ipaddress import IPv4Network
 from itertools import pairwise
 from typing import Any
 
+from pacelab.agents.task import POINT_OF, Task
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.plan import OWN_CODE, Hook, Plan
 from pacelab.backends.hosts.processes import Child, last_document, python
 from pacelab.backends.hosts.switched import SwitchedWires
 from pacelab.errors import HostError
-from pacelab.options import BY_FIELD
 from pacelab.schemes import find_scheme
 
-AGENT = {"gateway": "gateway", "sender": "sender", "station": "station", "link": "relay"}
+AGENT = {point: agent for agent, point in POINT_OF.items()}
 """Hook point -> the agent that serves it."""
 IDLE = "newreno"
 """The scheme of a gateway's agent that does nothing until it is told to."""
@@ -65,44 +67,55 @@ def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:
 
 
 def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: str | None = None) -> Child:
+    led = switched if hook.point == "gateway" else None
+    task = task_of(plan, hook, scheme=scheme, controller=None if led is None else led.url)
     name = plan.nodes[hook.host].name
-    line = command(plan, hook, scheme=scheme)
-    variables = None
-    if switched is not None and hook.point == "gateway":
-        line += ["--controller", switched.url, "--name", name]
-        variables = switched.variables
-    return Child(f"the {AGENT[hook.point]} agent at {name}", line, netns=name, variables=variables)
+    return Child(
+        f"the {task.agent} agent at {name}",
+        python("pacelab", "agent"),
+        netns=name,
+        stdin=task.model_dump_json().encode(),
+        variables=None if led is None else led.variables,
+    )
 
 
-def command(plan: Plan, hook: Hook, *, scheme: str | None = None) -> list[str]:
-    """The command line of one agent; `scheme`: in the place of the plan's."""
+def task_of(plan: Plan, hook: Hook, *, scheme: str | None = None, controller: str | None = None) -> Task:
+    """What the agent at one hook is to do; `scheme`: in the place of the plan's; `controller`: URL of who leads it."""
     planned = f"{OWN_CODE}:SCHEME" if plan.scheme.own else plan.scheme.name
-    at_work = planned if scheme is None else scheme
-    line = python("pacelab", AGENT[hook.point], "--scheme", at_work, "--air", addresses.AIR, "--json")
-    if hook.point == "gateway":
-        line += ["--wired", f"{addresses.WIRE}+"]  # a gateway may have several
-    if plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).counts_suffice:
-        line += ["--link", "nl80211"]
-    if plan.medium == "own":
-        line += ["--mediumd", SOCKET, "--station", plan.nodes[hook.host].name]
-    for name, value in plan.scheme.settings.items():
-        line += [BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)]
-    for host in range(len(plan.nodes)):
-        rates = path_rates(plan, hook.host, host)
-        if rates:
-            line += ["--path-rates", f"{addresses.address(host)}={','.join(rates)}"]
-    return line
+    by_kernel = plan.radios == "hwsim" and hook.point == "link" and find_scheme(planned).counts_suffice
+    name = plan.nodes[hook.host].name
+    known = {host: rates for host in range(len(plan.nodes)) if (rates := path_rates(plan, hook.host, host))}
+    return Task(
+        agent=AGENT[hook.point],
+        scheme=planned if scheme is None else scheme,
+        settings=replace(plan.scheme.settings, node=hook.host),
+        air=addresses.AIR,
+        wired=f"{addresses.WIRE}+" if hook.point == "gateway" else None,  # a gateway may have several
+        path_rates={IPv4Network(addresses.address(host)): rates for host, rates in known.items()},
+        datapath="nfqueue",
+        link="nl80211" if by_kernel else "mediumd",
+        clamp_mss=False,
+        mediumd=SOCKET if plan.medium == "own" else None,
+        station=name if plan.medium == "own" else None,
+        queue=None,
+        seconds=None,
+        metrics=None,
+        realtime=True,
+        controller=controller,
+        name=None if controller is None else name,
+        as_json=True,
+        quiet=False,
+    )
 
 
-def path_rates(plan: Plan, here: int, there: int) -> list[str]:
-    """Rates of the wireless hops on the way, nearest first, in Mbit/s."""
+def path_rates(plan: Plan, here: int, there: int) -> tuple[int, ...]:
+    """Rates of the wireless hops on the way, nearest first."""
     special = {(link.a, link.b): link.rate_bps for link in plan.link_rates if link.at_s == 0}
-    show = BY_FIELD["rate_bps"].domain.show
-    return [
-        show(special.get((a, b), plan.radio.data_rate_bps))
+    return tuple(
+        special.get((a, b), plan.radio.data_rate_bps)
         for a, b in pairwise(addresses.path(plan, here, there))
         if addresses.interface_towards(plan, a, b) == addresses.AIR
-    ]
+    )
 
 
 def _report(hook: Hook, status: dict[str, Any]) -> dict[str, Any]:

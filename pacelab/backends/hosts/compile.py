@@ -11,6 +11,7 @@ from pacelab.airconfig import compile_air
 from pacelab.backends.hosts import plan as plans
 from pacelab.backends.hosts.limits import CONTROLS, KINDS, check
 from pacelab.errors import ConfigError
+from pacelab.validation import complaint
 from pacelab.voice import CODECS
 
 if TYPE_CHECKING:
@@ -29,8 +30,10 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
     air = compile_air(experiment, topology)
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
     document: dict[str, Any] = {
+        "version": 2,
         "radios": experiment.backend,
-        **({"builder": experiment.builder, "medium": experiment.medium} if experiment.backend == "hwsim" else {}),
+        "builder": experiment.builder or "plain",
+        "medium": experiment.medium or "own",
         "routing": experiment.routing,
         "seed": experiment.seed,
         "duration_s": air["duration_s"],
@@ -60,18 +63,14 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
             "name": scheme.name,
             "own": own,
             "hooks": [{"point": point, "host": host} for point, host in scheme.sites(topology)],
-            "settings": {
-                name: getattr(experiment, name) for name in plans.HOOK_OPTIONS if getattr(experiment, name) is not None
-            },
+            "settings": experiment.hook_settings,
         },
+        "capture_bytes": None,
     }
     try:
         return plans.Plan.model_validate(document, strict=False)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"])) or "topology"
-        given = str(first["input"])[:60]
-        raise ConfigError(f"--backend {experiment.backend}: {where}: {first['msg']}; given is {given}") from None
+        raise ConfigError(f"--backend {experiment.backend}: {complaint(error, 'topology', given=True)}") from None
 
 
 def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
@@ -84,7 +83,12 @@ def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
         "start_s": flow.start_s,
         "stop_s": stop_s,
         "payload_bytes": what.payload_bytes,
+        "rate_bps": None,
+        "burst_pkts": 1,
         "category": what.category,
+        "call": None,
+        "interval_s": None,
+        "playout_s": None,
     }
     if what.kind == "udp-saturated":
         made["rate_bps"] = math.ceil(SATURATING_FACTOR * experiment.rate_bps)

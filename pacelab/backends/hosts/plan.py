@@ -7,17 +7,15 @@ names of network namespaces, so their form is narrow.
 from __future__ import annotations
 
 import math
-from dataclasses import fields
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from pacelab.backends.hosts.limits import SMALLEST_DATAGRAM_BYTES
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD
-from pacelab.schemes import SCHEMES, HookSettings
+from pacelab.schemes import SCHEMES
+from pacelab.validation import Document, WholeHookSettings, read_document
 
-VERSION = 1
 MOST_BYTES = 262_144
 """Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB."""
 MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
@@ -27,8 +25,6 @@ SMALLEST_VOICE_BYTES = 12
 """What a voice packet says of itself (`pacelab.pacer.linux.voice_format`)."""
 MOST_OFFERED_BPS = 400_000_000
 """More would keep the sender's process busy with packets that the air cannot carry."""
-
-HOOK_OPTIONS = tuple(item.name for item in fields(HookSettings) if item.name in BY_FIELD)
 
 OWN_CODE = "/job/own.py"
 """Where a guest finds the code of a scheme of one's own."""
@@ -46,11 +42,7 @@ Seconds = Annotated[float, Field(ge=0, le=LONGEST_RUN_S)]
 Power = Annotated[float, Field(ge=0, le=1e3)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class RangePropagation(_Strict):
+class RangePropagation(Document):
     """These distances decide who decodes and who senses."""
 
     kind: Literal["range"]
@@ -59,7 +51,7 @@ class RangePropagation(_Strict):
     capture_db: Annotated[float, Field(ge=0, le=100)]
 
 
-class LogDistancePropagation(_Strict):
+class LogDistancePropagation(Document):
     """Loss grows with the logarithm of the distance. No shadowing: routes are computed from mean ranges."""
 
     kind: Literal["log-distance"]
@@ -72,8 +64,8 @@ class LogDistancePropagation(_Strict):
     capture_db: Annotated[float, Field(ge=0, le=100)]
 
 
-class Radio(_Strict):
-    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is."""
+class Radio(Document):
+    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is, with its defaults."""
 
     preset: Literal["ns2", "standard", "sinr"]
     phy: Literal["802.11b", "802.11a", "802.11g"] = "802.11b"
@@ -89,7 +81,7 @@ class Radio(_Strict):
     propagation: Annotated[RangePropagation | LogDistancePropagation, Field(discriminator="kind")]
 
 
-class Node(_Strict):
+class Node(Document):
     """A host: a network namespace of this name."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,30}$")]
@@ -97,7 +89,7 @@ class Node(_Strict):
     position_m: tuple[Metres, Metres]
 
 
-class Wire(_Strict):
+class Wire(Document):
     """A full-duplex wired link with a drop-tail queue at each end."""
 
     a: Host
@@ -107,7 +99,7 @@ class Wire(_Strict):
     queue_pkts: Annotated[int, Field(ge=1, le=10_000)]
 
 
-class Tcp(_Strict):
+class Tcp(Document):
     """How TCP behaves in a run, at every host."""
 
     control: Literal["reno", "vegas", "westwood", "cubic"]
@@ -117,11 +109,11 @@ class Tcp(_Strict):
     min_rto_s: Annotated[float, Field(ge=0.001, le=60)]
     ack_every_segment: bool
     ecn: bool
-    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))] = ()
+    switches: Annotated[tuple[Switch, ...], Field(max_length=len(SWITCHES))]
     """Turned from where they are for NewReno's sake."""
 
 
-class Flow(_Strict):
+class Flow(Document):
     """What goes from one host to another, and when."""
 
     src: Host
@@ -131,15 +123,15 @@ class Flow(_Strict):
     stop_s: Seconds
     payload_bytes: Annotated[int, Field(ge=1, le=2_256)]
     """Of tcp; None: as much as goes through."""
-    rate_bps: RateBps | None = None
+    rate_bps: RateBps | None
     """Of udp: offered payload."""
-    burst_pkts: Annotated[int, Field(ge=1, le=10_000)] = 1
-    category: Literal["background", "best-effort", "video", "voice"] | None = None
-    call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None = None
+    burst_pkts: Annotated[int, Field(ge=1, le=10_000)]
+    category: Literal["background", "best-effort", "video", "voice"] | None
+    call: Annotated[int, Field(ge=0, lt=MOST_FLOWS)] | None
     """Of voice: the call that this is one direction of."""
-    interval_s: Annotated[float, Field(ge=0.001, le=1)] | None = None
+    interval_s: Annotated[float, Field(ge=0.001, le=1)] | None
     """Of voice: between two packets."""
-    playout_s: Annotated[float, Field(ge=0.001, le=10)] | None = None
+    playout_s: Annotated[float, Field(ge=0.001, le=10)] | None
     """Of voice: the receiver's buffer."""
 
     @model_validator(mode="after")
@@ -158,7 +150,7 @@ class Flow(_Strict):
         return self
 
 
-class Move(_Strict):
+class Move(Document):
     """The host is at `position_m` at `at_s`, and on straight lines between its moves."""
 
     node: Host
@@ -166,7 +158,7 @@ class Move(_Strict):
     position_m: tuple[Metres, Metres]
 
 
-class LinkRate(_Strict):
+class LinkRate(Document):
     """Data rate from host `a` to host `b` from `at_s` on."""
 
     a: Host
@@ -175,47 +167,40 @@ class LinkRate(_Strict):
     at_s: Seconds
 
 
-class Hook(_Strict):
+class Hook(Document):
     """One hook of a scheme, at a host."""
 
     point: Literal["gateway", "sender", "station", "link"]
     host: Host
 
 
-class SchemePlan(_Strict):
+class SchemePlan(Document):
     """A registered scheme: where its agents are, and what they are told."""
 
     name: str
-    own: bool = False
+    own: bool
     """SCHEME of `OWN_CODE` and not a registered one: in a guest alone, where root is nobody."""
-    hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)] = ()
-    settings: Annotated[dict[str, bool | int | float | str], Field(max_length=32)] = {}
-    """Fields of `pacelab.schemes.HookSettings` that are options of an experiment, and their values."""
+    hooks: Annotated[tuple[Hook, ...], Field(max_length=4 * MOST_STATIONS)]
+    settings: WholeHookSettings
+    """What all hooks are told; `node` is each one's own host."""
 
     @model_validator(mode="after")
     def _known(self) -> SchemePlan:
         if not self.own and self.name not in SCHEMES:
             raise ValueError("there is no such scheme")
-        for name, value in self.settings.items():
-            if name not in HOOK_OPTIONS:
-                raise ValueError("a setting is none of a hook's")
-            try:
-                BY_FIELD[name].check(value)
-            except (ConfigError, TypeError) as error:
-                raise ValueError(str(error)) from None
         return self
 
 
-class Plan(_Strict):
+class Plan(Document):
     """One run."""
 
-    version: Literal[1] = 1
+    version: Literal[2]
     radios: Literal["tap", "hwsim"]
     """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
-    builder: Literal["plain", "mininet-wifi"] = "plain"
-    routing: Routing = "static"
+    builder: Literal["plain", "mininet-wifi"]
+    routing: Routing
     """Among the radios: host routes over `neighbours`, or who finds the ways instead (`hwsim.mesh`)."""
-    medium: Literal["own", "stock"] = "own"
+    medium: Literal["own", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
     duration_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S)]
@@ -226,14 +211,14 @@ class Plan(_Strict):
     wires: Annotated[tuple[Wire, ...], Field(max_length=MOST_HOSTS)]
     neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
     """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
-    link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)] = ()
-    moves: Annotated[tuple[Move, ...], Field(max_length=4096)] = ()
+    link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)]
+    moves: Annotated[tuple[Move, ...], Field(max_length=4096)]
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
-    capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None = None
+    capture_bytes: Annotated[int, Field(ge=0, le=262_144)] | None
     """In a guest: what tcpdump keeps of each packet at each radio, 0: all; None: there is none."""
-    controller: Literal["ryu"] | None = None
+    controller: Literal["ryu"] | None
     """Who controls switches on the wired side; None: there are none, hosts have static routes."""
 
     @model_validator(mode="after")
@@ -286,14 +271,7 @@ def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
     """The plan that a client sent; ConfigError in one line when it is none, or is one for a guest and this is none."""
     if len(text) > MOST_BYTES:
         raise ConfigError(f"plan of {len(text)} bytes: allowed are {MOST_BYTES}")
-    try:
-        plan = Plan.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"])) or "plan"
-        raise ConfigError(f"plan: {where}: {first['msg']}") from None
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"plan: {error}") from None
+    plan = read_document(Plan, text, "plan")
     if plan.scheme.own and not in_guest:
         raise ConfigError("plan: scheme: code of one's own is for guests")
     if plan.capture_bytes is not None and not in_guest:
@@ -303,7 +281,7 @@ def read_plan(text: bytes, *, in_guest: bool = False) -> Plan:
 
 def dump_plan(plan: Plan) -> bytes:
     """The plan as one line of JSON."""
-    return plan.model_dump_json(exclude_none=True).encode()
+    return plan.model_dump_json().encode()
 
 
 def radio_document(plan: Plan) -> dict[str, Any]:

@@ -6,12 +6,11 @@ moment leaves finished runs or nothing. What an interrupted write leaves behind 
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import hashlib
-import importlib
 import json
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -29,25 +28,10 @@ KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
 """A folder takes far less to write: what is older was left by a process that died."""
 
-PACKAGES = ("pacelab", "pacelab.pacer", "pacelab.topologies")
-NO_PART = {
-    *(
-        "airlog",
-        "cache",
-        "cli",
-        "cli_options",
-        "comparison",
-        "console",
-        "doctor",
-        "figures",
-        "folder",
-        "host_commands",
-        "instruments",
-    ),
-    *("interrupt", "listings", "pcap", "plots", "settings", "sweep", "sweep_plots", "tables", "timeline", "workers"),
-    "claims",
-}
-"""Modules and packages right below `pacelab` that have no part in what a run gives. All others count."""
+WHAT_RUNS = ("pacelab.runner", "pacelab.own_calls", "pacelab.own_link", "pacelab.own_pacer")
+"""By the first one every run is made, on the others users' schemes are built: what they import, and what that imports,
+decides what a run gives.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +79,39 @@ def key_of(experiment: Experiment) -> str:
 def fingerprint() -> str:
     """A hash of the engine and of the Python code that has a part in what a run gives."""
     digest = hashlib.sha256(Path(load_engine().__file__).read_bytes())
-    for name, path in _sources():
-        digest.update(name.encode() + b"\0" + path.read_bytes())
+    for name, text in sorted(sources().items()):
+        digest.update(name.encode() + b"\0" + text)
     return digest.hexdigest()
 
 
-def _sources() -> Iterator[tuple[str, Path]]:
-    for package in PACKAGES:
-        root = Path(next(iter(importlib.import_module(package).__path__)))
-        for folder, folders, files in os.walk(root):
-            folders[:] = sorted(name for name in folders if package != "pacelab" or name not in NO_PART)
-            for file in sorted(files):
-                counts = package != "pacelab" or Path(folder) != root or file.removesuffix(".py") not in NO_PART
-                if file.endswith(".py") and counts:
-                    path = Path(folder) / file
-                    yield f"{package}:{path.relative_to(root).as_posix()}", path
+def sources() -> dict[str, bytes]:
+    """Module -> its text, of `WHAT_RUNS` and all of ours that it imports, in functions or out.
+
+    `pacelab` itself is left out: it hands on names from everywhere and decides nothing.
+    """
+    found: dict[str, bytes] = {}
+    todo = list(WHAT_RUNS)
+    while todo:
+        name = todo.pop()
+        path = _file_of(name)
+        if path is None or name in found or name == "pacelab":
+            continue
+        found[name] = path.read_bytes()
+        todo += _imported(found[name])
+    return found
+
+
+def _file_of(module: str) -> Path | None:
+    """Where a module of ours is; None of what is no module."""
+    place = Path(__file__).parents[1].joinpath(*module.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def _imported(text: bytes) -> Iterator[str]:
+    """What may be a module of ours; `from a import b` names a and a.b."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("pacelab."))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "pacelab":
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

@@ -146,7 +146,7 @@ def compare(
     **values: Any,
 ) -> None:
     """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
-    single, axes = split_axes(values)
+    single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)

@@ -12,7 +12,7 @@ from pacelab.experiment import DEFAULTS, HWSIM_DEFAULTS
 from pacelab.options import BY_FIELD, OPTIONS, Option
 from pacelab.settings import SET, topology_options
 from pacelab.topologies.domain import ON_OFF
-from pacelab.topologies.registry import KINDS
+from pacelab.topologies.kind import Kind, TopologyOption
 
 Command = Callable[..., None]
 
@@ -43,7 +43,7 @@ def with_topology_options(command: Command) -> Command:
 def hook_parameters(fields: Iterable[str]) -> list[inspect.Parameter]:
     """Parameters for those of these fields of `HookSettings` that are options of an experiment, too."""
     options = (BY_FIELD[field] for field in fields if field in BY_FIELD)
-    return [_parameter(option, _shown(option), "Scheme") for option in options]
+    return [_option_parameter(option, "Scheme") for option in options]
 
 
 def extend(command: Command, extra: list[inspect.Parameter]) -> Command:
@@ -57,7 +57,7 @@ def extend(command: Command, extra: list[inspect.Parameter]) -> Command:
 
 
 def _experiment_parameters() -> list[inspect.Parameter]:
-    return [_parameter(option, _shown(option), "Experiment") for option in OPTIONS]
+    return [_option_parameter(option, "Experiment") for option in OPTIONS]
 
 
 def _shown(option: Option) -> str:
@@ -68,10 +68,17 @@ def _shown(option: Option) -> str:
 
 def _topology_parameters() -> list[inspect.Parameter]:
     found = []
-    for name, option in topology_options().items():
-        kinds = {kind.name: o.shown_default for kind in KINDS.values() for o in kind.options if o.name == name}
-        shown = ", ".join(f"{kind} {default}" for kind, default in kinds.items())
-        found.append(_parameter(option, shown, "Topology"))
+    for takers in topology_options().values():
+        option = takers[0][1]
+        kind: Any
+        metavar: str | None
+        if all(taken.domain is ON_OFF for _kind, taken in takers):
+            flag, kind, metavar = f"{option.flag}/--no-{option.flag.removeprefix('--')}", bool | None, None
+            text = f"{option.help} (default: {_defaults(takers)})"
+        else:
+            flag, kind, metavar = option.flag, str | None, "VALUE"
+            text = f"{option.help}: {_limits(takers)}"
+        found.append(_parameter(option.name, kind, flag, text, metavar, "Topology"))
     annotation = Annotated[
         str | None,
         typer.Option(f"--{SET}", metavar="NAME=VALUE,...", help=SET_HELP, rich_help_panel="Topology"),
@@ -79,13 +86,23 @@ def _topology_parameters() -> list[inspect.Parameter]:
     return [*found, inspect.Parameter(SET, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)]
 
 
-def _parameter(option: Option, default: str, panel: str) -> inspect.Parameter:
-    switch = option.domain is ON_OFF and option.field in topology_options()
-    flag = f"{option.flag}/--no-{option.flag.removeprefix('--')}" if switch else option.flag
-    text = f"{option.help} (default: {default})" if switch else f"{option.help}: {option.domain.allowed} ({default})"
-    kind: Any = bool | None if switch else str | None
-    metavar = None if switch else "VALUE"
-    annotation = Annotated[
-        kind, typer.Option(flag, help=text, metavar=metavar, rich_help_panel=panel, show_default=False)
-    ]
-    return inspect.Parameter(option.field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+def _limits(takers: list[tuple[Kind, TopologyOption]]) -> str:
+    """What is allowed, with the topologies whose limits these are and their defaults."""
+    alike: dict[str, list[tuple[Kind, TopologyOption]]] = {}
+    for kind, option in takers:
+        alike.setdefault(option.domain.allowed, []).append((kind, option))
+    return "; ".join(f"{allowed} ({_defaults(those)})" for allowed, those in alike.items())
+
+
+def _defaults(takers: list[tuple[Kind, TopologyOption]]) -> str:
+    return ", ".join(f"{kind.name} {option.shown_default}" for kind, option in takers)
+
+
+def _option_parameter(option: Option, panel: str) -> inspect.Parameter:
+    text = f"{option.help}: {option.domain.allowed} ({_shown(option)})"
+    return _parameter(option.field, str | None, option.flag, text, "VALUE", panel)
+
+
+def _parameter(name: str, kind: Any, flag: str, text: str, metavar: str | None, panel: str) -> inspect.Parameter:
+    shown = typer.Option(flag, help=text, metavar=metavar, rich_help_panel=panel, show_default=False)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind, shown])

@@ -41,7 +41,7 @@ def timeline(
 
     if values.get("rts") == "both":
         values["rts"] = "on,off"
-    single, axes = split_axes(values)
+    single, axes = split_axes(topology, values)
     if set(axes) - {"rts"}:
         raise ConfigError(f"--{min(set(axes) - {'rts'})}: allowed is one value here; `pacelab compare` takes lists")
     from_ms, to_ms = (
@@ -80,7 +80,7 @@ def sweep(
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
     from pacelab.sweep import check_sweep_folder, run_sweep
 
-    single, axes = split_axes(values)
+    single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     count = parse_one("--seeds", seeds, Whole(1, 10_000))

@@ -12,6 +12,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD, Option
 from pacelab.topologies.domain import Domain, Whole
+from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.registry import KINDS, find_kind
 
 LONGEST_RANGE = 1000
@@ -19,31 +20,31 @@ SET = "set"
 """--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own."""
 
 
-def topology_options() -> dict[str, Option]:
-    """Every option that some built-in topology takes, by name. A name means the same wherever it occurs.
-
-    Where limits differ the widest ones hold here; the topology itself checks its own.
-    """
-    found: dict[str, Option] = {}
+def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
+    """Name of an option -> the built-in topologies that take it, each with its own limits and default."""
+    found: dict[str, list[tuple[Kind, TopologyOption]]] = {}
     for kind in KINDS.values():
         for option in kind.options:
-            domain = _widest(found[option.name].domain, option.domain) if option.name in found else option.domain
-            found[option.name] = Option(field=option.name, flag=option.flag, domain=domain, help=option.help)
+            found.setdefault(option.name, []).append((kind, option))
     return found
 
 
-def _widest(one: Domain, other: Domain) -> Domain:
-    if isinstance(one, Whole) and isinstance(other, Whole):
-        return Whole(min(one.low, other.low), max(one.high, other.high))
-    assert one == other, f"options of one name with different domains: {one}, {other}"
-    return one
+def find_option(topology: str, name: str) -> Option:
+    """The option called `name` of an experiment on `topology`, or of that topology; ConfigError where it has none."""
+    if name in BY_FIELD:
+        return BY_FIELD[name]
+    try:
+        option = find_kind(topology).find_option(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
 
 
 def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
     """Experiment for the given options (name -> text, or bool for a switch; absent or None: the default)."""
-    single, axes = split_axes(values)
+    single, axes = split_axes(topology, values)
     for name, choices in axes.items():
-        option = _find(name)
+        option = find_option(topology, name)
         shown = ",".join(option.domain.show(choice) for choice in choices)
         raise ConfigError(f"{option.flag} {shown}: allowed is one value here; `pacelab compare` takes lists")
     return place(topology, single, scheme=scheme)
@@ -57,8 +58,8 @@ def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experimen
     return Experiment(topology=topology, topology_options=options, scheme=scheme, **fields)
 
 
-def split_axes(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
-    """Parsed single values, and lists of more than one value, of the options that were given."""
+def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Parsed single values, and lists of more than one value, of the options that were given for this topology."""
     single: dict[str, Any] = {}
     axes: dict[str, list[Any]] = {}
     for name, given in values.items():
@@ -67,7 +68,7 @@ def split_axes(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, lis
         if name == SET:
             single[name] = given
             continue
-        parsed = [given] if isinstance(given, bool) else parse_list(_find(name), given)
+        parsed = [given] if isinstance(given, bool) else parse_list(find_option(topology, name), given)
         if len(parsed) == 1:
             single[name] = parsed[0]
         else:
@@ -117,7 +118,3 @@ def _range(option: Option, item: str, low: str, high: str) -> range:
             f"{option.flag} {item!r}: allowed is LOW..HIGH with LOW <= HIGH, up to {LONGEST_RANGE} values"
         )
     return range(first, last + 1)
-
-
-def _find(name: str) -> Option:
-    return BY_FIELD[name] if name in BY_FIELD else topology_options()[name]

@@ -39,14 +39,14 @@ def read_document(model: type[Model], text: bytes | str, name: str) -> Model:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        raise ConfigError(f"{name}: {complaint(error, name)}") from None
+        raise ConfigError(f"{name}: {complaint(error)}") from None
     except (ConfigError, ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}") from None
 
 
-def complaint(error: ValidationError, whole: str, *, given: bool = False) -> str:
-    """The first thing that is wrong: which field (`whole`: the document itself), why, and what was given."""
+def complaint(error: ValidationError, *, given: bool = False) -> str:
+    """The first thing that is wrong: which field (of the whole document none), why, and with `given` what it was."""
     first = error.errors(include_url=False, include_context=False, include_input=given)[0]
-    where = ".".join(map(str, first["loc"])) or whole
+    where = ".".join(map(str, first["loc"]))
     shown = f"; given is {str(first['input'])[:60]}" if given else ""
-    return f"{where}: {first['msg']}{shown}"
+    return f"{where}: {first['msg']}{shown}".removeprefix(": ")

@@ -14,7 +14,7 @@ from pacelab.topologies.model import Topology
 class TopologyOption:
     """One option of a kind; its flag on the command line is `--NAME`, with dashes for underscores.
 
-    Options of one name mean the same in every kind; defaults and limits may differ.
+    Options of one name mean the same in every kind; defaults, limits and even the form of their values may differ.
     """
 
     name: str
@@ -64,13 +64,18 @@ class Kind:
         """Raise ValueError for a direction or an option that this kind does not take."""
         if direction not in self.directions:
             raise ValueError(f"--direction {direction}: topology {self.name!r} allows {', '.join(self.directions)}")
-        known = {option.name: option for option in self.options}
         for name, value in options.items():
-            if name not in known:
-                names = ", ".join(option.flag for option in self.options) or "none"
-                flag = "--" + name.replace("_", "-")
-                raise ValueError(f"{flag}: topology {self.name!r} has no such option; its own options: {names}")
+            option = self.find_option(name)
             try:
-                known[name].domain.check(value)
+                option.domain.check(value)
             except ValueError as error:
-                raise ValueError(f"{known[name].flag} {error}") from None
+                raise ValueError(f"{option.flag} {error}") from None
+
+    def find_option(self, name: str) -> TopologyOption:
+        """The option called `name`; ValueError names those that there are."""
+        for option in self.options:
+            if option.name == name:
+                return option
+        names = ", ".join(option.flag for option in self.options) or "none"
+        flag = "--" + name.replace("_", "-")
+        raise ValueError(f"{flag}: topology {self.name!r} has no such option; its own options: {names}")

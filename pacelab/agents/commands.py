@@ -15,15 +15,15 @@ import typer
 from pacelab.agents.options import task_of_flags, with_agent_options
 from pacelab.agents.orders import Orders, is_baseline, offered, own_name
 from pacelab.agents.path_rates import path_table
-from pacelab.agents.task import MOST_BYTES, POINT_OF, AgentName, Task
+from pacelab.agents.roles import POINT_OF, AgentName
 from pacelab.airconfig import ACK_SCHEDULES
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
-from pacelab.validation import read_document
 
 if TYPE_CHECKING:
+    from pacelab.agents.task import Task
     from pacelab.pacer.core.contract import Hook
     from pacelab.pacer.linux.agent import AgentConfig
 
@@ -87,6 +87,9 @@ def station(*, scheme: SchemeName, air: Air, **values: Any) -> None:
 
 def agent() -> None:
     """Run the agent that the JSON document on standard input says (see `pacelab.agents.task.Task`)."""
+    from pacelab.agents.task import MOST_BYTES, Task
+    from pacelab.validation import read_document
+
     perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
 
 

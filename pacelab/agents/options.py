@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pacelab.agents.path_rates import ALLOWED as PATH_RATES
 from pacelab.agents.path_rates import read_path_rates
-from pacelab.agents.task import AgentName, Task
+from pacelab.agents.roles import AgentName
 from pacelab.cli_options import Command, extend, hook_parameters
 from pacelab.options import BY_FIELD
 from pacelab.schemes import HookSettings
@@ -25,6 +25,9 @@ _HOOK_FIELDS = tuple(field.name for field in fields(HookSettings))
 def _text(flag: str, metavar: str, text: str) -> Any:
     return Annotated[str | None, typer.Option(flag, metavar=metavar, help=text)]
 
+
+if TYPE_CHECKING:
+    from pacelab.agents.task import Task
 
 NUMBERS: dict[str, Domain] = {
     "node": Whole(0, MOST_NODES),
@@ -65,6 +68,8 @@ def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, 
 
     `own`: fields of `Task` that belong to this agent.
     """
+    from pacelab.agents.task import Task
+
     task = {
         "agent": agent,
         "scheme": scheme,

@@ -6,17 +6,15 @@ People give flags. A run hands each of its agents a document, so that nothing of
 from __future__ import annotations
 
 from ipaddress import IPv4Network
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from pacelab.agents.roles import AgentName
 from pacelab.errors import ConfigError
 from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.validation import Document, WholeHookSettings
 
-AgentName = Literal["gateway", "sender", "relay", "station"]
-POINT_OF: dict[AgentName, str] = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
-"""Agent -> the scheme's hook point that it runs."""
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
 MOST_BYTES = 1_000_000

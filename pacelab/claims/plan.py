@@ -13,13 +13,11 @@ from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.options import BY_FIELD, OPTIONS
-from pacelab.settings import topology_options
+from pacelab.settings import find_option
 
 FILES = (".py", ".yaml")
 """Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""
 FLAGS = {option.flag.lstrip("-"): option for option in OPTIONS}
-OWN = ("senders",)
-"""Options of those topologies that no packaged one has."""
 COARSE_SERIES = 10
 """Intervals of the time series where nobody asked for one."""
 
@@ -72,10 +70,11 @@ def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Eff
     chosen = dict(options) | {name: value for name, value in point.items() if name != SCHEME}
     if "traffic" in chosen:
         chosen["traffic"] = _own(claim, str(chosen["traffic"]))
-    values = dict(_parse(name, value) for name, value in chosen.items())
+    topology = _own(claim, claim.scenario.topology)
+    values = dict(_parse(topology, name, value) for name, value in chosen.items())
     fields = {name: value for name, value in values.items() if name in BY_FIELD}
     base = Experiment(
-        topology=_own(claim, claim.scenario.topology),
+        topology=topology,
         topology_options={name: value for name, value in values.items() if name not in BY_FIELD},
         scheme=str(point[SCHEME]),
         **fields,
@@ -92,13 +91,11 @@ def _own(claim: Claim, name: str) -> str:
     return str(DATA / claim.paper / name) if name.endswith(FILES) else name
 
 
-def _parse(name: str, value: Scalar) -> tuple[str, Any]:
+def _parse(topology: str, name: str, value: Scalar) -> tuple[str, Any]:
     """Field and value for an option's name and text on the command line."""
-    known = {option.flag.lstrip("-"): option for option in topology_options().values()}
-    option = FLAGS.get(name) or known.get(name)
-    if option is None and name in OWN:
-        return name.replace("-", "_"), value
-    if option is None:
-        raise ConfigError(f"option {name!r}: allowed is one of {', '.join([*FLAGS, *known])}")
+    try:
+        option = FLAGS.get(name) or find_option(topology, name.replace("-", "_"))
+    except ConfigError as error:
+        raise ConfigError(f"option {name!r}: allowed is one of {', '.join(FLAGS)}, or: {error}") from None
     text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
     return option.field, option.parse(text)

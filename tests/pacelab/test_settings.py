@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from pacelab import cli_options, settings
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
-from pacelab.settings import build_experiment, parse_list, split_axes, topology_options
+from pacelab.settings import build_experiment, find_option, parse_list, split_axes
+from pacelab.topologies import registry
+from pacelab.topologies.domain import Choice, Domain, Real
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import KINDS
 
 
 def test_parse_list_of_values_and_ranges() -> None:
-    hops = topology_options()["hops"]
+    hops = find_option("chain", "hops")
     assert parse_list(hops, "1..4") == [1, 2, 3, 4]
     assert parse_list(hops, "7,1..3,2") == [7, 1, 2, 3]
     assert parse_list(BY_FIELD["rate_bps"], "2,5.5") == [2_000_000, 5_500_000]
@@ -20,12 +26,12 @@ def test_parse_list_of_values_and_ranges() -> None:
 @pytest.mark.parametrize("text", ["", "1,,2", "5..2", "1..", "..3", "1..2..3", "0..2", "x..3"])
 def test_parse_list_refuses(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^--hops .*allowed is "):
-        parse_list(topology_options()["hops"], text)
+        parse_list(find_option("chain", "hops"), text)
 
 
 def test_split_axes_keeps_single_values_apart() -> None:
     given = {"hops": "1..3", "rate_bps": "2", "wired": False, "seed": None, "direction": "up,down"}
-    assert split_axes(given) == (
+    assert split_axes("chain", given) == (
         {"rate_bps": 2_000_000, "wired": False},
         {"hops": [1, 2, 3], "direction": ["up", "down"]},
     )
@@ -40,3 +46,25 @@ def test_build_experiment_sorts_options_to_their_owners() -> None:
     experiment = build_experiment("chain", {"hops": "4", "wired": False, "window_pkts": "3", "min_rto_s": "1"})
     assert experiment.topology_options == {"hops": 4, "wired": False}
     assert (experiment.window_pkts, experiment.min_rto_s) == (3, 1.0)
+
+
+@pytest.mark.parametrize("spacing", [Real(1, 5), Choice.of("near", "far")])
+def test_an_option_named_like_anothers_has_limits_of_its_own(spacing: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def build(*, direction: str, spacing: object) -> Topology:
+        asked.append(spacing)
+        return KINDS["hidden"].build(direction=direction, **{o.name: o.default for o in KINDS["hidden"].options})
+
+    option = TopologyOption(name="spacing", domain=spacing, default=None, help="between neighbours")
+    mine = Kind(name="mine", summary="", build=build, options=(option,))
+    for place in (settings, registry):
+        monkeypatch.setattr(place, "KINDS", {**KINDS, "mine": mine})
+    text = "2.5" if isinstance(spacing, Real) else "far"
+    build_experiment("mine", {"spacing": text})
+    assert asked[-1] == spacing.parse(text)
+    with pytest.raises(ConfigError, match=rf"^--spacing '?200'?: allowed is {spacing.allowed}"):
+        build_experiment("mine", {"spacing": "200"})
+    assert build_experiment("chain", {"spacing": "150"}).topology_options == {"spacing": 150.0}
+    shown = next(p for p in cli_options._topology_parameters() if p.name == "spacing")
+    assert f"{spacing.allowed} (mine none)" in shown.annotation.__metadata__[0].help

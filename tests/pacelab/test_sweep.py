@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,14 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.cache import NO_PART, RunCache, fingerprint, key_of
+from pacelab import cache
+from pacelab.cache import RunCache, key_of
 from pacelab.cli import main
 from pacelab.comparison import compare
 from pacelab.runner import run
+from pacelab.schemes import POINTS, SCHEMES
 from pacelab.sweep import QUANTITIES, run_sweep
+from pacelab.topologies.registry import KINDS
 from pacelab.workers import WorkerDied
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -115,11 +120,29 @@ def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert key_of(BASE) != key
 
 
-def test_fingerprint_leaves_out_only_what_exists() -> None:
-    """A name that is gone may be used again for something that has a part in results."""
+def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
+    """A comment in a lab's text or a page's picture leaves finished runs what they are."""
+    found = cache.sources()
+    assert not {name for name in found if name.startswith(("pacelab.lab", "pacelab.demo", "pacelab.claims"))}
+    assert not {"pacelab.cli", "pacelab.plots", "pacelab.tables", "pacelab.comparison"} & set(found)
+    kinds = {kind.build.__module__ for kind in KINDS.values()}
+    factories = {factory for scheme in SCHEMES.values() for name in POINTS if (factory := getattr(scheme, name))}
+    assert kinds | {factory.__module__ for factory in factories} <= set(found)
+    assert {module for module in sys.modules if module.startswith("pacelab.pacer.core.tcp_gap")} <= set(found)
+
+
+def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = Path(pacelab.__file__).parent
-    assert all((root / f"{name}.py").is_file() or (root / name).is_dir() for name in NO_PART)
-    assert len(fingerprint()) == 64
+    shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded", "data"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/cache.py"))
+    cache.fingerprint.cache_clear()
+    before = cache.fingerprint()
+    for path, changes in (("lab/lab4.py", False), ("claims/book.py", False), ("runner.py", True)):
+        with (tmp_path / "pacelab" / path).open("a") as text:
+            text.write("# a comment\n")
+        cache.fingerprint.cache_clear()
+        assert (cache.fingerprint() != before) is changes
+    cache.fingerprint.cache_clear()
 
 
 def test_cache_gives_back_what_was_kept(tmp_path: Path) -> None:

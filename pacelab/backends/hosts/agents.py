@@ -7,7 +7,8 @@ from ipaddress import IPv4Network
 from itertools import pairwise
 from typing import Any
 
-from pacelab.agents.task import POINT_OF, Task
+from pacelab.agents.roles import POINT_OF
+from pacelab.agents.task import Task
 from pacelab.backends.hosts import addresses
 from pacelab.backends.hosts.medium import SOCKET
 from pacelab.backends.hosts.plan import OWN_CODE, Hook, Plan

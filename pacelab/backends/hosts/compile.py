@@ -70,7 +70,7 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
     try:
         return plans.Plan.model_validate(document, strict=False)
     except ValidationError as error:
-        raise ConfigError(f"--backend {experiment.backend}: {complaint(error, 'topology', given=True)}") from None
+        raise ConfigError(f"--backend {experiment.backend}: {complaint(error, given=True)}") from None
 
 
 def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:

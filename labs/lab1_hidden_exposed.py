@@ -142,7 +142,7 @@ def draw(layout, apart, sense, rts):
     experiment = Experiment(
         topology="pairs", topology_options=net, rts=rts, rate_bps=2_000_000, duration_s=5
     )
-    return lab.pairs_picture(run(experiment), experiment.build_topology(), alone_kbps=alone_kbps)
+    return lab.pairs_picture(run(experiment), experiment.network, alone_kbps=alone_kbps)
 
 
 lab.explore(
@@ -204,7 +204,7 @@ def capture(shift, radio, rts):
     tried = Experiment(
         topology="pairs", topology_options=net, radio=radio, rts=rts, rate_bps=2_000_000, duration_s=5
     )
-    return lab.pairs_picture(run(tried), tried.build_topology(), alone_kbps=alone_kbps)
+    return lab.pairs_picture(run(tried), tried.network, alone_kbps=alone_kbps)
 
 
 lab.explore(

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pacelab.experiment import DEFAULTS, Experiment
+from pacelab.experiment import Experiment
+from pacelab.options import BY_FIELD
 from pacelab.topologies.model import Topology
 from pacelab.traffic import ENGINE_KIND, PlannedFlow
 from pacelab.voice import CODECS, HEADER_BYTES
@@ -33,8 +34,9 @@ Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went from 1 to 3
 """
 
 
-def compile_air(experiment: Experiment, topology: Topology) -> dict[str, Any]:
+def compile_air(experiment: Experiment) -> dict[str, Any]:
     """The air configuration of one run."""
+    topology = experiment.network
     air: dict[str, Any] = {
         "version": AIR_VERSION,
         "seed": experiment.seed,
@@ -61,7 +63,7 @@ def compile_air(experiment: Experiment, topology: Topology) -> dict[str, Any]:
         "routing": experiment.routing,
         "flows": [
             {"id": number, "src": flow.src, "dst": flow.dst, **_schedule(flow), **_traffic(experiment, flow)}
-            for number, flow in enumerate(experiment.plan())
+            for number, flow in enumerate(experiment.flows)
         ],
     }
     rates = [[link.a, link.b, link.rate_bps] for link in topology.link_rates if link.at_s == 0]
@@ -89,7 +91,7 @@ def _radio(experiment: Experiment, topology: Topology) -> dict[str, Any]:
         "mac_ack_rate": experiment.mac_ack,
         "propagation": _propagation(topology),
     }
-    if experiment.phy != DEFAULTS["phy"]:
+    if experiment.phy != BY_FIELD["phy"].default:
         radio["phy"] = experiment.phy
     if experiment.edca:
         radio["edca"] = True
@@ -144,7 +146,7 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
         }
         if len(ACK_SCHEDULES[experiment.ack]) > 1:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
-        if experiment.find_scheme().uses_ecn(experiment.throttle):
+        if experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":
             tcp["few"] = {"alpha": experiment.few_alpha, "min_window_pkts": experiment.few_min_window_pkts}

@@ -70,7 +70,7 @@ class RunCache:
 
 def key_of(experiment: Experiment) -> str:
     """The name of a run: a hash of all that decides it."""
-    air = compile_air(experiment, experiment.build_topology())
+    air = compile_air(experiment)
     document = json.dumps([fingerprint(), experiment.config(), air], sort_keys=True, allow_nan=False)
     return hashlib.sha256(document.encode()).hexdigest()[:KEY_DIGITS]
 

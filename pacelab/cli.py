@@ -224,7 +224,7 @@ def topologies(
     if name is None:
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
-    topology = build_experiment(name, values).build_topology()
+    topology = build_experiment(name, values).network
     if plot:
         place_ = out or Path("figures") / f"{Path(name).stem}.svg"
         write_file(place_, listings.draw_topology(topology, place_))

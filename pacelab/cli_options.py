@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab.experiment import DEFAULTS, HWSIM_DEFAULTS
+from pacelab.backends.kinds import BACK_ENDS
 from pacelab.options import BY_FIELD, OPTIONS, Option
 from pacelab.settings import SET, topology_options
 from pacelab.topologies.domain import ON_OFF
@@ -21,7 +21,7 @@ GIVEN_BY = {
     "traffic": "the topology's",
     "rate_bps": "the PHY's highest",
     "mac_ack": "basic with 802.11b, else mandatory",
-    **HWSIM_DEFAULTS,
+    **{name: str(BACK_ENDS["hwsim"].options[name]) for name in ("builder", "medium")},
 }
 """Where defaults come from that are not the same for every experiment."""
 
@@ -62,8 +62,7 @@ def _experiment_parameters() -> list[inspect.Parameter]:
 
 def _shown(option: Option) -> str:
     """The default, as help shows it."""
-    default = DEFAULTS.get(option.field)
-    return GIVEN_BY.get(option.field, "none") if default is None else option.domain.show(default)
+    return GIVEN_BY.get(option.field, "none") if option.default is None else option.domain.show(option.default)
 
 
 def _topology_parameters() -> list[inspect.Parameter]:

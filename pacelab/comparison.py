@@ -29,7 +29,7 @@ from pacelab.tables import BASELINE, comparison_csv, show_point
 
 ALL = "all"
 """In the place of scheme names: all that can act."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
 """Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""

@@ -33,7 +33,7 @@ def shell(
     from pacelab.backends.hosts.compile import compile_plan
     from pacelab.backends.hosts.session import run_shell
 
-    run_shell(compile_plan(experiment, experiment.build_topology()))
+    run_shell(compile_plan(experiment))
 
 
 def cleanup() -> None:

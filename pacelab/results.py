@@ -1,6 +1,6 @@
 """The result of one run: run.json, host.json and one CSV of time series per flow.
 
-run.json (schema version 1) has no time, path or version of the host in it, and on the back end sim it is a pure
+run.json (schema version 2) has no time, path or version of the host in it, and on the back end sim it is a pure
 function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
 """
 
@@ -25,7 +25,7 @@ from pacelab.units import BITS_PER_BYTE
 from pacelab.voice import SERIES as VOICE_SERIES
 from pacelab.voice import calls_of, mos_of, mos_series, totals_of
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FLOW_KEYS = (
     *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
@@ -67,17 +67,17 @@ class RunResult:
         return write_folder(out, self.files(), name=f"{config['topology']}-{config['scheme']}")
 
 
-def assemble(experiment: Experiment, topology: Topology, scheme: Scheme, outcome: Outcome) -> dict[str, Any]:
+def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> dict[str, Any]:
     """run.json from an experiment and what its back end gave; `scheme` is the one that ran."""
     air = outcome.air
-    planned = experiment.plan()
+    planned = experiment.flows
     flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
     measured_s = air["end_s"] - experiment.warmup_s
     hooks = _hooks(outcome.points, air["hooks"], scheme.acting)
     return {
         "schema_version": SCHEMA_VERSION,
         "config": experiment.config() | {"scheme": scheme.name},
-        "topology": _topology(topology),
+        "topology": _topology(experiment.network),
         "flows": flows,
         "calls": calls_of(flows),
         "totals": _totals(flows, planned, air, measured_s),
@@ -88,7 +88,7 @@ def assemble(experiment: Experiment, topology: Topology, scheme: Scheme, outcome
         "hooks": hooks,
         "guest": outcome.guest,
         "fidelity": outcome.fidelity,
-        "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, topology, hooks)],
+        "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, experiment.network, hooks)],
     }
 
 
@@ -165,7 +165,7 @@ def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any
     Their goodput is added up; a window or round-trip time of many short flows means nothing and is left out.
     """
     joined: dict[int, dict[str, Any]] = {}
-    for flow, plan in zip(series["flows"], experiment.plan(), strict=True):
+    for flow, plan in zip(series["flows"], experiment.flows, strict=True):
         before = joined.get(plan.group)
         if plan.call is not None:
             voice = flow["voice"]
@@ -203,8 +203,7 @@ def load_result(folder: Path | str) -> RunResult:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         host = json.loads((folder / "host.json").read_text(encoding="utf-8"))
         if run.get("schema_version") != SCHEMA_VERSION:
-            found = run.get("schema_version")
-            raise ConfigError(f"result {str(folder)!r}: schema version {found}: allowed is {SCHEMA_VERSION}")
+            raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
         tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
@@ -213,6 +212,15 @@ def load_result(folder: Path | str) -> RunResult:
     return RunResult(
         run=run, host=host, series={"interval_s": interval_s, "t_s": t_s, "flows": [flow for _, flow in tables]}
     )
+
+
+def of_other_schema(found: object, allowed: int) -> str:
+    """Why a stored result cannot be read, and what to do."""
+    if isinstance(found, int) and found < allowed:
+        how = "an older PaceLab made it: run it again with the options in its `config`"
+    else:
+        how = "a newer PaceLab made it, or it is no result: update PaceLab"
+    return f"schema version {found}: allowed is {allowed}; {how}"
 
 
 def dump(document: dict[str, Any]) -> bytes:

@@ -19,7 +19,6 @@ from pacelab.experiment import Experiment
 from pacelab.pcap import PcapFile
 from pacelab.results import RunResult, assemble, join_series
 from pacelab.schemes import Scheme
-from pacelab.topologies.model import Topology
 from pacelab.workers import each_finished, stop_is_wanted, usable_cores
 
 Outcome = TypeVar("Outcome")
@@ -43,16 +42,13 @@ def run(
 
     Raises ConfigError or HostError; KeyboardInterrupt passes through.
     """
-    topology = experiment.build_topology()
-    scheme = experiment.find_scheme() if scheme is None else _own(scheme, experiment, topology)
+    scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    outcome = find_backend(experiment.backend).run(
-        experiment, topology, scheme, on_progress=on_progress or _ignore, pcap=pcap
-    )
+    outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=on_progress or _ignore, pcap=pcap)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     sim_s = outcome.air["end_s"]
     return RunResult(
-        run=assemble(experiment, topology, scheme, outcome),
+        run=assemble(experiment, scheme, outcome),
         host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host,
         series=join_series(experiment, outcome.air["series"]),
     )
@@ -129,13 +125,13 @@ def _obey(_fraction: float) -> None:
         raise Stopped
 
 
-def _own(scheme: Scheme, experiment: Experiment, topology: Topology) -> Scheme:
+def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
     """A scheme of the caller's, checked as a registered one is."""
-    if experiment.find_scheme().points:
+    if experiment.chosen_scheme.points:
         raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
     if scheme.ecn or scheme.brings:
         raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
-    scheme.check(topology, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
+    scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
 
 

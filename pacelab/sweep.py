@@ -27,7 +27,7 @@ from pacelab.runner import describe_host, each_run, run_in_worker
 from pacelab.tables import show_name, show_value
 from pacelab.workers import WorkerDied
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 RUNS = "runs"
 DOCUMENT = "sweep.json"
 FUTILE_TRIES = 2

@@ -12,7 +12,8 @@ from pacelab.errors import ConfigError
 from pacelab.metrics import LEVEL, estimate
 from pacelab.options import BY_FIELD
 from pacelab.plots import Style, axis_label, style_of
-from pacelab.sweep import DOCUMENT, QUANTITIES
+from pacelab.results import of_other_schema
+from pacelab.sweep import DOCUMENT, QUANTITIES, SCHEMA_VERSION
 from pacelab.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
@@ -66,6 +67,9 @@ def load_points(folder: Path) -> Points:
                 for place, sample in enumerate(row["goodput_bps"]["samples"])
             ]
         axes = {name: list(values) for name, values in document["axes"].items()}
+        if document["schema_version"] != SCHEMA_VERSION:
+            said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
+            raise ConfigError(f"folder {str(folder)!r}: {said}")
         return Points(config=document["config"], axes=axes | {"scheme": document["schemes"]}, rows=rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(

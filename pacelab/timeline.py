@@ -73,9 +73,8 @@ CHARACTER_IN = 0.075
 
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
-    topology = experiment.build_topology()
-    attachments = experiment.find_scheme().attach(topology, experiment.hook_settings)
-    air = compile_air(experiment, topology) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
+    attachments = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
+    air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
     records: list[Record] = run_air(air, attachments, lambda _fraction: None, cc=experiment.cc)["tap"]
     return records
 
@@ -152,7 +151,7 @@ def title_of(experiment: Experiment) -> str:
 
 def lane_names(experiment: Experiment) -> dict[int, str]:
     """The wireless nodes, number -> name."""
-    return {number: node.name for number, node in enumerate(experiment.build_topology().nodes) if node.wireless}
+    return {number: node.name for number, node in enumerate(experiment.network.nodes) if node.wireless}
 
 
 def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns: Window) -> list[int]:

@@ -33,7 +33,7 @@ from pacelab.topologies.model import Flow, Topology
 from pacelab.voice import CODECS
 
 if TYPE_CHECKING:
-    from pacelab.experiment import Experiment
+    from pacelab.chosen import Options
 
 THINK_K_S, THINK_ALPHA, THINK_MOST_S = 1.0, 1.5, 60.0
 SIZE_MU, SIZE_SIGMA, SIZE_MOST_BYTES = 9.357, 1.318, 133_000
@@ -81,35 +81,35 @@ class PlannedFlow:
     """The call that it is one direction of."""
 
 
-def named(experiment: Experiment, kind: str) -> Carried:
+def named(options: Options, kind: str) -> Carried:
     """What a flow of `kind` carries by the experiment's own options."""
-    codec = CODECS[experiment.codec]
+    codec = CODECS[options.codec]
     return Carried(
         kind=kind,
-        payload_bytes=codec.payload_bytes if kind == "voice" else experiment.payload_bytes,
-        rate_bps=experiment.cbr_rate_bps,
-        burst_pkts=experiment.burst_pkts,
-        size_bytes=experiment.size_bytes,
+        payload_bytes=codec.payload_bytes if kind == "voice" else options.payload_bytes,
+        rate_bps=options.cbr_rate_bps,
+        burst_pkts=options.burst_pkts,
+        size_bytes=options.size_bytes,
         category="voice" if kind == "voice" else None,
     )
 
 
-def with_traffic(experiment: Experiment, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
+def with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
     """The topology with the flows that a named kind of traffic gives it, and what each of them carries."""
     calls = [flow for flow in topology.flows if flow.call is not None]
     others = [flow for flow in topology.flows if flow.call is None]
-    if experiment.traffic == "mixed" and not (calls and others):
+    if options.traffic == "mixed" and not (calls and others):
         raise ConfigError(
             f"--traffic mixed on topology {topology.name!r}: it has {len(calls) // 2} call(s) and {len(others)} other "
             f"flow(s); allowed is a topology with --voice and --tcp, both above 0"
         )
-    if experiment.traffic == "voice":
+    if options.traffic == "voice":
         flows = calls or [way for number, flow in enumerate(others) for way in both_ways(flow, number)]
     else:
         flows = list(topology.flows)
-    other = "tcp" if experiment.traffic == "mixed" else experiment.traffic
-    carried = tuple(named(experiment, other if flow.call is None else "voice") for flow in flows)
-    started = [delayed(flow, start_delay_s(experiment, flow)) for flow in flows]
+    other = "tcp" if options.traffic == "mixed" else options.traffic
+    carried = tuple(named(options, other if flow.call is None else "voice") for flow in flows)
+    started = [delayed(flow, start_delay_s(options, flow)) for flow in flows]
     return (topology if started == list(topology.flows) else replace(topology, flows=tuple(started))), carried
 
 
@@ -118,9 +118,9 @@ def both_ways(flow: Flow, call: int) -> tuple[Flow, Flow]:
     return replace(flow, call=call), replace(flow, src=flow.dst, dst=flow.src, call=call)
 
 
-def start_delay_s(experiment: Experiment, flow: Flow) -> float:
+def start_delay_s(options: Options, flow: Flow) -> float:
     """How much later than the topology says a flow starts, by the experiment's options."""
-    return experiment.tcp_start_s if flow.call is None else flow.call * experiment.call_spacing_s
+    return options.tcp_start_s if flow.call is None else flow.call * options.call_spacing_s
 
 
 def delayed(flow: Flow, delay_s: float) -> Flow:
@@ -134,21 +134,21 @@ def delayed(flow: Flow, delay_s: float) -> Flow:
     return replace(flow, start_s=start_s) if delay_s else flow
 
 
-def plan(experiment: Experiment, topology: Topology, carried: tuple[Carried, ...]) -> tuple[PlannedFlow, ...]:
+def plan(options: Options, topology: Topology, carried: tuple[Carried, ...]) -> tuple[PlannedFlow, ...]:
     """The engine's flows, in the order of the topology's; ConfigError for more than it should run."""
     planned: list[PlannedFlow] = []
     for group, (flow, what) in enumerate(zip(topology.flows, carried, strict=True)):
-        for piece in _pieces(experiment, group, flow, what):
+        for piece in _pieces(options, group, flow, what):
             planned.append(piece)
             if len(planned) > MOST_FLOWS:
                 raise ConfigError(
-                    f"--traffic {experiment.traffic}: more than {MOST_FLOWS} flows in {experiment.duration_s:g} s: "
+                    f"--traffic {options.traffic}: more than {MOST_FLOWS} flows in {options.duration_s:g} s: "
                     f"allowed is a shorter run or fewer flows"
                 )
     return tuple(planned)
 
 
-def _pieces(experiment: Experiment, group: int, flow: Flow, what: Carried) -> Iterator[PlannedFlow]:
+def _pieces(options: Options, group: int, flow: Flow, what: Carried) -> Iterator[PlannedFlow]:
     def piece(start_s: float, size_bytes: int | None) -> PlannedFlow:
         return PlannedFlow(
             group=group,
@@ -162,10 +162,9 @@ def _pieces(experiment: Experiment, group: int, flow: Flow, what: Carried) -> It
         )
 
     if what.kind == "http":
-        end_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
+        end_s = options.duration_s if flow.stop_s is None else min(flow.stop_s, options.duration_s)
         users = [
-            requests(experiment.seed, group, user, start_s=flow.start_s, end_s=end_s)
-            for user in range(experiment.http_users)
+            requests(options.seed, group, user, start_s=flow.start_s, end_s=end_s) for user in range(options.http_users)
         ]
         for start_s, size_bytes in heapq.merge(*users):
             yield piece(start_s, size_bytes)

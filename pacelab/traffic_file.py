@@ -28,7 +28,7 @@ from pacelab.topologies.model import Flow, Topology
 from pacelab.traffic import Carried, both_ways, named, start_delay_s
 
 if TYPE_CHECKING:
-    from pacelab.experiment import Experiment
+    from pacelab.chosen import Options
 
 
 class Line(Part):
@@ -64,17 +64,17 @@ def read_traffic(path: str) -> str:
         raise ConfigError(f"--traffic {path!r}: reading it: {why}; allowed is a .yaml file in UTF-8") from None
 
 
-def apply_traffic_file(experiment: Experiment, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
+def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
     """The topology with the file's flows, and what they carry; ConfigError as `file:line: key: what; allowed`."""
-    path = experiment.traffic
+    path = options.traffic
     try:
         document = Document(read_traffic(path), name=path)
         file = document.parse(TrafficFile)
-        lines = [(i, _flow(document, experiment, topology, i, line)) for i, line in enumerate(file.flows)]
+        lines = [(i, _flow(document, options, topology, i, line)) for i, line in enumerate(file.flows)]
         flows: list[Flow] = []
         carried: list[Carried] = []
         for i, flow in lines:
-            what = _carried(document, experiment, i, file.flows[i])
+            what = _carried(document, options, i, file.flows[i])
             ways = (flow,) if flow.call is None else both_ways(flow, flow.call)
             flows += ways
             carried += [what] * len(ways)
@@ -88,7 +88,7 @@ def apply_traffic_file(experiment: Experiment, topology: Topology) -> tuple[Topo
     return dataclasses.replace(topology, flows=tuple(flows)), tuple(carried)
 
 
-def _flow(document: Document, experiment: Experiment, topology: Topology, i: int, line: Line) -> Flow:
+def _flow(document: Document, options: Options, topology: Topology, i: int, line: Line) -> Flow:
     numbers = {node.name: number for number, node in enumerate(topology.nodes)}
     if (line.flow is None) == (line.source is None and line.to is None):
         raise document.error(("flows", i), "allowed is either `flow`, a number, or `from` and `to`, names of nodes")
@@ -110,7 +110,7 @@ def _flow(document: Document, experiment: Experiment, topology: Topology, i: int
     if src == dst:
         raise document.error(("flows", i), "both ends are the same node; allowed are two different ones")
     flow = Flow(src=src, dst=dst, call=i if line.kind == "voice" else None)
-    start_s = start_delay_s(experiment, flow) if line.start is None else line.start
+    start_s = start_delay_s(options, flow) if line.start is None else line.start
     if line.stop is not None and line.stop <= start_s:
         raise document.error(("flows", i, "stop"), f"not after start; allowed is more than {start_s:g} s")
     return dataclasses.replace(flow, start_s=start_s, stop_s=line.stop)
@@ -124,10 +124,10 @@ KINDS = (*DATA, "voice")
 FIELDS = {"rate": "cbr_rate_bps", "burst": "burst_pkts", "size": "size_bytes", "payload": "payload_bytes"}
 
 
-def _carried(document: Document, experiment: Experiment, i: int, line: Line) -> Carried:
+def _carried(document: Document, options: Options, i: int, line: Line) -> Carried:
     if line.kind not in KINDS:
         raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(KINDS)}")
-    what = named(experiment, line.kind)
+    what = named(options, line.kind)
     if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
         allowed = f"allowed with {', '.join(TCP)} is one of {', '.join(CONTROLS)}"
         raise document.error(("flows", i, "cc"), f"{line.cc!r} of a {line.kind} flow; {allowed}")

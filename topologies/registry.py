@@ -40,10 +40,6 @@ KINDS: Mapping[str, Kind] = MappingProxyType({module.KIND.name: module.KIND for 
 FILES = (".yaml", ".yml", ".py")
 """Endings of a file that defines a topology."""
 
-_built: dict[tuple[object, ...], Topology] = {}
-"""The last topologies that were built: one experiment asks for its own several times."""
-_MOST_KEPT = 32
-
 
 def find_kind(name: str) -> Kind:
     """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
@@ -67,10 +63,4 @@ def load_topology(name: str, *, direction: str | None = None, **options: Any) ->
     direction = direction or kind.default_direction(options)
     kind.check(direction, options)
     values = {option.name: option.default for option in kind.options} | options
-    key = (name, kind.digest, direction, *values.items())
-    if key not in _built:
-        topology = kind.build(direction=direction, **values)
-        if len(_built) >= _MOST_KEPT:
-            del _built[next(iter(_built))]
-        _built[key] = topology
-    return _built[key]
+    return kind.build(direction=direction, **values)

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from pacelab.experiment import Experiment
     from pacelab.pcap import PcapFile
     from pacelab.schemes import Scheme
-    from pacelab.topologies.model import Topology
 
 Progress = Callable[[float], None]
 """Told the fraction done, 0..1; may raise to stop the run."""
@@ -43,7 +42,6 @@ class Backend(Protocol):
     def run(
         self,
         experiment: Experiment,
-        topology: Topology,
         scheme: Scheme,
         *,
         on_progress: Progress,

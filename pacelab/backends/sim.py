@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pacelab.experiment import Experiment
     from pacelab.pcap import PcapFile
     from pacelab.schemes import Scheme
-    from pacelab.topologies.model import Topology
 
 
 class Sim:
@@ -23,15 +22,14 @@ class Sim:
     def run(
         self,
         experiment: Experiment,
-        topology: Topology,
         scheme: Scheme,
         *,
         on_progress: Progress,
         pcap: PcapFile | None,
     ) -> Outcome:
         """See `Backend.run`."""
-        attachments = scheme.attach(topology, experiment.hook_settings)
-        config = compile_air(experiment, topology)
+        attachments = scheme.attach(experiment.network, experiment.hook_settings)
+        config = compile_air(experiment)
         if pcap is not None:
             pcap.check()
             config["capture"] = pcap.air_key()

@@ -270,7 +270,7 @@ def _contention(figure: Figure, measured: Measured) -> list[Panel]:
         by_load.append(_marked(f"{text}, Eq. (2)", number, "line", x, model))
         if one_hop:
             cell = next(cell for cell in measured.plan.cells if cell.point == points[-1])
-            limits = capacities(cell.experiments[0].build_topology())
+            limits = capacities(cell.experiments[0].network)
             by_slot += _capacity_model(number, text, limits, [int(one) for one in x], drops)
     by_failure.append(_marked("Eq. (2)", "", "line", share, [retry_drop_probability(one) for one in share]))
     load = LABELS.get(figure.x, figure.x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -83,7 +83,7 @@ def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Eff
         series_interval_s=claim.scenario.series_s or effort.seconds / COARSE_SERIES,
         seed=seeds[0],
     )
-    return Cell(point=point, experiments=(base, *(replace(base, seed=seed) for seed in seeds[1:])))
+    return Cell(point=point, experiments=(base, *(base.vary(seed=seed) for seed in seeds[1:])))
 
 
 def _own(claim: Claim, name: str) -> str:

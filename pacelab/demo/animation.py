@@ -60,7 +60,7 @@ def export_gif(demo: Demo, path: Path) -> None:
 
 def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
     experiment = demo.experiment(**changes)
-    topology = experiment.build_topology()
+    topology = experiment.network
     records = record_air(experiment, until_s=WATCH_S)
     figure = _figure(demo, caption)
     upper, lower = figure.subplots(2, 1, height_ratios=(4, 5))
@@ -80,7 +80,7 @@ def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterat
 def _seconds(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
     begin = start(demo)
     outcome = answer(demo, replace(begin, values={**begin.values, **changes}))
-    topology = demo.experiment().build_topology()
+    topology = demo.experiment().network
     figure = _figure(demo, caption)
     grid = figure.add_gridspec(2, 2, height_ratios=(5, 4))
     scene = _Scene(figure.add_subplot(grid[:, 0]), demo, topology)

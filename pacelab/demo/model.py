@@ -84,13 +84,13 @@ class Demo:
     def air(self) -> dict[str, Any]:
         """The air configuration at the start (medium/README.md)."""
         experiment = self.experiment()
-        return compile_air(experiment, experiment.build_topology())
+        return compile_air(experiment)
 
     def document(self) -> dict[str, Any]:
         """What the component is given, as JSON values."""
         names = ("name", "title", "question", "answer", "labels", "python", "full_bps")
         document = {name: getattr(self, name) for name in names}
         controls = [asdict(control) for control in self.controls]
-        gateways = self.experiment().build_topology().gateways
+        gateways = self.experiment().network.gateways
         document |= {"gateway": gateways[0] if gateways else None}
         return document | {"controls": controls, "air": self.air(), "watch_s": WATCH_S}

@@ -45,7 +45,7 @@ def start(demo: Demo) -> Change:
     experiment = demo.experiment()
     return Change(
         values={control.what: control.value for control in demo.controls},
-        places=tuple(node.position_m for node in experiment.build_topology().nodes),
+        places=tuple(node.position_m for node in experiment.network.nodes),
         seed=experiment.seed,
     )
 
@@ -71,15 +71,15 @@ def read_change(demo: Demo, document: Any) -> Change:
 def answer(demo: Demo, change: Change) -> Outcome:
     """Run it; what the component shows. ConfigError when the network so changed cannot carry the flows."""
     experiment = _experiment(demo, change)
-    topology = experiment.build_topology()
+    topology = experiment.network
     nodes = zip(topology.nodes, change.places, strict=True)
     try:
         topology = replace(topology, nodes=tuple(replace(node, position_m=place) for node, place in nodes))
     except ValueError as error:
         raise ConfigError(f"{error}; Reset puts the nodes back") from None
-    scheme = experiment.find_scheme()
-    outcome = find_backend("sim").run(experiment, topology, scheme, on_progress=_ignore, pcap=None)
-    run = assemble(experiment, topology, scheme, outcome)
+    experiment, scheme = experiment.on(topology), experiment.chosen_scheme
+    outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
+    run = assemble(experiment, scheme, outcome)
     series = join_series(experiment, outcome.air["series"])
     return _outcome(demo, topology, run, series)
 

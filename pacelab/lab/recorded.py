@@ -190,9 +190,18 @@ def _row(what: str, where: str, given: dict[str, Any]) -> Row:
 
 def names_of(experiments: Sequence[Experiment]) -> list[str]:
     """The topology of each experiment, and in what they differ."""
-    configs = [experiment.config() for experiment in experiments]
-    differ = [key for key in configs[0] if any(config.get(key) != configs[0][key] for config in configs)]
+    configs = [_flat(experiment.config()) for experiment in experiments]
+    shared = [key for key in configs[0] if all(key in config for config in configs)]
+    differ = [key for key in shared if any(config[key] != configs[0][key] for config in configs)]
     return [
-        ", ".join([config["topology"], *(f"{show_name(key)} {show_value(key, config[key])}" for key in differ)])
+        ", ".join([str(config["topology"]), *(f"{show_name(key)} {show_value(key, config[key])}" for key in differ)])
         for config in configs
     ]
+
+
+def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with the options of scheme, congestion control and back end among the others."""
+    nested = [config[key] for key in ("scheme_options", "cc_options", "backend_options")]
+    return {**config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))} | {
+        key: value for options in nested for key, value in options.items()
+    }

@@ -50,6 +50,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 sender=hooks.ap_sender,
                 traffic=("tcp",),
                 acting=_PACING,
+                takes=("pace_hops",),
             ),
             Scheme(
                 name="tcp-gap-code",
@@ -83,6 +84,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 brings={"ack": "dynamic"},
                 acting=_PACING,
+                takes=("pace_hops",),
             ),
             Scheme(
                 name="tcp-expect",
@@ -104,6 +106,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 ecn_throttles=("ecn-echo",),
                 acting=_SUPPRESSION,
+                takes=("throttle",),
             ),
             Scheme(
                 name="priority",
@@ -128,6 +131,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 traffic=("tcp",),
                 settings=("pace_rate_bps",),
                 acting=_PACING,
+                takes=("pace_rate_bps",),
             ),
             Scheme(
                 name="vagp",
@@ -167,6 +171,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 needs=("gateway",),
                 traffic=("tcp",),
                 acting=frozenset({"windows_narrowed"}),
+                takes=("gateway_window_pkts",),
             ),
             Scheme(
                 name="data-pacing",
@@ -176,6 +181,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 needs=("gateway",),
                 traffic=("tcp",),
                 acting=_PACING,
+                takes=("pace_rate_bps",),
             ),
             Scheme(
                 name="ack-pacing",
@@ -185,6 +191,7 @@ SCHEMES: Mapping[str, Scheme] = MappingProxyType(
                 needs=("gateway",),
                 traffic=("tcp",),
                 acting=frozenset({"delayed"}),
+                takes=("pace_rate_bps",),
             ),
             Scheme(
                 name="lred",

@@ -89,8 +89,10 @@ class Scheme:
     """Features that a topology must have (see `Topology.features`)."""
     traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
     """Kinds of traffic that it can act on."""
+    takes: tuple[str, ...] = ()
+    """Options of an experiment that belong to schemes and are for this one (`pacelab.options.SCHEME_OPTIONS`)."""
     settings: tuple[str, ...] = ()
-    """Fields of `HookSettings` that it cannot do without."""
+    """Those of them that it cannot do without."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
     ecn_throttles: tuple[str, ...] = ()

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING
 from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pacelab.experiment import Experiment
+    from pacelab.chosen import Options
 
 HERE, VM, UML = "here", "vm", "uml"
 PLACES = (HERE, VM, UML)
 
 
-def check(experiment: Experiment) -> None:
+def check(options: Options) -> None:
     """Raise ConfigError when this experiment cannot run there. Looks at no machine."""
-    if experiment.where == HERE:
+    if options.where == HERE:
         return
-    if experiment.backend == "sim":
-        raise ConfigError(f"--where {experiment.where} with --backend sim: it has no kernel: allowed is {HERE}")
+    if options.backend == "sim":
+        raise ConfigError(f"--where {options.where} with --backend sim: it has no kernel: allowed is {HERE}")
     for name, plain in (("builder", "plain"), ("medium", "own"), ("controller", None)):
-        if getattr(experiment, name) not in (None, plain):
-            given = f"--{name} {getattr(experiment, name)}"
-            raise ConfigError(f"{given} with --where {experiment.where}: its guest has none: allowed is --where {HERE}")
+        if getattr(options, name) not in (None, plain):
+            given = f"--{name} {getattr(options, name)}"
+            raise ConfigError(f"{given} with --where {options.where}: its guest has none: allowed is --where {HERE}")

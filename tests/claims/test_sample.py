@@ -9,7 +9,6 @@ chance if seeds were drawn anew, and they are not. A check whose seeds all agree
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 from scipy.stats import t as student
@@ -72,7 +71,7 @@ def test_a_planted_change_is_found() -> None:
     claim = all_claims()["fu-drops"]
     stored = load_store("fu")["fu-drops"]["checks"][0]
     plan = plan_claim(claim, quick=False, seeds=3)
-    runs = [replace(experiment, window_pkts=4) for experiment in plan.cells[0].experiments]
+    runs = [experiment.vary(window_pkts=4) for experiment in plan.cells[0].experiments]
     measured = _collect(plan, dict(zip(map(key_of, plan.cells[0].experiments), map(run_lean, runs), strict=True)))
     now = measure(measured, claim.checks[0].measure)
     assert now is not None

@@ -33,7 +33,8 @@ def test_shipped_recordings_come_from_real_back_ends_and_say_which_run_is_shown(
         assert (file.parent.name, file.stem) == (document["backend"], document["name"])
         for given in document["runs"]:
             assert given["config"]["backend"] == document["backend"]
-            assert given["config"].get("where", "here") == document["where"]
+            options = given["config"].get("backend_options", given["config"])
+            assert options.get("where", "here") == document["where"]
             assert given["fidelity"] == "valid"
             assert 1 <= len(given["goodputs_bps"]) <= recorded.REPEATS
             assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])

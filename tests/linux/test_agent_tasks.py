@@ -24,7 +24,7 @@ from pacelab.validation import read_document
 
 def tasks_of(**options: Any) -> tuple[Experiment, list[Task]]:
     experiment = Experiment(backend="tap", **options)
-    plan = read_plan(dump_plan(compile_plan(experiment, experiment.build_topology())))
+    plan = read_plan(dump_plan(compile_plan(experiment)))
     texts = [task_of(plan, hook).model_dump_json() for hook in plan.scheme.hooks]
     return experiment, [read_document(Task, text, "task") for text in texts]
 
@@ -49,8 +49,8 @@ def test_an_agent_is_told_what_its_hook_is_told_in_the_simulator(options: dict[s
         told.append(settings)
         return NullHook()
 
-    scheme = experiment.find_scheme()
-    replace(scheme, **dict.fromkeys(scheme.points, hear)).attach(experiment.build_topology(), experiment.hook_settings)
+    scheme = experiment.chosen_scheme
+    replace(scheme, **dict.fromkeys(scheme.points, hear)).attach(experiment.network, experiment.hook_settings)
     assert [task.settings for task in tasks] == told
     assert told
 

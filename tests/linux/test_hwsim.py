@@ -59,7 +59,7 @@ def test_tcp_crosses_three_hops_and_a_wire_under_tcp_gap(tmp_path: Path) -> None
     assert [(point["point"], point["node"]) for point in points] == [("gateway", 3), ("sender", 0)]
     assert points[1]["counters"]["delayed"] > 50
     assert goodputs_kbps(document)[0] > 100
-    assert document["run"]["config"]["builder"] == "plain"
+    assert document["run"]["config"]["backend_options"]["builder"] == "plain"
 
 
 def test_link_red_learns_from_the_kernels_retries(tmp_path: Path) -> None:

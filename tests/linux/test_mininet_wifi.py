@@ -38,7 +38,7 @@ def test_network_is_told_stations_and_wired_hosts() -> None:
         **{"backend": "hwsim", "builder": "mininet-wifi", "phy": "802.11g", "rate_bps": 6_000_000},
         **{"topology": "chain", "topology_options": {"hops": 1}},
     )
-    told = description(compile_plan(experiment, experiment.build_topology()))
+    told = description(compile_plan(experiment))
     assert [host["name"] for host in told["hosts"]] == ["n0", "n1", "host"]
     assert [host["wireless"] for host in told["hosts"]] == [True, True, False]
     assert told["hosts"][1]["position_m"] == [200.0, 0.0]
@@ -73,7 +73,7 @@ def test_tcp_gap_crosses_a_chain_of_stations(tmp_path: Path) -> None:
     points = document["run"]["hooks"]["points"]
     assert [(point["point"], point["node"]) for point in points] == [("gateway", 2), ("sender", 0)]
     assert goodputs_kbps(document)[0] > 100
-    assert document["run"]["config"]["builder"] == "mininet-wifi"
+    assert document["run"]["config"]["backend_options"]["builder"] == "mininet-wifi"
 
 
 @pytest.mark.kernel

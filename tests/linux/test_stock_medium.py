@@ -18,7 +18,7 @@ from pacelab.experiment import Experiment
 def chain() -> Plan:
     options = {"hops": 2, "wired": False}
     experiment = Experiment(topology="chain", topology_options=options, backend="hwsim", medium="stock", rts=False)
-    return compile_plan(experiment, experiment.build_topology())
+    return compile_plan(experiment)
 
 
 def test_file_names_each_station_and_lets_neighbours_alone_hear_each_other() -> None:

@@ -17,7 +17,7 @@ from pacelab.experiment import Experiment
 
 def plan_of(backend: str = "tap", **options: Any) -> Plan:
     experiment = Experiment(backend=backend, **options)
-    return compile_plan(experiment, experiment.build_topology())
+    return compile_plan(experiment)
 
 
 def document(**options: Any) -> dict[str, Any]:
@@ -80,9 +80,10 @@ def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], 
 def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -> None:
     tap, hwsim = (Experiment(backend=name, topology="chain") for name in ("tap", "hwsim"))
     assert plan_of(topology="chain").radios == "tap"
-    assert compile_plan(hwsim, hwsim.build_topology()).radios == "hwsim"
-    assert (hwsim.config()["builder"], hwsim.config()["medium"]) == ("plain", "own")
-    assert not {"builder", "medium"} & tap.config().keys()
+    assert compile_plan(hwsim).radios == "hwsim"
+    linux = {"where": "here", "controller": None, "linux_tcp": None}
+    assert hwsim.config()["backend_options"] == {**linux, "builder": "plain", "medium": "own"}
+    assert tap.config()["backend_options"] == linux
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pacelab.experiment import Experiment
 
 def test_compile_air_one_hop_chain_with_its_wire() -> None:
     experiment = Experiment(topology_options={"hops": 1}, rate_bps=2_000_000, window_pkts=3, duration_s=30, seed=7)
-    assert compile_air(experiment, experiment.build_topology()) == {
+    assert compile_air(experiment) == {
         "version": 1,
         "seed": 7,
         "duration_s": 30.0,
@@ -54,7 +54,7 @@ def test_compile_air_one_hop_chain_with_its_wire() -> None:
 
 def test_compile_air_rts_off_and_udp() -> None:
     experiment = Experiment(topology="hidden", rts=False, headers="ns2", mac_ack="data")
-    air = compile_air(experiment, experiment.build_topology())
+    air = compile_air(experiment)
     assert air["radio"]["rts_threshold_bytes"] == 4294967295
     assert air["radio"]["mac_ack_rate"] == "data"
     assert air["radio"]["propagation"]["sense_m"] == 250.0
@@ -67,11 +67,11 @@ def test_compile_air_rts_off_and_udp() -> None:
 
 def test_compile_air_cbr_delayed_acks_and_batches() -> None:
     cbr = Experiment(traffic="cbr", cbr_rate_bps=250_000)
-    assert compile_air(cbr, cbr.build_topology())["flows"][0] == {
+    assert compile_air(cbr)["flows"][0] == {
         **{"id": 0, "src": 0, "dst": 8, "start_s": 0.0, "kind": "cbr", "payload_bytes": 1460},
         **{"rate_bps": 250000, "burst_pkts": 1},
     }
     full = Experiment(ack="delayed", stop_after_pkts=55_000, batch_pkts=5_000)
-    air = compile_air(full, full.build_topology())
+    air = compile_air(full)
     assert air["flows"][0]["ack_every"] == 2
     assert (air["stop_after_pkts"], air["batch_pkts"]) == (55_000, 5_000)

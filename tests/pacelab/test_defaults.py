@@ -28,7 +28,7 @@ def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:
 )
 def test_a_phy_gives_rates_and_acks(phy: str, rate_bps: int, basic_bps: int, mac_ack: str) -> None:
     experiment = Experiment(phy=phy)
-    radio = compile_air(experiment, experiment.build_topology())["radio"]
+    radio = compile_air(experiment)["radio"]
     assert (radio["data_rate_bps"], radio["basic_rate_bps"], radio["mac_ack_rate"]) == (rate_bps, basic_bps, mac_ack)
     assert radio.get("phy", "802.11b") == phy
 
@@ -43,13 +43,13 @@ def test_vary_fills_in_anew_what_was_not_given() -> None:
 def test_two_gateways_runs_as_long_as_its_walk() -> None:
     experiment = Experiment(topology="two-gateways", topology_options={"speed": 4.0})
     assert (experiment.routing, experiment.duration_s) == ("aodv", 120.0)
-    air = compile_air(experiment, experiment.build_topology())
+    air = compile_air(experiment)
     assert air["moves"] == [[2, 10.0, 0.0, 20.0], [2, 110.0, 400.0, 20.0]]
 
 
 def test_air_configuration_of_edca_retries_and_sinr() -> None:
     experiment = Experiment(edca=True, retry_short=3, retry_long=2, radio="sinr", mac_ack="data")
-    radio = compile_air(experiment, experiment.build_topology())["radio"]
+    radio = compile_air(experiment)["radio"]
     assert radio["edca"] is True
     assert (radio["short_retry_limit"], radio["long_retry_limit"]) == (3, 2)
     assert (radio["preset"], radio["mac_ack_rate"]) == ("sinr", "data")
@@ -76,7 +76,7 @@ defaults:
 def test_a_files_defaults_and_rates_reach_the_air(in_tmp: Path) -> None:
     Path("net.yaml").write_text(NET)
     experiment = Experiment(topology="net.yaml")
-    air = compile_air(experiment, experiment.build_topology())
+    air = compile_air(experiment)
     assert (experiment.traffic, experiment.rts) == ("udp-saturated", False)
     assert air["link_rates_bps"] == [[0, 1, 2_000_000]]
     assert air["rate_changes"] == [[3.0, 0, 1, 1_000_000]]

@@ -21,7 +21,7 @@ def test_defaults_are_the_documented_ones() -> None:
         **{"rate_bps": 11_000_000, "rts": True, "radio": "ns2", "routing": "static", "window_pkts": 32},
         **{"direction": "up", "scheme": "newreno", "ack": "every", "duration_s": 60.0, "warmup_s": 0.0, "seed": 1},
         **{"backend": "sim", "initial_window_pkts": 2, "min_rto_s": 0.2, "mac_ack": "basic", "headers": "real"},
-        **{"payload_bytes": 1460, "queue_pkts": 50, "traffic": "tcp", "where": "here"},
+        **{"payload_bytes": 1460, "queue_pkts": 50, "traffic": "tcp", "backend_options": {}},
     }
     assert {name: config[name] for name in expected} == expected
 

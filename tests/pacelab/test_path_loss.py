@@ -28,7 +28,7 @@ def experiment(folder: Path, loss: str, **options: object) -> pacelab.Experiment
 
 def test_the_ranges_become_thresholds_a_decade_per_ten_exponents(tmp_path: Path) -> None:
     chosen = experiment(tmp_path, ", exponent: 3")
-    air = compile_air(chosen, chosen.build_topology())["radio"]["propagation"]
+    air = compile_air(chosen)["radio"]["propagation"]
     # 10 * 3 * log10(550 / 250) = 10.27 dB between the two thresholds
     assert air["decode_dbm"] - air["sense_dbm"] == pytest.approx(10.2727, abs=1e-3)
     assert air["kind"] == "log-distance"

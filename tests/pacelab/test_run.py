@@ -125,10 +125,11 @@ def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
 def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
     with pytest.raises(ConfigError, match="not a result folder of a run"):
         pacelab.load_result(in_tmp)
-    (in_tmp / "run.json").write_text('{"schema_version": 99}')
     (in_tmp / "host.json").write_text("{}")
-    with pytest.raises(ConfigError, match="schema version 99: allowed is 1"):
-        pacelab.load_result(in_tmp)
+    for version, said in ((99, "99: allowed is 2; a newer PaceLab"), (1, "1: allowed is 2; an older .*run it again")):
+        (in_tmp / "run.json").write_text(f'{{"schema_version": {version}}}')
+        with pytest.raises(ConfigError, match=f"schema version {said}"):
+            pacelab.load_result(in_tmp)
 
 
 def test_full_stdout_is_exit_3(in_tmp: Path) -> None:

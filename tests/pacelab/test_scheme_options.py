@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 def tcp_flow(**options: Any) -> dict[str, Any]:
     """The first flow of the air configuration."""
     experiment = Experiment(**options)
-    flow: dict[str, Any] = compile_air(experiment, experiment.build_topology())["flows"][0]
+    flow: dict[str, Any] = compile_air(experiment)["flows"][0]
     return flow
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +22,7 @@ TCP = {
 
 
 def air_flows(experiment: Experiment) -> list[dict[str, object]]:
-    flows: list[dict[str, object]] = compile_air(experiment, experiment.build_topology())["flows"]
+    flows: list[dict[str, object]] = compile_air(experiment)["flows"]
     return flows
 
 
@@ -46,7 +47,7 @@ def test_http_traffic_is_short_transfers_in_the_order_of_time() -> None:
     assert all(1 <= int(str(flow["size_bytes"])) <= 133_000 for flow in flows)
     # 5 users with a mean think time below 3 s (Pareto, 1 s and 1.5, cut at 60 s: 2.74 s)
     assert 100 < len(flows) < 300
-    assert {plan.group for plan in http.plan()} == {0}
+    assert {plan.group for plan in http.flows} == {0}
 
 
 def test_http_traffic_follows_the_seed() -> None:
@@ -97,10 +98,11 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
         {"id": 4, "src": 1, "dst": 0, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460},
     ]
     Path("ftp.yaml").write_text(FILE.replace("start: 160 s", "start: 160 s, cc: few"))
-    assert [flow.get("cc") for flow in air_flows(experiment)] == ["newreno", "few", None, "newreno", None]
+    again = experiment.vary()
+    assert [flow.get("cc") for flow in air_flows(again)] == ["newreno", "few", None, "newreno", None]
     config = experiment.config()
+    assert config["traffic_sha256"] == hashlib.sha256(FILE.encode()).hexdigest() != again.config()["traffic_sha256"]
     assert config["traffic"] == "ftp.yaml"
-    assert len(config["traffic_sha256"]) == 64
     assert experiment.vary(scheme="tcp-gap").traffic_kind == "tcp"
 
 

@@ -19,7 +19,7 @@ from pacelab.voice import calls_of, flow_mos, mos_series, totals_of
 
 
 def air(experiment: Experiment) -> dict[str, Any]:
-    return compile_air(experiment, experiment.build_topology())
+    return compile_air(experiment)
 
 
 @pytest.mark.parametrize(
@@ -232,6 +232,6 @@ def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.Mo
     monkeypatch.setattr("pacelab.pacer.core.vagp.Vagp.__init__", note)
     monkeypatch.setattr("pacelab.pacer.core.voice_reporter.VoiceReporter.__init__", note)
     experiment = string(scheme="vagp", playout_s=0.1)
-    hooks = experiment.find_scheme().attach(experiment.build_topology(), experiment.hook_settings)
+    hooks = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     assert [hook.point for hook in hooks] == ["gateway", "station"]
     assert told == [100_000_000] * 2

@@ -36,7 +36,7 @@ def experiment(**changes: object) -> Experiment:
 
 
 def test_job_comes_out_as_it_went_in(tmp_path: Path) -> None:
-    plan = compile_plan(experiment(), experiment().build_topology())
+    plan = compile_plan(experiment())
     write_job(tmp_path, plan)
     assert read_job(tmp_path) == plan
 
@@ -63,9 +63,9 @@ MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook
 def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(OWN)
     own = experiment(scheme=f"{tmp_path / 'mine.py'}:MINE")
-    found = _with_code(own, own.find_scheme())
+    found = _with_code(own, own.chosen_scheme)
     assert found is not None
-    plan = compile_plan(own, own.build_topology(), found)
+    plan = compile_plan(own, found)
     write_job(tmp_path, plan, found.code)
     assert read_job(tmp_path) == plan
     assert task_of(plan, plan.scheme.hooks[0]).scheme == "/job/own.py:SCHEME"
@@ -80,8 +80,7 @@ def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path)
 
 def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     plain, turned = (
-        compile_plan(each, each.build_topology()).tcp
-        for each in (experiment(), experiment(linux_tcp="sack+no-prr", backend="hwsim"))
+        compile_plan(each).tcp for each in (experiment(), experiment(linux_tcp="sack+no-prr", backend="hwsim"))
     )
     before, after = sysctls(plain), sysctls(turned)
     different = {name.removeprefix("net.ipv4."): after[name] for name in before if before[name] != after[name]}
@@ -119,7 +118,7 @@ def test_command_line_differs_by_the_seed_alone() -> None:
     lines = []
     for changes in ({"seed": 1}, {"seed": 2**40 + 3}, {"seed": 1, "scheme": "tcp-gap", "duration_s": 9.0}):
         varied = experiment(**changes)
-        lines.append(uml.command_line(compile_plan(varied, varied.build_topology())))
+        lines.append(uml.command_line(compile_plan(varied)))
     assert lines[0] == lines[2]
     assert sorted(set(lines[1]) - set(lines[0])) == ["PYTHONHASHSEED=3", f"um_seed={2**40 + 3}"]
     assert not [part for part in lines[0] if str(Path.cwd()) in part]
@@ -238,7 +237,7 @@ def test_vm_without_an_image_says_how_to_get_one(tmp_path: Path, monkeypatch: py
 
 
 def test_a_plan_with_captures_is_for_guests() -> None:
-    plan = compile_plan(experiment(), experiment().build_topology()).model_copy(update={"capture_bytes": 96})
+    plan = compile_plan(experiment()).model_copy(update={"capture_bytes": 96})
     assert read_plan(dump_plan(plan), in_guest=True) == plan
     with pytest.raises(ConfigError, match="captures are for guests"):
         read_plan(dump_plan(plan))

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pacelab.experiment import Experiment
     from pacelab.pcap import PcapFile
     from pacelab.schemes import Scheme
-    from pacelab.topologies.model import Topology
 
 
 class RealHosts:
@@ -29,7 +28,6 @@ class RealHosts:
     def run(
         self,
         experiment: Experiment,
-        topology: Topology,
         scheme: Scheme,
         *,
         on_progress: Progress,
@@ -41,7 +39,7 @@ class RealHosts:
         from pacelab.where.run import run_plan
 
         own = _with_code(experiment, scheme)
-        if own is None and scheme != experiment.find_scheme():
+        if own is None and scheme != experiment.chosen_scheme:
             said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
             raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
         if pcap is not None and (experiment.where != "uml" or pcap.garbled):
@@ -52,16 +50,16 @@ class RealHosts:
             )
         if sys.platform != "linux":
             raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
-        plan = compile_plan(experiment, topology, own)
+        plan = compile_plan(experiment, own)
         if pcap is not None:
             pcap.check()
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
         result = run_plan(experiment, plan, on_progress, code="" if own is None else own.code, pcap=pcap)
-        for flow, planned in zip(result["air"]["flows"], experiment.plan(), strict=True):
+        for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(
             air=result["air"],
-            points=tuple(point for point, _node in scheme.sites(topology)),
+            points=tuple(point for point, _node in scheme.sites(experiment.network)),
             fidelity=result["fidelity"],
             notes=tuple(result["notes"]),
             guest=result.get("guest"),

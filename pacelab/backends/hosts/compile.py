@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from pacelab.airconfig import compile_air
 from pacelab.backends.hosts import plan as plans
-from pacelab.backends.hosts.limits import CONTROLS, KINDS, check
+from pacelab.backends.hosts.limits import CONTROLS, KINDS
 from pacelab.errors import ConfigError
 from pacelab.validation import complaint
 from pacelab.voice import CODECS
@@ -17,17 +17,17 @@ from pacelab.voice import CODECS
 if TYPE_CHECKING:
     from pacelab.experiment import Experiment
     from pacelab.schemes import Scheme
-    from pacelab.topologies.model import Topology
+    from pacelab.traffic import PlannedFlow
 
 SATURATING_FACTOR = 1.25
 """A saturated source offers this times the data rate of the radio: Linux's TAP never pushes back."""
 
 
-def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | None = None) -> plans.Plan:
+def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.Plan:
     """The plan of one run; ConfigError when it is outside the plan's limits. `scheme`: one with code for a guest."""
-    check(experiment, topology)
-    own, scheme = scheme is not None, scheme or experiment.find_scheme()
-    air = compile_air(experiment, topology)
+    topology = experiment.network
+    own, scheme = scheme is not None, scheme or experiment.chosen_scheme
+    air = compile_air(experiment)
     stations = [index for index, node in enumerate(topology.nodes) if node.wireless]
     document: dict[str, Any] = {
         "version": 2,
@@ -57,7 +57,7 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
             "ecn": scheme.uses_ecn(experiment.throttle),
             "switches": () if experiment.linux_tcp is None else experiment.linux_tcp.split("+"),
         },
-        "flows": [_flow(experiment, flow) for flow in experiment.plan()],
+        "flows": [_flow(experiment, flow) for flow in experiment.flows],
         "controller": experiment.controller,
         "scheme": {
             "name": scheme.name,
@@ -73,7 +73,7 @@ def compile_plan(experiment: Experiment, topology: Topology, scheme: Scheme | No
         raise ConfigError(f"--backend {experiment.backend}: {complaint(error, given=True)}") from None
 
 
-def _flow(experiment: Experiment, flow: Any) -> dict[str, Any]:
+def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
     what = flow.carried
     stop_s = experiment.duration_s if flow.stop_s is None else min(flow.stop_s, experiment.duration_s)
     made = {

@@ -33,7 +33,7 @@ class HookSettings:
     pace_hops: int = 4
     """n of TCP-AP's n-hop delay."""
     throttle: str = "zero-window"
-    """How ack-suppression holds a station's own TCP back (`ack_suppression_station.Throttle`)."""
+    """How ack-suppression holds a station's own TCP back (`ack_suppression.station.Throttle`)."""
     sense_hops: int = 2
     """H_cs: hops within the carrier sense range."""
     node: int = 0

@@ -60,9 +60,10 @@ def ap_sender(settings: HookSettings) -> Hook:
 
 def ap_sender_out_of_interference(settings: HookSettings) -> Hook:
     """TCP-AP by the out-of-interference delay: one hop more than carrier sense reaches."""
+    from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
     from pacelab.pacer.core.tcp_ap.sender import TcpApSender
 
-    return TcpApSender(hops=settings.sense_hops + 1)
+    return TcpApSender(hops=out_of_interference_hops(settings.sense_hops))
 
 
 def expect_gateway(_settings: HookSettings) -> Hook:
@@ -138,7 +139,8 @@ def vagp_gateway(settings: HookSettings) -> Hook:
 
 def vagp_gateway_choke(settings: HookSettings) -> Hook:
     """VAGP, Algorithm 1 in its other reading."""
-    from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, Reading
+    from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
+    from pacelab.pacer.core.vagp.equations import Reading
     from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
     return Vagp(VagpConfig(quality=_quality(settings), bandwidth=BandwidthConfig(reading=Reading.CHOKE)))

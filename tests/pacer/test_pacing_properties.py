@@ -21,7 +21,8 @@ from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
 from pacelab.pacer.core.tcp_ap.sender import TcpApSender
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, Reading
+from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
+from pacelab.pacer.core.vagp.equations import Reading
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)

@@ -21,7 +21,7 @@ from pacelab.pacer.core.link_red.timing import LinkTiming
 class ExtraBackoff:
     """The extra backoff of one node: the exchange time of the frame that is being served.
 
-    Source: [fu] Sec. 6.2, Algorithm 2: extra_Backoff = TX_Time(DATA) + overhead.
+    Source: [fu] Sec. 6.2, Algorithm 2.
     Deviates: the paper does not say which DATA frame: it is the frame just sent, data or TCP ACK, since that is what
     the next node forwards. Overhead is RTS, CTS, ACK and the SIFSs between.
     """

@@ -1,11 +1,7 @@
 """Link RED: drop or mark packets early by how hard it is to get frames through.
 
 The link layer drops too few packets to keep TCP's window near its best. LRED raises that share as contention grows,
-measured by a moving average of the retransmissions that each packet needed:
-
-    avg_retry <- 7/8 avg_retry + 1/8 retry           after each packet
-    p = 0                                            while avg_retry < min_th
-    p = min((avg_retry - min_th) / (max_th - min_th), max_P)      from there on
+measured by a moving average of the retransmissions that each packet needed (`equations`).
 
 Thresholds. The paper gives none. Ours meet what Fig. 7 is said to show, that a flow "spends most of the time with
 window size W* ~ 3": of all settings with which the windows 2, 3 and 4 fill at least half of the time, the one with the
@@ -23,8 +19,8 @@ ACKs to repair most losses, and each timeout costs 1 s.
 
 Invariants
 1. Every segment is decided within the call that shows it.
-2. A random number is drawn only where p > 0, one for each packet.
-3. 0 <= p <= max_P.
+2. A random number is drawn only where mark_prob > 0, one for each packet.
+3. 0 <= mark_prob <= max_P.
 """
 
 from __future__ import annotations
@@ -43,11 +39,10 @@ from pacelab.pacer.core.contract import (
     Rewrite,
     SegmentSeen,
 )
+from pacelab.pacer.core.link_red.equations import average_retries, drop_probability
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.segment import Segment
 
-NEW_WEIGHT = 1 / 8
-"""Share of the newest packet in the average. Source: [fu] Algorithm 1, line 11."""
 DROP_REASON = "lred"
 
 
@@ -68,13 +63,6 @@ class LinkRedConfig:
         require(self.min_retries >= 0, "min_retries", self.min_retries, "0 or more retransmissions per packet")
         require(self.max_retries > self.min_retries, "max_retries", self.max_retries, "more than min_retries")
         require(0 < self.max_probability <= 1, "max_probability", self.max_probability, "a share above 0, up to 1")
-
-    def probability(self, average_retries: float) -> float:
-        """Share of packets to drop or mark at this average."""
-        if average_retries < self.min_retries:
-            return 0.0
-        rise = (average_retries - self.min_retries) / (self.max_retries - self.min_retries)
-        return min(rise, self.max_probability)
 
 
 MARKING = LinkRedConfig(min_retries=0.4, max_retries=2.0, max_probability=0.1, mark=True)
@@ -117,7 +105,7 @@ class LinkRed:
                 self._backoff.queued(event)
         else:
             if event.next_hop is not None:  # a broadcast is never repeated
-                self.average_retries += NEW_WEIGHT * (max(event.attempts - 1, 0) - self.average_retries)
+                self.average_retries = average_retries(self.average_retries, max(event.attempts - 1, 0))
             if self._backoff is not None:
                 self._backoff.done(event)
         if self._backoff is not None:
@@ -154,7 +142,13 @@ class LinkRed:
         return True
 
     def _is_chosen(self) -> bool:
-        probability = self._config.probability(self.average_retries)
+        config = self._config
+        probability = drop_probability(
+            self.average_retries,
+            min_retries=config.min_retries,
+            max_retries=config.max_retries,
+            max_probability=config.max_probability,
+        )
         return probability > 0 and self._uniform() < probability
 
     def _drop(self, segment: Segment) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pacelab.pacer.core.checks import require
+from pacelab.pacer.core.link_red.equations import extra_backoff_slots
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns
 from pacelab.units import NS_PER_US as US
 
@@ -59,8 +60,8 @@ class LinkTiming:
         return exchange_ns
 
     def exchange_slots(self, packet_bytes: int, rate_bps: int) -> int:
-        """The exchange in backoff slots, rounded up."""
-        return -(-self.exchange_ns(packet_bytes, rate_bps) // self.slot_ns)
+        """The exchange in backoff slots, rounded up: extra_Backoff."""
+        return extra_backoff_slots(self.exchange_ns(packet_bytes, rate_bps), self.slot_ns)
 
 
 TIMINGS: Mapping[str, LinkTiming] = MappingProxyType(

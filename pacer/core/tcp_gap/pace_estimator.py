@@ -1,7 +1,4 @@
-"""The adaptive pace of one flow: from wireless round trips to the time between two packets.
-
-    R = 1 / (FHD_hat (1 + 2 COV_RTT))                       (1)   packets/s; T = 1/R is what the pacer needs
-    FHD_hat = alpha FHD_hat_old + (1 - alpha) FHD           (2)   alpha = 0.7
+"""The adaptive pace of one flow: from wireless round trips to the time between two packets, by `equations`.
 
 Before the first sample T is the same expression for an idle path: t_q = 0, COV = 0. It is the lower bound of every
 later T, needs no parameter of its own, costs a fresh flow a few milliseconds and cannot stall it; an observer that
@@ -10,17 +7,21 @@ starts in mid-flow is kept from passing a whole window as one burst. While routi
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
 from pacelab.pacer.core.checks import require
+from pacelab.pacer.core.tcp_gap import equations
+from pacelab.pacer.core.tcp_gap.equations import COV_WEIGHT, Path
 from pacelab.pacer.core.tcp_gap.round_trip_timeout import RoundTripTimeout
-from pacelab.pacer.core.tcp_gap.variation import DEFAULT_SAMPLES, CoefficientOfVariation, MeanDeviation
-from pacelab.pacer.core.tcp_gap.wireless_path import WirelessPath, usable_path
 from pacelab.units import NS_PER_S
 
-COV_WEIGHT = 2.0
-"""The factor of COV_RTT in eq. (1), as printed."""
+DEFAULT_SAMPLES = 50
+"""N of eq. (5), which the paper does not give; 50 is that of the authors' ns-2 code of TCP-AP (`history_`). With an ACK
+per segment at 20-50 packets/s that is a memory of one to three seconds: long against a round trip (or the variation due
+to contention would not show), short against a route's life; and the relative error of a standard deviation from N
+samples, 1/sqrt(2N), is 10 %."""
 
 
 class Spread(Enum):
@@ -78,20 +79,34 @@ class PaceEstimator:
     """Turns the wireless round trips of one flow into its pace.
 
     Source: [tcp-gap] Sec. 4.1 Eq. (1), (2), Sec. 4.2 Eq. (3)-(5).
-    Deviates: the first sample starts the average of eq. (2); T is bounded by `max_interval_ns`; packet sizes are those
-    of IP packets, of the very data segment and ACK that were measured.
+    Deviates: T is bounded by `max_interval_ns`; packet sizes are those of IP packets, of the very data segment and ACK
+    that were measured. While fewer than N samples are there, those there are make N of eq. (5).
     Deviates: round trips that waited for a route are left out (`round_trip_timeout`). One of two seconds would mean a T
     of a second that lasts for N samples, that is for half a minute.
     """
 
-    __slots__ = ("_config", "_path", "_timeout", "_variation", "interval_ns", "n_hop_delay_ns", "rtt_wireless_ns")
+    __slots__ = (
+        "_config",
+        "_path",
+        "_rates_bps",
+        "_samples",
+        "_sum",
+        "_sum_squares",
+        "_timeout",
+        "interval_ns",
+        "n_hop_delay_ns",
+        "rtt_wireless_ns",
+    )
 
     def __init__(self, config: PaceConfig) -> None:
         self._config = config
         self._timeout = RoundTripTimeout(config.min_timeout_ns)
-        self._path: WirelessPath | None = None
-        kind = CoefficientOfVariation if config.spread is Spread.RTT else MeanDeviation
-        self._variation: CoefficientOfVariation | MeanDeviation = kind(config.cov_samples)
+        self._rates_bps: tuple[int, ...] = ()
+        self._path: Path | None = None
+        """The path of these rates."""
+        self._samples: deque[int] = deque(maxlen=config.cov_samples)
+        # Exact integers, so that taking a sample out undoes exactly what putting it in did: no drift, however long.
+        self._sum = self._sum_squares = 0
         self.interval_ns = 0
         """T, the time from one release to the next."""
         self.n_hop_delay_ns: float | None = None
@@ -102,39 +117,50 @@ class PaceEstimator:
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
         """A packet is about to go: as long as there is no sample, set the pace of an idle path."""
         if self.n_hop_delay_ns is None:
-            path = self._route(path_rates_bps)
-            self._set_interval(0.0 if path is None else path.delay_ns(0.0, data_bytes=data_bytes))
+            self._follow(path_rates_bps)
+            self._set_interval(0.0 if self._path is None else equations.n_hop_delay_ns(self._path, 0.0, data_bytes))
 
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
     ) -> bool:
         """Take in one round trip that ended now; False if unusable (not positive, no path known yet, or late)."""
-        path = self._route(path_rates_bps)
+        self._follow(path_rates_bps)
+        path = self._path
         if rtt_wireless_ns <= 0 or path is None or self._timeout.is_late(now_ns, rtt_wireless_ns):
             return False
         self.rtt_wireless_ns = rtt_wireless_ns
-        queueing_ns = path.queueing_ns(rtt_wireless_ns, data_bytes=data_bytes, ack_bytes=ack_bytes)
-        delay_ns = path.delay_ns(queueing_ns, data_bytes=data_bytes)
-        old = self.n_hop_delay_ns
-        alpha = self._config.smoothing
-        self.n_hop_delay_ns = delay_ns if old is None else alpha * old + (1 - alpha) * delay_ns
-        self._variation.add(rtt_wireless_ns if self._config.spread is Spread.RTT else round(delay_ns))
-        self._set_interval(self.n_hop_delay_ns * (1 + self._config.cov_weight * self._variation.value()))
+        waiting_ns = equations.queueing_ns(path, rtt_wireless_ns, data_bytes, ack_bytes)
+        delay_ns = equations.n_hop_delay_ns(path, waiting_ns, data_bytes)
+        smoothed_ns = equations.smoothed_ns(self.n_hop_delay_ns, delay_ns, alpha=self._config.smoothing)
+        self.n_hop_delay_ns = smoothed_ns
+        self._remember(rtt_wireless_ns if self._config.spread is Spread.RTT else round(delay_ns))
+        self._set_interval(equations.interval_ns(smoothed_ns, self.cov, weight=self._config.cov_weight))
         return True
 
     @property
     def cov(self) -> float:
         """COV_RTT of the samples so far, or what stands in for it."""
-        return self._variation.value()
+        if self._config.spread is Spread.RTT:
+            return equations.variation(len(self._samples), self._sum, self._sum_squares)
+        return equations.mean_deviation(self._samples)
+
+    def _remember(self, sample: int) -> None:
+        """Take in a sample of what varies; the oldest leaves when N are there."""
+        samples = self._samples
+        if len(samples) == samples.maxlen:
+            self._sum -= samples[0]
+            self._sum_squares -= samples[0] * samples[0]
+        samples.append(sample)
+        self._sum += sample
+        self._sum_squares += sample * sample
 
     def _set_interval(self, interval_ns: float) -> None:
         self.interval_ns = min(round(interval_ns), self._config.max_interval_ns)
 
-    def _route(self, rates_bps: tuple[int, ...]) -> WirelessPath | None:
-        """The path of these rates; the last known one while routing knows none."""
-        known = self._path
-        if (known is None or known.rates_bps != rates_bps) and usable_path(rates_bps):
+    def _follow(self, rates_bps: tuple[int, ...]) -> None:
+        """Take the path of these rates; keep the last known one while routing knows none, or a rate that is none."""
+        if rates_bps != self._rates_bps and rates_bps and min(rates_bps) > 0:
             config = self._config
             hops = 1 if len(rates_bps) < config.one_hop_below else config.hops
-            self._path = WirelessPath(rates_bps, hops=hops, limit_to_path=config.limit_to_path)
-        return self._path
+            self._rates_bps = rates_bps
+            self._path = equations.path_of(rates_bps, ahead_hops=hops, limit_to_path=config.limit_to_path)

@@ -1,13 +1,6 @@
 """The Bandwidth Controller: the rate R of all TCP data, from the quality of the calls. Algorithm 1.
 
-Every period, by the MOS of the calls:
-
-                          as printed            the other reading (CHOKE)
-    MOS > good (3.9)      R (1 + 5 %)           R (1 + 5 %)
-    fair .. good          R (1 + 3 %)           R (1 + 3 %)
-    poor .. fair (3.7)    R (1 - 10 %)          R stays
-    choke .. poor (3.6)   R (1 - 50 %)          R (1 - 10 %)
-    below choke (3.3)     R (1 - 50 %)          R (1 - 50 %)
+Every period R changes by the MOS of the calls (`equations.rate_factor`), in one of two readings.
 
 As printed Q_choke (3.3) is a parameter that nothing uses, and 50 % is cut of a MOS that the paper calls acceptable: in
 the other reading each threshold has its rate. The default is what protects the calls better (docs/vagp.md).
@@ -23,29 +16,21 @@ Invariants
 2. R grows only while TCP uses it: a rate that nothing tests would grow without end and then protect nobody.
 
 Source: [vagp] Sec. V-A Algorithm 1, V-B, V-E (the values).
-Deviates: R is the sum over the flows; the paper applies the same factors to each R_i, and shares R fairly. Eq. (1)
-adds packets/s to a rate: read as a starting value of one packet of each flow per SRTT; its R_adjustment is what
-Algorithm 1 does. D_alert is not given: 104 ms, the network delay at which a MOS of 3.6 leaves room for 2 % loss (the
-paper's 170 ms is a slip). Without any call nothing needs protection: R grows as if the MOS were above good. As
-printed R_max only grows: what was good for a moment when the air was free is claimed back for ever, and where the MAC
-repeats long enough the calls never recover (docs/vagp.md).
+Deviates: R is the sum over the flows; the paper applies the same factors to each R_i, and shares R fairly. Eq. (1)'s
+R_adjustment is what Algorithm 1 does. D_alert is not given: 104 ms, the network delay at which a MOS of 3.6 leaves room
+for 2 % loss (the paper's 170 ms is a slip). Without any call nothing needs protection: R grows as if the MOS were above
+good. As printed R_max only grows: what was good for a moment when the air was free is claimed back for ever, and where
+the MAC repeats long enough the calls never recover (docs/vagp.md).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from pacelab.pacer.core.checks import require
+from pacelab.pacer.core.vagp.equations import Marks, Reading, Steps, rate_factor
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
-from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
-
-
-class Reading(Enum):
-    """Of Algorithm 1's last two branches."""
-
-    PRINTED = "printed"
-    CHOKE = "choke"
+from pacelab.units import NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,18 +70,15 @@ class BandwidthConfig:
         require(0 < rates[0] <= rates[1], "min_rate_bps, max_rate_bps", rates, "0 < min_rate_bps <= max_rate_bps")
 
 
-def start_rate_bps(packet_bytes: int, srtt_ns: int) -> float:
-    """Eq. (1) for one flow: a packet per smoothed round trip."""
-    return packet_bytes * BITS_PER_BYTE * NS_PER_S / srtt_ns
-
-
 class BandwidthController:
     """R and the period until it is looked at again."""
 
-    __slots__ = ("_config", "_good_periods", "_was_poor", "best_rate_bps", "period_ns", "rate_bps")
+    __slots__ = ("_config", "_good_periods", "_marks", "_steps", "_was_poor", "best_rate_bps", "period_ns", "rate_bps")
 
     def __init__(self, config: BandwidthConfig) -> None:
         self._config = config
+        self._marks = Marks(config.good_mos, config.fair_mos, config.poor_mos, config.choke_mos)
+        self._steps = Steps(config.good_gain, config.fair_gain, config.poor_cut, config.choke_cut)
         self._good_periods = 0
         self._was_poor = False
         self.rate_bps = config.min_rate_bps
@@ -120,24 +102,14 @@ class BandwidthController:
         if voice is not None and voice.mos < config.poor_mos and not self._was_poor:
             self._was_poor = True
             self.best_rate_bps = min(self.best_rate_bps, self.rate_bps)
-        factor = 1 + config.good_gain if voice is None else self._factor(voice.mos)
+        factor = (
+            1 + config.good_gain if voice is None else rate_factor(voice.mos, self._marks, self._steps, config.reading)
+        )
         if factor < 1 or used:
             self.start(self.rate_bps * factor)
         self._remember(good=voice is None or voice.mos > config.good_mos, used=used)
         alert = voice is not None and (voice.delay_ns is None or voice.delay_ns >= config.alert_delay_ns)
         self.period_ns = config.alert_period_ns if alert else config.normal_period_ns
-
-    def _factor(self, mos: float) -> float:
-        config = self._config
-        if mos > config.good_mos:
-            return 1 + config.good_gain
-        if mos >= config.fair_mos:
-            return 1 + config.fair_gain
-        if config.reading is Reading.PRINTED:
-            return 1 - (config.poor_cut if mos > config.poor_mos else config.choke_cut)
-        if mos >= config.poor_mos:
-            return 1.0
-        return 1 - (config.poor_cut if mos >= config.choke_mos else config.choke_cut)
 
     def _remember(self, *, good: bool, used: bool) -> None:
         """Sec. V-B: keep R_max, and claim half of it back once the quality is good again for good."""

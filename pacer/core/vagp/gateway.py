@@ -26,10 +26,11 @@ from pacelab.pacer.core.pacing.buffer_budget import BufferBudget
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController, start_rate_bps
+from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
+from pacelab.pacer.core.vagp.equations import start_rate_bps, window_pkts
 from pacelab.pacer.core.vagp.flow import VagpFlow
 from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
-from pacelab.pacer.core.vagp.queue_manager import QueueConfig, window_pkts
+from pacelab.pacer.core.vagp.queue_manager import QueueConfig
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 
@@ -242,7 +243,7 @@ class Vagp(ShapingHook[VagpFlow]):
         if queue is None or flow.refused:
             return flow.edge.grant(segment, segment.window_bytes)
         wanted_pkts = window_pkts(
-            queue,
+            (queue.min_pkts, queue.max_pkts),
             queued_pkts=len(flow.pacer),
             in_air_pkts=flow.in_air_pkts,
             in_wire_pkts=self._in_wire_pkts(flow),

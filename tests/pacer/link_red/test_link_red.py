@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from link_shell import B, seen, sent, tell
 
 from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
+from pacelab.pacer.core.link_red.equations import drop_probability
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.pacer.core.segment import UDP, Segment
@@ -65,7 +66,7 @@ def test_packet_without_an_attempt_counts_as_none_retried() -> None:
     ("average", "probability"), [(0, 0), (0.999, 0), (1, 0), (2, 0.25), (2.5, 0.375), (3, 0.5), (4, 0.5), (100, 0.5)]
 )
 def test_probability_rises_from_the_lower_threshold_to_its_bound(average: float, probability: float) -> None:
-    assert STEEP.probability(average) == probability
+    assert drop_probability(average, min_retries=1, max_retries=5, max_probability=0.5) == probability
 
 
 @pytest.mark.parametrize(("draw", "dropped"), [(0, True), (0.2499, True), (0.25, False), (0.99, False)])
@@ -161,8 +162,9 @@ def test_every_segment_is_decided_at_once_and_draws_only_above_the_threshold(
             continue
         packet = data(UP, 0)._replace(ecn_capable=random.random() < 0.5)
         actions = tell(hook, seen(packet))
-        assert 0 <= config.probability(average) <= bound
-        assert draws - before == (config.probability(average) > 0)
+        share = drop_probability(average, min_retries=low, max_retries=low + span, max_probability=bound)
+        assert 0 <= share <= bound
+        assert draws - before == (share > 0)
         assert draws == before or average > low
         assert [a.handle for a in actions if isinstance(a, Forward | Drop)] == [packet.handle]
         assert hook.average_retries == average

@@ -99,6 +99,20 @@ def test_path_that_became_slow_sets_the_pace() -> None:
     assert [sample(estimator, 400 * MS) for _ in range(2)] == [False, True]  # bounds 240 and 480 ms
 
 
+def test_variation_is_that_of_the_last_samples() -> None:
+    estimator = PaceEstimator(PaceConfig(cov_samples=2))
+    for rtt_ms in (100, 20, 30):
+        sample(estimator, rtt_ms * MS)
+    assert estimator.cov == pytest.approx(0.28284271247461906)  # of 20 and 30: sqrt(50)/25
+
+
+def test_long_runs_do_not_drift() -> None:
+    estimator = PaceEstimator(PaceConfig())
+    for rtt_ns in [(i * 7919) % 10**8 + 1 for i in range(20_000)] + [12_345] * 50:
+        sample(estimator, rtt_ns)
+    assert estimator.cov == 0.0
+
+
 def test_ns2_code_takes_the_deviation_of_the_delay() -> None:
     estimator = PaceEstimator(NS2_CODE)
     sample(estimator, 80 * MS)

@@ -7,7 +7,8 @@ from hook_shell import CALM, MS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController, Reading, start_rate_bps
+from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
+from pacelab.pacer.core.vagp.equations import Reading, start_rate_bps
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
 
 

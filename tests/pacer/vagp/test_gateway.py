@@ -11,8 +11,9 @@ from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, VoiceQuality, seq_diff
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
+from pacelab.pacer.core.vagp.equations import window_pkts
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
-from pacelab.pacer.core.vagp.queue_manager import QueueConfig, window_pkts
+from pacelab.pacer.core.vagp.queue_manager import QueueConfig
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 OTHER = DOWN._replace(dport=6000)
@@ -329,9 +330,8 @@ def test_queued_data_that_was_acknowledged_meanwhile_never_leaves() -> None:
     [(0, False, 6), (1, False, 6), (2, False, 4), (6, False, 4), (7, False, 2), (7, True, 0), (1, True, 6)],
 )
 def test_window_of_algorithm_3(queued: int, frozen: bool, target: int) -> None:
-    config = QueueConfig()
     base = 0 if target == 0 else 3 + 2
-    assert window_pkts(config, queued_pkts=queued, in_air_pkts=3, in_wire_pkts=2, is_frozen=frozen) == target + base
+    assert window_pkts((2, 6), queued_pkts=queued, in_air_pkts=3, in_wire_pkts=2, is_frozen=frozen) == target + base
 
 
 def opened(shell: Shell, wired_ms: int = 0) -> int | None:

@@ -1,10 +1,15 @@
-"""Eqs. (3) and (4) by hand. At 2 Mbit/s a byte takes 4 us: 1500 bytes 6 ms, 40 bytes 0.16 ms, both 6.16 ms."""
+"""Eqs. (3) to (5) by hand. At 2 Mbit/s a byte takes 4 us: 1500 bytes 6 ms, 40 bytes 0.16 ms, both 6.16 ms."""
 
 from __future__ import annotations
 
-import pytest
+import statistics
 
-from pacelab.pacer.core.tcp_gap.wireless_path import WirelessPath, usable_path
+import pytest
+from hook_shell import CALM
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacelab.pacer.core.tcp_gap.equations import mean_deviation, n_hop_delay_ns, path_of, queueing_ns, variation
 
 MS = 1_000_000
 
@@ -12,9 +17,8 @@ MS = 1_000_000
 def delay_ms(
     rates: tuple[int, ...], rtt_ms: float, *, data: int = 1500, ack: int = 40, hops: int = 4, limit: bool = True
 ) -> float:
-    path = WirelessPath(rates, hops=hops, limit_to_path=limit)
-    queueing = path.queueing_ns(round(rtt_ms * MS), data_bytes=data, ack_bytes=ack)
-    return path.delay_ns(queueing, data_bytes=data) / MS
+    path = path_of(rates, ahead_hops=hops, limit_to_path=limit)
+    return n_hop_delay_ns(path, queueing_ns(path, round(rtt_ms * MS), data, ack), data) / MS
 
 
 @pytest.mark.parametrize(
@@ -52,7 +56,42 @@ def test_impossibly_short_rtt_counts_as_no_queueing() -> None:
     assert delay_ms((2_000_000,) * 4, 1) == pytest.approx(24.0, rel=1e-12)
 
 
-def test_path_without_a_usable_rate_is_no_path() -> None:
-    assert not usable_path(())
-    assert not usable_path((11_000_000, 0))
-    assert usable_path((1,))
+def cov_of(samples: list[int]) -> float:
+    return variation(len(samples), sum(samples), sum(sample * sample for sample in samples))
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([], 0.0),
+        ([7], 0.0),
+        ([5, 5, 5], 0.0),
+        ([10, 20, 30], 0.5),  # mean 20, deviations 10, 0, 10: variance 200/2
+        ([2, 4, 4, 4, 5, 5, 7, 9], 0.4276179870598791),  # sqrt(32/7)/5
+        ([20, 30], 0.28284271247461906),  # sqrt(50)/25
+        ([10**18 + 1, 10**18 + 2, 10**18 + 3], 1e-18),  # floats would give 0
+    ],
+)
+def test_coefficient_by_hand(samples: list[int], expected: float) -> None:
+    assert cov_of(samples) == pytest.approx(expected, rel=1e-12)
+
+
+@CALM
+@given(st.lists(st.integers(1, 10**12), min_size=2, max_size=40))
+def test_coefficient_matches_the_standard_library(samples: list[int]) -> None:
+    expected = statistics.stdev(samples) / statistics.mean(samples)
+    assert cov_of(samples) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("samples", "expected"),
+    [
+        ([], 0.0),
+        ([7], 0.0),
+        ([10, 20, 30], 1 / 3),  # deviations 10, 0, 10
+        ([2, 4, 4, 4, 5, 5, 7, 9], 0.3),  # 12 / 8 of 5
+        ([10, 30], 0.5),
+    ],
+)
+def test_mean_deviation_by_hand(samples: list[int], expected: float) -> None:
+    assert mean_deviation(samples) == pytest.approx(expected, rel=1e-12)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
+from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -87,6 +88,8 @@ class Scheme:
     """Of a scheme that a guest is to load: a module whose SCHEME it is. The hooks here only say where they act."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
+    style: Style = OTHER
+    """How figures draw it."""
 
     @property
     def points(self) -> tuple[str, ...]:

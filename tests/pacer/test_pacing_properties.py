@@ -163,7 +163,7 @@ def note_paces(hook: TcpGapGateway | TcpGapSender, shell: Shell, paces: list[int
     """Write down the pace in force at each new release."""
     flow = hook._flows.get(DOWN)
     assert flow is not None
-    paces.extend([flow.pacer.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
+    paces.extend([flow.pacer.schedule.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
 
 
 @CALM

@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pacelab.pacer.core.candidates.data_pacing import RATE_BPS
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, SegmentSeen
-from pacelab.pacer.core.pacing.ack_progress import AckProgress
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
-from pacelab.pacer.core.pacing.rate_shaper import RateShaper, ShapedFlow
+from pacelab.pacer.core.pacing.outstanding import Outstanding
+from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.rate_shaper import RateShaper
 from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
 from pacelab.pacer.core.pacing.teardown import Teardown
-from pacelab.pacer.core.segment import RST, SYN, TCP, Segment, seq_diff
+from pacelab.pacer.core.segment import RST, SYN, TCP, Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +41,25 @@ class AckPacingConfig:
         require(self.queue_limit_pkts >= 1, "queue_limit_pkts", self.queue_limit_pkts, "an integer of at least 1")
 
 
-class AckedFlow(ShapedFlow):
+class AckedFlow(PacedFlow):
     """A wired-to-wireless flow and its waiting ACKs, each with its worth in octets of IP packets."""
 
-    __slots__ = ("acks", "highest_end", "largest", "progress", "teardown")
+    __slots__ = ("acks", "largest", "sent", "teardown")
 
     def __init__(self, segment: Segment, now_ns: int, schedule: ReleaseSchedule) -> None:
         super().__init__(segment.flow, now_ns, 0, schedule)
         self.acks: deque[tuple[Segment, int]] = deque()
-        self.progress = AckProgress(segment.seq)
-        self.highest_end = segment.end_seq
+        self.sent = Outstanding()
+        self.sent.begin(segment.seq)
         self.largest = segment
         """Data segment with the largest payload: tells how many headers so many octets will need."""
         self.teardown = Teardown()
 
-    def worth_bytes(self, ack: Segment) -> int:
+    def worth_bytes(self, now_ns: int, ack: Segment) -> int:
         """What this ACK fetches, in whole packets of the largest size for what is not more than one of them."""
         largest = self.largest
-        acked_bytes = max(self.progress.observe(ack, self.highest_end), largest.payload_bytes)
+        acked_bytes = max(self.sent.advance(ack), largest.payload_bytes)
+        self.sent.acknowledged(now_ns, ack.ack)
         packets = -(-acked_bytes // largest.payload_bytes)
         return acked_bytes + packets * (largest.packet_bytes - largest.payload_bytes)
 
@@ -131,8 +133,7 @@ class AckPacing:
             self._flows.add(flow)
         self._flows.touch(flow, now_ns)
         if segment.is_data:
-            if seq_diff(segment.end_seq, flow.highest_end) > 0:
-                flow.highest_end = segment.end_seq
+            flow.sent.released(now_ns, segment)
             if segment.payload_bytes > flow.largest.payload_bytes:
                 flow.largest = segment
         self._watch_end(flow, segment, outward=True)
@@ -152,7 +153,7 @@ class AckPacing:
         if len(flow.acks) >= self._config.queue_limit_pkts:
             self._count["overflows"] += 1
             self._release_head(now_ns, flow)
-        worth_bytes = flow.worth_bytes(segment)
+        worth_bytes = flow.worth_bytes(now_ns, segment)
         if not len(self._shaper) and self._shaper.schedule.admits(now_ns):
             self._actions.append(Forward(segment.handle))
             self._shaper.charge(now_ns, flow, worth_bytes)

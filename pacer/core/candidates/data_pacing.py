@@ -8,7 +8,7 @@ from pacelab.pacer.core.candidates.outward_pacing import OutwardPacing
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.rate_shaper import ShapedFlow
+from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import FlowKey
 
@@ -31,7 +31,7 @@ class DataPacingConfig:
         require(self.queue_limit_bytes > 0, "queue_limit_bytes", self.queue_limit_bytes, "a positive number of bytes")
 
 
-class DataPacing(ShapingHook[ShapedFlow], OutwardPacing[ShapedFlow]):
+class DataPacing(ShapingHook[PacedFlow], OutwardPacing[PacedFlow]):
     """The `gateway` hook of data pacing: wired-to-wireless TCP data leaves at R, flows in fair turns.
 
     Source: [vagp] Sec. IV-B.3.
@@ -45,5 +45,5 @@ class DataPacing(ShapingHook[ShapedFlow], OutwardPacing[ShapedFlow]):
         self._config = config
         super().__init__(config.table, config.rate_bps)
 
-    def _new_flow(self, now_ns: int, key: FlowKey) -> ShapedFlow:
-        return ShapedFlow(key, now_ns, self._config.queue_limit_bytes, self._shaper.schedule)
+    def _new_flow(self, now_ns: int, key: FlowKey) -> PacedFlow:
+        return PacedFlow(key, now_ns, self._config.queue_limit_bytes, self._shaper.schedule)

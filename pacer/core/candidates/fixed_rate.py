@@ -46,4 +46,4 @@ class FixedRatePacer(OutwardPacing[PacedFlow]):
     def _send(self, now_ns: int, flow: PacedFlow, segment: Segment) -> None:
         self._forward(segment)
         # The packet just sent sets the distance to the next, as its bits leave the bucket.
-        flow.pacer.set_interval(now_ns, transmission_ns(segment.packet_bytes, self._config.rate_bps))
+        flow.pacer.schedule.set_interval(now_ns, transmission_ns(segment.packet_bytes, self._config.rate_bps))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from pacelab.pacer.core.contract import Point, SegmentSeen
+from pacelab.pacer.core.contract import Event, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import F, PacingHook
-from pacelab.pacer.core.segment import FIN, RST, SYN, FlowKey, Segment
+from pacelab.pacer.core.segment import FIN, RST, SYN, TCP, FlowKey, Segment
 
 
 class OutwardPacing(PacingHook[F]):
@@ -18,9 +18,12 @@ class OutwardPacing(PacingHook[F]):
     def _new_flow(self, now_ns: int, key: FlowKey) -> F:
         """What is known of a flow at its first data segment."""
 
-    def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of a segment; what is not TCP leaving at these points passes untouched."""
+        if not isinstance(event, SegmentSeen):
+            return
         segment = event.segment
-        if event.point not in self._OUTWARD:
+        if segment.protocol != TCP or event.point not in self._OUTWARD:
             self._forward(segment)
             return
         flow = self._flows.get(segment.flow)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
@@ -31,46 +31,38 @@ class FlowTableConfig:
         require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
 
 
-class FlowTable(Generic[F]):
+class FlowTable(OrderedDict[FlowKey, F]):
     """The flows of one hook."""
 
     def __init__(self, config: FlowTableConfig) -> None:
+        super().__init__()
         self._config = config
-        self._flows: OrderedDict[FlowKey, F] = OrderedDict()
-
-    def get(self, key: FlowKey) -> F | None:
-        """The flow of this key."""
-        return self._flows.get(key)
 
     def is_full(self) -> bool:
         """Whether no further flow may be added."""
-        return len(self._flows) >= self._config.max_flows
+        return len(self) >= self._config.max_flows
 
     def add(self, flow: F) -> None:
         """Remember a new flow."""
-        self._flows[flow.key] = flow
+        self[flow.key] = flow
 
     def touch(self, flow: F, now_ns: int) -> None:
         """Note that the flow was heard of."""
         flow.last_seen_ns = now_ns
-        self._flows.move_to_end(flow.key)
+        self.move_to_end(flow.key)
 
     def remove(self, flow: F) -> None:
         """Forget a flow."""
-        del self._flows[flow.key]
+        del self[flow.key]
 
     def idle_at_ns(self) -> int | None:
         """When the flow that has been silent longest expires."""
-        for flow in self._flows.values():
+        for flow in self.values():
             return flow.last_seen_ns + self._config.idle_timeout_ns
         return None
 
     def oldest_idle(self, now_ns: int) -> F | None:
         """A flow whose idle timeout is over by now, the most silent first."""
-        for flow in self._flows.values():
+        for flow in self.values():
             return flow if flow.last_seen_ns + self._config.idle_timeout_ns <= now_ns else None
         return None
-
-    def __len__(self) -> int:
-        """Flows remembered."""
-        return len(self._flows)

@@ -15,11 +15,11 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import Generic, Protocol, TypeVar
 
-from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
-from pacelab.pacer.core.segment import TCP, FlowKey, Segment
+from pacelab.pacer.core.segment import FlowKey, Segment
 
 F = TypeVar("F", bound=PacedFlow)
 
@@ -57,14 +57,9 @@ class PacingHook(ABC, Generic[F]):
         self._count = dict.fromkeys(names, 0)
         self._paces = True
 
+    @abstractmethod
     def handle(self, now_ns: int, event: Event) -> None:
-        """Take note of a segment; other events and other protocols than TCP pass untouched."""
-        if not isinstance(event, SegmentSeen):
-            return
-        if event.segment.protocol == TCP:
-            self._handle_tcp(now_ns, event)
-        else:
-            self._forward(event.segment)
+        """Take note of a segment: forward, pace or drop it; other events and protocols pass untouched."""
 
     def poll_action(self) -> Action | None:
         """Next action, or None."""
@@ -86,7 +81,7 @@ class PacingHook(ABC, Generic[F]):
         while (flow := self._wakes.pop_due(now_ns)) is not None:
             self._release_head(now_ns, flow)
         while (idle := self._flows.oldest_idle(now_ns)) is not None:
-            if len(idle.pacer):  # a pace slower than the idle timeout is still a flow
+            if idle.pacer.waiting:  # a pace slower than the idle timeout is still a flow
                 self._flows.touch(idle, now_ns)
                 continue
             self._count["flows_expired"] += 1
@@ -104,13 +99,9 @@ class PacingHook(ABC, Generic[F]):
     def pace_ns(self, key: FlowKey) -> int | None:
         """T of a flow; None: unknown or not paced."""
         flow = self._flows.get(key)
-        return None if flow is None else flow.pacer.interval_ns or None
+        return None if flow is None else flow.pacer.schedule.interval_ns or None
 
     # What subclasses define.
-
-    @abstractmethod
-    def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        """Take note of a TCP segment: forward, pace or drop it."""
 
     @abstractmethod
     def _send(self, now_ns: int, flow: F, segment: Segment) -> None:
@@ -118,7 +109,7 @@ class PacingHook(ABC, Generic[F]):
 
     def _admits(self, now_ns: int, flow: F) -> bool:
         """Whether a data segment that arrives now may leave at once; if so, it is released."""
-        return flow.pacer.admits(now_ns)
+        return not flow.pacer.waiting and flow.pacer.schedule.admits(now_ns)
 
     def _own_deadline(self) -> tuple[int, str] | None:
         return None
@@ -128,7 +119,7 @@ class PacingHook(ABC, Generic[F]):
 
     def _make_room(self, now_ns: int, flow: F, payload_bytes: int) -> None:
         """Let the queue's head go early until a segment of this payload fits."""
-        while len(flow.pacer) and flow.pacer.queued_bytes + payload_bytes > flow.queue_limit_bytes:
+        while flow.pacer.waiting and flow.pacer.queued_bytes + payload_bytes > flow.queue_limit_bytes:
             self._count["overflows"] += 1
             self._release_head(now_ns, flow)
 
@@ -144,7 +135,7 @@ class PacingHook(ABC, Generic[F]):
     def _offer(self, now_ns: int, flow: F, segment: Segment) -> None:
         """Pace a data segment: send it now or queue it."""
         pacer = flow.pacer
-        if pacer.holds_copy(segment):
+        if pacer.waiting and pacer.holds_copy(segment):
             # The source timed out on what never left: a second copy in the air would be pure contention.
             self._count["copies_absorbed"] += 1
             self._actions.append(Drop(segment.handle, "copy already queued"))
@@ -156,11 +147,11 @@ class PacingHook(ABC, Generic[F]):
             return
         self._count["delayed"] += 1
         pacer.push(segment)
-        self._wakes.set(flow, pacer.due_ns())
+        self._wakes.set(flow, pacer.schedule.due_ns())
 
     def _follow(self, flow: F, segment: Segment) -> None:
         """Forward a control segment, behind its flow's queued data if there is any."""
-        if len(flow.pacer):
+        if flow.pacer.waiting:
             flow.pacer.push(segment)
         else:
             self._forward(segment)
@@ -183,8 +174,9 @@ class PacingHook(ABC, Generic[F]):
             self._forward(control)
 
     def _set_pace(self, now_ns: int, flow: F, interval_ns: int) -> None:
-        flow.pacer.set_interval(now_ns, interval_ns)
-        self._schedule(flow)
+        flow.pacer.schedule.set_interval(now_ns, interval_ns)
+        if flow.pacer.waiting:
+            self._schedule(flow)
 
     def _forget(self, now_ns: int, flow: F, reason: str) -> None:
         """Drop a flow's queue and all that is known of it."""
@@ -199,8 +191,8 @@ class PacingHook(ABC, Generic[F]):
         self._forget(now_ns, flow, reason)
 
     def _schedule(self, flow: F) -> None:
-        if len(flow.pacer):
-            self._wakes.set(flow, flow.pacer.due_ns())
+        if flow.pacer.waiting:
+            self._wakes.set(flow, flow.pacer.schedule.due_ns())
         else:
             self._wakes.cancel(flow)
 

@@ -20,25 +20,12 @@ from typing import Generic, TypeVar
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
-from pacelab.pacer.core.segment import FlowKey
 from pacelab.units import transmission_ns
 
-
-class ShapedFlow(PacedFlow):
-    """A flow that shares its pace with others."""
-
-    __slots__ = ("finish_bytes",)
-
-    def __init__(self, key: FlowKey, now_ns: int, queue_limit_bytes: int, schedule: ReleaseSchedule) -> None:
-        super().__init__(key, now_ns, queue_limit_bytes, schedule)
-        self.finish_bytes = 0
-        """In the shared count: where its last packet ended."""
+F = TypeVar("F", bound=PacedFlow)
 
 
-S = TypeVar("S", bound=ShapedFlow)
-
-
-class RateShaper(Generic[S]):
+class RateShaper(Generic[F]):
     """Schedule and turns of all flows. It decides who leaves when, its owner carries out."""
 
     def __init__(self, rate_bps: float) -> None:
@@ -46,7 +33,7 @@ class RateShaper(Generic[S]):
         self.schedule = ReleaseSchedule()
         """Shared by the flows' queues."""
         self._rate_bps = rate_bps
-        self._turns: WakeHeap[S] = WakeHeap()  # by octets, not by time
+        self._turns: WakeHeap[F] = WakeHeap()  # by octets, not by time
         self._waiting = 0
         self._served_bytes = 0
         self._last_bytes = 0
@@ -65,13 +52,13 @@ class RateShaper(Generic[S]):
         """Flows that wait."""
         return self._waiting
 
-    def set(self, flow: S, at_ns: int) -> None:
+    def set(self, flow: F, at_ns: int) -> None:
         """The flow has something to send; it keeps its place if it waits already."""
         if flow not in self._turns:
             self._waiting += 1
             self._turns.set(flow, self._start_bytes(flow))
 
-    def cancel(self, flow: S) -> None:
+    def cancel(self, flow: F) -> None:
         """The flow has nothing more to send."""
         if flow in self._turns:
             self._waiting -= 1
@@ -81,7 +68,7 @@ class RateShaper(Generic[S]):
         """When the next packet may leave, None while no flow waits."""
         return self.schedule.due_ns() if self._waiting else None
 
-    def pop_due(self, now_ns: int) -> S | None:
+    def pop_due(self, now_ns: int) -> F | None:
         """The flow whose turn it is, if the time has come; the turn is spent."""
         start_bytes = self._turns.next_ns()
         if start_bytes is None or self.schedule.due_ns() > now_ns:
@@ -90,13 +77,13 @@ class RateShaper(Generic[S]):
         self._waiting -= 1
         return self._turns.pop_due(start_bytes)
 
-    def charge(self, now_ns: int, flow: S, packet_bytes: int) -> None:
+    def charge(self, now_ns: int, flow: F, packet_bytes: int) -> None:
         """A packet of the flow has just been released."""
         flow.finish_bytes = self._start_bytes(flow) + packet_bytes
         self._last_bytes = packet_bytes
         self._respace(now_ns)
 
-    def _start_bytes(self, flow: S) -> int:
+    def _start_bytes(self, flow: F) -> int:
         return max(self._served_bytes, flow.finish_bytes)
 
     def _respace(self, now_ns: int) -> None:

@@ -20,41 +20,38 @@ _NEVER_NS = -(1 << 62)
 class ReleaseSchedule:
     """Planned times of one flow, or of all flows that share a pace."""
 
-    __slots__ = ("_interval_ns", "_plan_ns", "_release_ns", "_since_ns")
+    __slots__ = ("_plan_ns", "_release_ns", "_since_ns", "interval_ns")
 
     def __init__(self) -> None:
-        self._interval_ns = 0
+        self.interval_ns = 0
+        """T, the pace in force; `set_interval` changes it."""
         self._plan_ns = _NEVER_NS
         self._release_ns = _NEVER_NS
         self._since_ns = _NEVER_NS
 
-    @property
-    def interval_ns(self) -> int:
-        """T, the pace in force."""
-        return self._interval_ns
-
     def set_interval(self, now_ns: int, interval_ns: int) -> None:
         """Change the pace; what the new pace would have let go before now goes now."""
-        if interval_ns != self._interval_ns:
-            self._interval_ns = interval_ns
+        if interval_ns != self.interval_ns:
+            self.interval_ns = interval_ns
             self._since_ns = now_ns
 
     def due_ns(self) -> int:
         """When the next packet may leave."""
-        interval = self._interval_ns
+        interval = self.interval_ns
         return max(self._plan_ns + interval, self._release_ns + interval // 2, self._since_ns)
 
     def admits(self, now_ns: int) -> bool:
         """Whether a packet that comes now, none being before it, may leave at once; if so, count it as released."""
         self._since_ns = now_ns
-        if self.due_ns() > now_ns:
+        interval = self.interval_ns
+        if self._plan_ns + interval > now_ns or self._release_ns + interval // 2 > now_ns:  # due later
             return False
         self.released(now_ns)
         return True
 
     def released(self, now_ns: int) -> None:
         """Note a release, due or not."""
-        plan_ns = max(self._plan_ns + self._interval_ns, self._since_ns, now_ns - MAX_BEHIND * self._interval_ns)
+        plan_ns = max(self._plan_ns + self.interval_ns, self._since_ns, now_ns - MAX_BEHIND * self.interval_ns)
         # A release ahead of its plan (the queue ran over) restarts the spacing from now.
         self._plan_ns = min(plan_ns, now_ns)
         self._release_ns = now_ns

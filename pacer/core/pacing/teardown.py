@@ -12,9 +12,11 @@ class Teardown:
     A lost or unseen FIN leaves the flow to its idle timeout.
     """
 
-    __slots__ = ("_fin_end", "_finished")
+    __slots__ = ("_fin_end", "_finished", "has_begun")
 
     def __init__(self) -> None:
+        self.has_begun = False
+        """A FIN was seen: before it, segments without one need not be shown."""
         self._fin_end: list[int | None] = [None, None]
         self._finished = [False, False]
 
@@ -23,6 +25,7 @@ class Teardown:
         flags = segment.flags
         if flags & FIN:
             self._fin_end[outward] = segment.end_seq
+            self.has_begun = True
         fin_end = self._fin_end[not outward]
         if fin_end is not None and flags & ACK and seq_diff(segment.ack, fin_end) >= 0:
             self._finished[not outward] = True

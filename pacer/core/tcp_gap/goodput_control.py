@@ -26,6 +26,7 @@ Deviates:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from pacelab.pacer.core.checks import require
@@ -65,8 +66,6 @@ class GoodputMeter:
     """One flow as Goodput Control sees it."""
 
     __slots__ = (
-        "delivered_bytes",
-        "epoch",
         "goodput_bps",
         "key",
         "last_active_ns",
@@ -75,12 +74,11 @@ class GoodputMeter:
         "unthrottled_bps",
     )
 
-    def __init__(self, key: FlowKey, *, may_throttle: bool, now_ns: int, epoch: int) -> None:
+    def __init__(self, key: FlowKey, *, may_throttle: bool, now_ns: int) -> None:
         self.key = key
         self.may_throttle = may_throttle
         self.last_active_ns = now_ns
-        self.epoch = epoch
-        self.delivered_bytes = 0
+        """When the flow last carried data or had some acknowledged; for its owner to set."""
         self.goodput_bps = 0.0
         """Of the last full interval."""
         self.throttle_bps: float | None = None
@@ -98,8 +96,9 @@ class GoodputControl:
         self._throttled: dict[GoodputMeter, None] = {}
         self._baseline: list[tuple[GoodputMeter, float]] = []
         self._pause = 0
-        self._epoch = 0
         self._since_ns = 0
+        self.delivered_bytes: defaultdict[GoodputMeter, int] = defaultdict(int)
+        """Octets newly acknowledged in this interval; for the flows' owner to count up."""
         self.throttles = 0
         """Throttles imposed so far, renewals included."""
         self.cancellations = 0
@@ -108,7 +107,7 @@ class GoodputControl:
     def start(self, now_ns: int, key: FlowKey, *, may_throttle: bool) -> tuple[GoodputMeter, list[GoodputMeter]]:
         """A flow begins: its meter, and the meters whose throttle this cancelled."""
         freed = self._reset(now_ns)
-        meter = GoodputMeter(key, may_throttle=may_throttle, now_ns=now_ns, epoch=self._epoch)
+        meter = GoodputMeter(key, may_throttle=may_throttle, now_ns=now_ns)
         self._meters[meter] = None
         return meter, freed
 
@@ -117,14 +116,6 @@ class GoodputControl:
         self._meters.pop(meter, None)
         freed = self._reset(now_ns)
         return [other for other in freed if other is not meter]
-
-    def credit(self, now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
-        """The flow carried data (0) or had that many octets acknowledged."""
-        if meter.epoch != self._epoch:  # counters of a cut-short interval are emptied when next used
-            meter.epoch = self._epoch
-            meter.delivered_bytes = 0
-        meter.delivered_bytes += acked_bytes
-        meter.last_active_ns = now_ns
 
     def deadline_ns(self) -> int | None:
         """When `tick` is wanted; None without flows."""
@@ -154,11 +145,10 @@ class GoodputControl:
         oldest_ns = now_ns - self._config.active_intervals * self._config.interval_ns
         active = []
         for meter in self._meters:
-            delivered = meter.delivered_bytes if meter.epoch == self._epoch else 0
-            meter.goodput_bps = delivered * BITS_PER_BYTE * NS_PER_S / elapsed_ns
-            meter.delivered_bytes = 0
+            meter.goodput_bps = self.delivered_bytes[meter] * BITS_PER_BYTE * NS_PER_S / elapsed_ns
             if meter.last_active_ns > oldest_ns:
                 active.append(meter)
+        self.delivered_bytes = defaultdict(int)
         self._since_ns = now_ns
         return active
 
@@ -207,7 +197,7 @@ class GoodputControl:
 
     def _reset(self, now_ns: int) -> list[GoodputMeter]:
         """Forget all that belongs to the old population of flows."""
-        self._epoch += 1
+        self.delivered_bytes = defaultdict(int)
         self._since_ns = now_ns
         self._pause = 0
         return self._cancel()

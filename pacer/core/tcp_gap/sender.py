@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import Point, SegmentSeen
+from pacelab.pacer.core.contract import Event, Point, SegmentSeen
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.outstanding import Outstanding
 from pacelab.pacer.core.pacing.pace import Pace
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.pacing.rtt_matcher import RttMatcher
 from pacelab.pacer.core.pacing.teardown import Teardown
-from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment, seq_diff
+from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
 from pacelab.units import NS_PER_US
 
@@ -42,12 +42,12 @@ class TcpGapSenderConfig:
 class SenderFlow(PacedFlow):
     """Soft state of one outgoing flow."""
 
-    __slots__ = ("estimator", "matcher", "path_rates_bps", "rtt_wired_ns", "teardown")
+    __slots__ = ("estimator", "path_rates_bps", "rtt_wired_ns", "sent", "teardown")
 
     def __init__(self, key: FlowKey, now_ns: int, config: TcpGapSenderConfig) -> None:
         super().__init__(key, now_ns, config.queue_limit_bytes)
         self.estimator = config.pace.estimator()
-        self.matcher = RttMatcher()
+        self.sent = Outstanding()
         self.teardown = Teardown()
         self.path_rates_bps: tuple[int, ...] = ()
         self.rtt_wired_ns = 0
@@ -69,13 +69,17 @@ class TcpGapSender(PacingHook[SenderFlow]):
         self._config = config or TcpGapSenderConfig()
         super().__init__(self._config.table)
 
-    def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        if event.point == Point.LOCAL_OUT:
-            self._outgoing(now_ns, event.segment, event.path_rates_bps)
-        elif event.point == Point.LOCAL_IN:
-            self._incoming(now_ns, event.segment, event.path_rates_bps)
+    def handle(self, now_ns: int, event: Event) -> None:
+        """Take note of a segment; what is not TCP of this host passes untouched."""
+        if not isinstance(event, SegmentSeen):
+            return
+        point, segment, path_rates_bps = event
+        if segment.protocol != TCP or point not in (Point.LOCAL_OUT, Point.LOCAL_IN):
+            self._forward(segment)
+        elif point == Point.LOCAL_OUT:
+            self._outgoing(now_ns, segment, path_rates_bps)
         else:
-            self._forward(event.segment)
+            self._incoming(now_ns, segment, path_rates_bps)
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         flow = self._flows.get(segment.flow)
@@ -128,10 +132,10 @@ class TcpGapSender(PacingHook[SenderFlow]):
     def _acknowledged(self, now_ns: int, flow: SenderFlow, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         if segment.rtt_wired_ns is not None and self._config.subtract_rtt_wired:
             flow.rtt_wired_ns = segment.rtt_wired_ns
-        highest = flow.matcher.highest_end
+        highest = flow.sent.highest_end
         if highest is not None and seq_diff(segment.ack, highest) <= 1:
             self._discard_acknowledged(flow, segment.ack)
-        sample = flow.matcher.acknowledged(now_ns, segment.ack)
+        sample, _ = flow.sent.acknowledged(now_ns, segment.ack)
         if sample is None:
             return
         usable = flow.estimator.sample(
@@ -148,7 +152,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
 
     def _send(self, now_ns: int, flow: SenderFlow, segment: Segment) -> None:
         self._forward(segment)
-        flow.matcher.released(now_ns, segment)
+        flow.sent.released(now_ns, segment)
 
     def _admit(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
         if self._flows.is_full():

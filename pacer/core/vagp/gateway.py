@@ -7,23 +7,18 @@
     AIR_TO_WIRED, ACKs      LR, Local Recovery, fills the hole of a duplicate ACK; QM, the Queue Manager, writes into
                             the others how much more may come
 
-Invariants
-1. A flow is shaped (and its segments kept) only while its awnd is reserved in the buffer; what is queued and kept for
-   it never exceeds that. Other flows pass unshaped: `unpaced_flows` counts them.
-2. What RS releases, local retransmissions included, is spaced by R over all flows.
-3. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
-4. The right edge of a window never moves back, and no window exceeds the receiver's.
+Invariants, beside those of `gateway_hook`
+1. What RS releases, local retransmissions included, is spaced by R over all flows.
+2. A duplicate ACK for a segment that the gateway does not hold is always forwarded: only the source can mend that.
+3. The right edge of a window never moves back, and no window exceeds the receiver's.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import Drop, Event, Forward, Inject, Point, Release, Resend, Rewrite, SegmentSeen
-from pacelab.pacer.core.pacing.ack_progress import AckProgress
-from pacelab.pacer.core.pacing.buffer_budget import BufferBudget
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.contract import Drop, Event, Inject, Release, Resend, Rewrite, SegmentSeen
+from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
 from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
@@ -35,29 +30,18 @@ from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VagpConfig:
+class VagpConfig(GatewayConfig):
     """Settings of the gateway. Raises ValueError on a value out of range."""
 
     quality: QualityConfig = field(default_factory=QualityConfig)
     bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
     queue: QueueConfig | None = field(default_factory=QueueConfig)
     """None turns the Queue Manager off."""
-    table: FlowTableConfig = field(default_factory=FlowTableConfig)
-    buffer_bytes: int = 4 << 20
-    """Cap on the sum of awnd over shaped flows."""
-    assumed_window_bytes: int = 65_535
-    """awnd of a flow whose wireless end has not been heard yet: the most that a window without scaling can be."""
     initial_rtt_ns: int = 100 * NS_PER_MS
     """SRTT before the first sample: 0.12 Mbit/s of full packets by eq. (1), which no call of the paper's would feel."""
 
-    def __post_init__(self) -> None:
-        require(self.buffer_bytes >= 0, "buffer_bytes", self.buffer_bytes, "a number of bytes, 0 for no pacing")
-        window = self.assumed_window_bytes
-        require(window > 0, "assumed_window_bytes", window, "a positive number of bytes")
-        require(self.initial_rtt_ns > 0, "initial_rtt_ns", self.initial_rtt_ns, "a positive number of ns")
 
-
-class Vagp(ShapingHook[VagpFlow]):
+class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
     """The `gateway` hook of VAGP.
 
     Source: [vagp] Sec. V, Fig. 7, Algorithms 1-3.
@@ -79,12 +63,13 @@ class Vagp(ShapingHook[VagpFlow]):
         "rounds_without_voice",
     )
 
+    _config: VagpConfig
+
     def __init__(self, config: VagpConfig | None = None) -> None:
         self._config = config or VagpConfig()
         self._quality = QualityEvaluator(self._config.quality)
         self._bandwidth = BandwidthController(self._config.bandwidth)
         super().__init__(self._config.table, self._bandwidth.rate_bps)
-        self._budget = BufferBudget(self._config.buffer_bytes)
         self._round_ns: int | None = None
         self._has_started = self._has_sample = False
         self._delayed_before = 0
@@ -97,18 +82,9 @@ class Vagp(ShapingHook[VagpFlow]):
 
     # Towards the air.
 
-    def _handle_tcp(self, now_ns: int, event: SegmentSeen) -> None:
-        segment = event.segment
-        if event.point == Point.WIRED_TO_AIR:
-            self._from_wired(now_ns, segment)
-        elif event.point == Point.AIR_TO_WIRED:
-            self._from_air(now_ns, segment)
-        else:
-            self._forward(segment)
-
-    def _from_wired(self, now_ns: int, segment: Segment) -> None:
-        opens = segment.flags & (SYN | ACK) == SYN
-        flow = self._flow_of(now_ns, segment, segment.flow, opens=opens, may_add=opens or segment.is_data)
+    def _from_wired(
+        self, now_ns: int, flow: VagpFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
+    ) -> None:
         if flow is None:
             if segment.is_data:
                 self._pass_unpaced(segment)
@@ -122,7 +98,6 @@ class Vagp(ShapingHook[VagpFlow]):
             self._follow(flow, segment)
         else:
             self._forward(segment)
-        self._watch_end(now_ns, flow, segment, outward=True)
 
     def _data(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
         flow.data(segment)
@@ -137,17 +112,11 @@ class Vagp(ShapingHook[VagpFlow]):
             self._offer(now_ns, flow, segment)
             self._schedule(flow)
         else:
-            flow.matcher.released(now_ns, segment)
+            flow.sent.released(now_ns, segment)
             self._pass_unpaced(segment)
 
     def _send(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
-        flow.matcher.released(now_ns, segment)
-        # With an oversized segment at most this one is too many: then it is not kept.
-        kept_bytes = flow.recovery.store.kept_bytes
-        keep = kept_bytes + flow.pacer.queued_bytes + segment.payload_bytes <= flow.queue_limit_bytes
-        self._actions.append(Forward(segment.handle, keep))
-        if keep and (older := flow.recovery.store.keep(segment)) is not None:
-            self._actions.append(Release(older))
+        GatewayHook._send(self, now_ns, flow, segment)
         self._shaper.charge(now_ns, flow, segment.packet_bytes)
 
     def _release_head(self, now_ns: int, flow: VagpFlow) -> None:
@@ -156,7 +125,7 @@ class Vagp(ShapingHook[VagpFlow]):
             super()._release_head(now_ns, flow)
             return
         self._count["local_retransmissions"] += 1
-        flow.matcher.retransmitted(missing.end_seq)
+        flow.sent.retransmitted(missing.end_seq)
         self._shaper.schedule.released(now_ns)
         self._actions.append(Resend(missing.handle))
         self._shaper.charge(now_ns, flow, missing.packet_bytes)
@@ -169,50 +138,35 @@ class Vagp(ShapingHook[VagpFlow]):
         else:
             super()._schedule(flow)
 
-    def _make_room(self, now_ns: int, flow: VagpFlow, payload_bytes: int) -> None:
-        """Copies go before the pace does: a lost copy costs an end-to-end retransmission at worst."""
-        self._evict_copies(flow, payload_bytes)
-        super()._make_room(now_ns, flow, payload_bytes)
-        self._evict_copies(flow, payload_bytes)  # of what has just gone
-
-    def _evict_copies(self, flow: VagpFlow, payload_bytes: int) -> None:
-        recovery, limit_bytes = flow.recovery, flow.queue_limit_bytes
-        while len(recovery.store) and recovery.store.kept_bytes + flow.pacer.queued_bytes + payload_bytes > limit_bytes:
-            self._count["copies_evicted"] += 1
-            self._actions.append(Release(recovery.evict()))
-
     # From the air.
 
-    def _from_air(self, now_ns: int, segment: Segment) -> None:
-        opens = bool(segment.flags & SYN)
-        new = segment.flags & (SYN | ACK) == SYN
-        flow = self._flow_of(now_ns, segment, segment.flow.reversed(), opens=new, may_add=opens)
+    def _from_air(self, now_ns: int, flow: VagpFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         if flow is None:
             self._forward(segment)
             return
         flow.handshake.observe(now_ns, segment, outward=False)
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
-        if flow.progress is not None and segment.flags & ACK and self._ack(now_ns, flow, flow.progress, segment):
+        if segment.flags & ACK and self._ack(now_ns, flow, segment):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
         else:
             self._narrow(flow, segment)
             self._forward(segment)
-        self._watch_end(now_ns, flow, segment, outward=False)
 
-    def _ack(self, now_ns: int, flow: VagpFlow, progress: AckProgress, segment: Segment) -> bool:
+    def _ack(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:
         """Digest an ACK of shaped data; True if it shall not be forwarded."""
-        advance = progress.observe(segment, flow.matcher.highest_end)
+        advance = flow.sent.advance(segment)
         if advance < 0:  # says nothing new, or of data never sent: not to be believed
             return False
         flow.eliminator.acknowledged(segment)
         if advance == 0:
             return self._duplicate(now_ns, flow, segment)
-        for handle in flow.recovery.acknowledged(segment.ack):
+        flow.recovery.acknowledged(segment.ack)
+        sample, handles = flow.sent.acknowledged(now_ns, segment.ack)
+        for handle in handles:
             self._actions.append(Release(handle))
         self._discard_acknowledged(flow, segment.ack)
         self._schedule(flow)
-        sample = flow.matcher.acknowledged(now_ns, segment.ack)
         if sample is not None and sample.rtt_ns > 0:
             flow.sample(sample.rtt_ns)
             self._first_sample(now_ns, start_rate_bps(sample.data_bytes, sample.rtt_ns))
@@ -244,7 +198,7 @@ class Vagp(ShapingHook[VagpFlow]):
             return flow.edge.grant(segment, segment.window_bytes)
         wanted_pkts = window_pkts(
             (queue.min_pkts, queue.max_pkts),
-            queued_pkts=len(flow.pacer),
+            queued_pkts=len(flow.pacer.waiting),
             in_air_pkts=flow.in_air_pkts,
             in_wire_pkts=self._in_wire_pkts(flow),
             is_frozen=self._bandwidth.is_frozen,
@@ -259,51 +213,13 @@ class Vagp(ShapingHook[VagpFlow]):
 
     # The life of a flow.
 
-    def _flow_of(self, now_ns: int, segment: Segment, key: FlowKey, *, opens: bool, may_add: bool) -> VagpFlow | None:
-        """The segment's flow; made if it may be, and there is room. What opens a connection ends the one before."""
-        flow = self._flows.get(key)
-        if flow is not None:
-            if not opens or flow.progress is None:
-                self._flows.touch(flow, now_ns)
-                return flow
-            self._end(now_ns, flow, "new connection")
-        if self._flows.is_full() or not may_add:
-            return None
-        flow = VagpFlow(key, now_ns, self._shaper.schedule, fresh=bool(segment.flags & SYN))
-        self._flows.add(flow)
-        return flow
+    def _may_open(self, segment: Segment, *, outward: bool) -> bool:
+        if segment.flags & SYN:
+            return not outward or not segment.flags & ACK
+        return outward and segment.is_data
 
-    def _admit(self, flow: VagpFlow) -> bool:
-        """Reserve the flow's awnd in the buffer."""
-        wanted = flow.window_bytes or self._config.assumed_window_bytes
-        flow.admitted = self._budget.reserve(wanted)
-        if flow.admitted:
-            flow.queue_limit_bytes = wanted
-            flow.refused = False
-        elif not flow.refused:
-            flow.refused = True
-            self._count["unpaced_flows"] += 1
-        return flow.admitted
-
-    def _widen(self, flow: VagpFlow, window_bytes: int) -> None:
-        """The receiver's window grew: reserve the difference if there is room, else the flow keeps what it has."""
-        flow.window_bytes = window_bytes
-        more = window_bytes - flow.queue_limit_bytes
-        if flow.admitted and more > 0 and self._budget.reserve(more):
-            flow.queue_limit_bytes = window_bytes
-
-    def _watch_end(self, now_ns: int, flow: VagpFlow, segment: Segment, *, outward: bool) -> None:
-        if segment.flags & RST:
-            self._end(now_ns, flow, "connection reset")
-        elif flow.teardown.observe(segment, outward=outward):
-            self._end(now_ns, flow, "connection closed")
-
-    def _forget(self, now_ns: int, flow: VagpFlow, reason: str) -> None:
-        super()._forget(now_ns, flow, reason)
-        if flow.admitted:
-            self._budget.free(flow.queue_limit_bytes)
-        for handle in flow.recovery.store.drain():
-            self._actions.append(Release(handle))
+    def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> VagpFlow:
+        return VagpFlow(key, now_ns, self._shaper.schedule, fresh=bool(segment.flags & SYN))
 
     # The rate.
 

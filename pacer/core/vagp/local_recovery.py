@@ -7,54 +7,52 @@ Invariants
 
 from __future__ import annotations
 
-from pacelab.pacer.core.pacing.retransmission_store import RetransmissionStore
-from pacelab.pacer.core.pacing.segment_queue import SegmentQueue
+from pacelab.pacer.core.pacing.flow_pacer import FlowPacer
+from pacelab.pacer.core.pacing.outstanding import Outstanding
 from pacelab.pacer.core.segment import Segment, seq_diff
 
 
 class LocalRecovery:
-    """Copies of one flow, and the one that waits for its turn.
+    """The copy of one flow that waits for its turn.
 
     Source: [vagp] Sec. V-C Algorithm 2, "retransmit TCP data with seq + 1".
     Deviates: once per hole and round trip. The copy waits for its turn at the Rate Shaper, ahead of its flow's queue:
     sent at once it would be load that R knows nothing of.
     """
 
-    __slots__ = ("pending", "store")
+    __slots__ = ("_sent", "pending")
 
-    def __init__(self) -> None:
-        self.store = RetransmissionStore()
+    def __init__(self, sent: Outstanding) -> None:
+        """`sent` has the flow's copies."""
+        self._sent = sent
         self.pending: Segment | None = None
         """Copy that shall be sent next."""
 
-    def duplicate(self, now_ns: int, ack: int, rtt_ns: int, queue: SegmentQueue) -> bool:
+    def duplicate(self, now_ns: int, ack: int, rtt_ns: int, queue: FlowPacer) -> bool:
         """Note a duplicate ACK; whether the hole that it names is filled from here, or from what waits in `queue`."""
-        missing, send_now = self.store.fill(now_ns, ack, rtt_ns)
+        missing, send_now = self._sent.fill(now_ns, ack, rtt_ns)
         if missing is not None and send_now and not queue.holds_copy(missing):
             self.pending = missing
         return missing is not None
 
-    def acknowledged(self, ack: int) -> list[int]:
-        """Handles that a cumulative ACK makes superfluous."""
+    def acknowledged(self, ack: int) -> None:
+        """A cumulative ACK: what it covers need not go."""
         if self.pending is not None and seq_diff(ack, self.pending.end_seq) >= 0:
             self.pending = None
-        return self.store.acknowledged(ack)
 
     def withdraw(self, seq: int) -> None:
         """The source itself sends this segment again: a copy of it need not go as well."""
         if self.pending is not None and self.pending.seq == seq:
             self.pending = None
 
-    def evict(self) -> int:
-        """Forget the oldest copy; its handle."""
-        handle = self.store.evict()
+    def evicted(self, handle: int) -> None:
+        """The copy of this handle is no longer kept."""
         if self.pending is not None and self.pending.handle == handle:
             self.pending = None
-        return handle
 
     def take(self, now_ns: int) -> Segment | None:
         """The copy that is sent now, if one waits."""
         segment, self.pending = self.pending, None
         if segment is not None:
-            self.store.filled(now_ns)
+            self._sent.filled(now_ns)
         return segment

@@ -12,19 +12,20 @@ from hypothesis import strategies as st
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.rate_shaper import RateShaper, ShapedFlow
+from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.rate_shaper import RateShaper
 from pacelab.pacer.core.segment import ACK, FIN, RST
 
 OUT = Point.WIRED_TO_AIR
 OTHER = DOWN._replace(dport=6000)
 
 
-def shaper_with(rate_bps: float, *dports: int) -> tuple[RateShaper[ShapedFlow], list[ShapedFlow]]:
-    shaper: RateShaper[ShapedFlow] = RateShaper(rate_bps)
-    return shaper, [ShapedFlow(DOWN._replace(dport=dport), 0, 0, shaper.schedule) for dport in dports]
+def shaper_with(rate_bps: float, *dports: int) -> tuple[RateShaper[PacedFlow], list[PacedFlow]]:
+    shaper: RateShaper[PacedFlow] = RateShaper(rate_bps)
+    return shaper, [PacedFlow(DOWN._replace(dport=dport), 0, 0, shaper.schedule) for dport in dports]
 
 
-def serve(shaper: RateShaper[ShapedFlow], sizes: dict[int, int], rounds: int) -> list[tuple[int, int]]:
+def serve(shaper: RateShaper[PacedFlow], sizes: dict[int, int], rounds: int) -> list[tuple[int, int]]:
     """Time in ns and flow of each release, all flows always waiting."""
     served = []
     for _ in range(rounds):

@@ -10,6 +10,12 @@ from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputCo
 MBPS_BYTES = 625_000
 
 
+def credit(control: GoodputControl, now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
+    """What the gateway does with an ACK."""
+    meter.last_active_ns = now_ns
+    control.delivered_bytes[meter] += acked_bytes
+
+
 class Pair:
     def __init__(self, config: GoodputControlConfig | None = None) -> None:
         self.control = GoodputControl(config)
@@ -21,8 +27,8 @@ class Pair:
     def interval(self, fast_mbps: float, slow_mbps: float) -> list[GoodputMeter]:
         self.now_ns += 5 * S
         assert self.control.deadline_ns() == self.now_ns
-        self.control.credit(self.now_ns - 1, self.fast, round(fast_mbps * MBPS_BYTES))
-        self.control.credit(self.now_ns - 1, self.slow, round(slow_mbps * MBPS_BYTES))
+        credit(self.control, self.now_ns - 1, self.fast, round(fast_mbps * MBPS_BYTES))
+        credit(self.control, self.now_ns - 1, self.slow, round(slow_mbps * MBPS_BYTES))
         return self.control.tick(self.now_ns)
 
 
@@ -139,7 +145,7 @@ def test_next_probe_waits_out_the_pause(pause: int, ticks_free: int) -> None:
 def test_start_of_a_flow_cancels_and_restarts_the_interval() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
-    pair.control.credit(6 * S, pair.fast, 10**9)
+    credit(pair.control, 6 * S, pair.fast, 10**9)
     _, freed = pair.control.start(7 * S, DOWN, may_throttle=True)
     assert freed == [pair.fast]
     assert pair.fast.throttle_bps is None
@@ -168,8 +174,8 @@ def test_end_of_a_flow_cancels() -> None:
 def test_early_tick_is_harmless_and_late_tick_measures_the_real_interval() -> None:
     pair = Pair()
     assert pair.control.tick(5 * S - 1) == []
-    pair.control.credit(9 * S, pair.fast, 2 * MBPS_BYTES)
-    pair.control.credit(9 * S, pair.slow, MBPS_BYTES)
+    credit(pair.control, 9 * S, pair.fast, 2 * MBPS_BYTES)
+    credit(pair.control, 9 * S, pair.slow, MBPS_BYTES)
     pair.control.tick(10 * S)
     assert pair.fast.goodput_bps == pytest.approx(1e6)
     assert pair.control.deadline_ns() == 15 * S
@@ -180,14 +186,14 @@ def test_long_silent_flow_leaves_the_mean() -> None:
     third, _ = pair.control.start(0, DOWN, may_throttle=True)
     third.unthrottled_bps = 2e6
     for second in range(5, 25, 5):
-        pair.control.credit(second * S, pair.fast, MBPS_BYTES)
-        pair.control.credit(second * S, third, MBPS_BYTES)
+        credit(pair.control, second * S, pair.fast, MBPS_BYTES)
+        credit(pair.control, second * S, third, MBPS_BYTES)
         changed = pair.control.tick(second * S)
         if second == 5:
             assert set(changed) == {pair.fast, third}  # the silent third flow is taken for starved: mean 0.67
     assert pair.control.tick(25 * S) == []
-    pair.control.credit(30 * S, pair.fast, MBPS_BYTES)
-    pair.control.credit(30 * S, third, MBPS_BYTES)
+    credit(pair.control, 30 * S, pair.fast, MBPS_BYTES)
+    credit(pair.control, 30 * S, third, MBPS_BYTES)
     assert pair.control.tick(30 * S) == []  # the mean is 1.0 now
 
 

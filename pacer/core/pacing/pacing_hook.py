@@ -173,11 +173,6 @@ class PacingHook(ABC, Generic[F]):
         while (control := flow.pacer.pop_control()) is not None:
             self._forward(control)
 
-    def _set_pace(self, now_ns: int, flow: F, interval_ns: int) -> None:
-        flow.pacer.schedule.set_interval(now_ns, interval_ns)
-        if flow.pacer.waiting:
-            self._schedule(flow)
-
     def _forget(self, now_ns: int, flow: F, reason: str) -> None:
         """Drop a flow's queue and all that is known of it."""
         for segment in flow.pacer.drain():

@@ -27,12 +27,12 @@ COV_WEIGHT = 2.0
 """The factor of COV_RTT in eq. (1), as printed."""
 
 
-def interval_ns(n_hop_delay_ns: float, cov: float, *, weight: float = COV_WEIGHT) -> float:
+def interval_ns(n_hop_delay_ns: float, cov: float, weight: float = COV_WEIGHT) -> float:
     """T = 1/R: eq. (1)."""
     return n_hop_delay_ns * (1 + weight * cov)
 
 
-def smoothed_ns(old_ns: float | None, new_ns: float, *, alpha: float) -> float:
+def smoothed_ns(old_ns: float | None, new_ns: float, alpha: float) -> float:
     """FHD_hat: eq. (2). Deviates: the first sample starts the average."""
     return new_ns if old_ns is None else alpha * old_ns + (1 - alpha) * new_ns
 

@@ -116,7 +116,9 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         advance = up.sent.advance(segment)
         if advance <= 0:
             return
-        self._credit(now_ns, up.meter, advance)
+        if self._control is not None and up.meter is not None:
+            up.meter.last_active_ns = now_ns
+            self._control.delivered_bytes[up.meter] += advance
         sample, _ = up.sent.acknowledged(now_ns, segment.ack)
         if sample is not None and segment.is_pure_ack:
             self._count["rtt_wired_written"] += 1
@@ -132,16 +134,36 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
             return
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
-        flags = segment.flags
-        if segment.payload_bytes and not flags & (SYN | RST):
+        if segment.payload_bytes and not segment.flags & (SYN | RST):
             self._data_from_air(now_ns, flow, segment)
-        absorbed = False
-        if flags & ACK and flow.down is not None:
-            absorbed = self._ack_from_air(now_ns, flow, flow.down, segment, path_rates_bps)
-        if absorbed:
+        down = flow.down
+        if down is None or not segment.flags & ACK:
+            self._forward(segment)
+            return
+        advance = flow.sent.advance(segment)
+        if advance == 0 and self._duplicate(now_ns, flow, down, segment):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
-        else:
-            self._actions.append(Forward(segment.handle))
+            return
+        if advance > 0:  # else it says nothing new, or of data never sent: not to be believed
+            if self._control is not None and down.meter is not None:
+                down.meter.last_active_ns = now_ns
+                self._control.delivered_bytes[down.meter] += advance
+            sample, handles = flow.sent.acknowledged(now_ns, segment.ack)
+            for handle in handles:
+                self._actions.append(Release(handle))
+            if flow.pacer.waiting:
+                self._discard_acknowledged(flow, segment.ack)
+            if sample is not None:
+                usable = down.estimator.sample(
+                    now_ns,
+                    sample.rtt_ns,
+                    data_bytes=sample.data_bytes,
+                    ack_bytes=segment.packet_bytes - segment.payload_bytes,
+                    path_rates_bps=path_rates_bps,
+                )
+                self._count["rtt_samples" if usable else "rtt_unusable"] += 1
+                self._apply_pace(now_ns, flow, down)
+        self._actions.append(Forward(segment.handle))
 
     def _data_from_air(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
         up = flow.up
@@ -150,34 +172,6 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         if up.meter is not None:
             up.meter.last_active_ns = now_ns
         up.sent.released(now_ns, segment)
-
-    def _ack_from_air(
-        self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment, path_rates_bps: tuple[int, ...]
-    ) -> bool:
-        """Digest an ACK of paced data; True if it shall not be forwarded."""
-        sent = flow.sent
-        advance = sent.advance(segment)
-        if advance == 0:
-            return self._duplicate(now_ns, flow, down, segment)
-        if advance < 0:  # says nothing new, or of data never sent: not to be believed
-            return False
-        self._credit(now_ns, down.meter, advance)
-        sample, handles = sent.acknowledged(now_ns, segment.ack)
-        for handle in handles:
-            self._actions.append(Release(handle))
-        if flow.pacer.waiting:
-            self._discard_acknowledged(flow, segment.ack)
-        if sample is not None:
-            usable = down.estimator.sample(
-                now_ns,
-                sample.rtt_ns,
-                data_bytes=sample.data_bytes,
-                ack_bytes=segment.packet_bytes - segment.payload_bytes,
-                path_rates_bps=path_rates_bps,
-            )
-            self._count["rtt_samples" if usable else "rtt_unusable"] += 1
-            self._apply_pace(now_ns, flow, down)
-        return False
 
     def _duplicate(self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment) -> bool:
         """Fill the hole that a duplicate ACK names, if its segment is here; True if the ACK ends here."""
@@ -223,11 +217,6 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         self._repace(now_ns, freed)
         return meter
 
-    def _credit(self, now_ns: int, meter: GoodputMeter | None, acked_bytes: int) -> None:
-        if self._control is not None and meter is not None:
-            meter.last_active_ns = now_ns
-            self._control.delivered_bytes[meter] += acked_bytes
-
     def _apply_pace(self, now_ns: int, flow: TcpGapFlow, down: DownHalf) -> None:
         """The slower of the adaptive pace and the throttle."""
         interval_ns = down.estimator.interval_ns
@@ -237,7 +226,9 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
                 meter.unthrottled_bps = down.largest_payload_bytes * BITS_PER_BYTE * NS_PER_S / interval_ns
             if meter.throttle_bps is not None:
                 interval_ns = max(interval_ns, transmission_ns(down.largest_payload_bytes, meter.throttle_bps))
-        self._set_pace(now_ns, flow, interval_ns)
+        flow.pacer.schedule.set_interval(now_ns, interval_ns)
+        if flow.pacer.waiting:
+            self._schedule(flow)
 
     def _repace(self, now_ns: int, meters: list[GoodputMeter]) -> None:
         for meter in meters:

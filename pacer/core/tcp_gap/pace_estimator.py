@@ -14,7 +14,6 @@ from enum import Enum
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.tcp_gap import equations
 from pacelab.pacer.core.tcp_gap.equations import COV_WEIGHT, Path
-from pacelab.pacer.core.tcp_gap.round_trip_timeout import RoundTripTimeout
 from pacelab.units import NS_PER_S
 
 DEFAULT_SAMPLES = 50
@@ -75,13 +74,59 @@ NS2_CODE = PaceConfig(one_hop_below=4, spread=Spread.DELAY)
 differs from what they printed; see docs/tcp-gap.md."""
 
 
+class RoundTripTimeout:
+    """Tells round trips over the path from waits for a route: what TCP would have timed out on is no sample.
+
+    While routing looks for a route it holds packets back, and their round trips last seconds. Eq. (3) would take that
+    for queueing at every node. A TCP that paces its own output never sees such a sample: its timer expires first, and
+    Karn's rule discards what was sent again. A pacer outside TCP applies the same timer to its own round trips.
+
+    Invariants
+    1. A round trip within RTO = SRTT + 4 RTTVAR (at least `min_timeout_ns`) is never late.
+    2. All that was released before the first late ACK came is one flight. Each late flight doubles the bound for those
+       released later, so that a path that has become slow is believed after a few round trips.
+
+    Source: RFC 6298 Sec. 2, 3 (Karn) and 5.5 (doubling); the ns-2 code of TCP-AP by TCP-GAP's authors leaves out
+    samples whose n-hop delay is beyond 0.5 s (`delaybound_`).
+    """
+
+    __slots__ = ("_bound_factor", "_flight_until_ns", "_min_timeout_ns", "_srtt_ns", "_variance_ns")
+
+    def __init__(self, min_timeout_ns: int) -> None:
+        self._min_timeout_ns = min_timeout_ns
+        self._srtt_ns: float | None = None
+        self._variance_ns = 0.0
+        self._bound_factor = 1
+        self._flight_until_ns: int | None = None
+
+    def is_late(self, now_ns: int, rtt_ns: int) -> bool:
+        """Whether a round trip that ended now is beyond the bound; one that is not moves the bound."""
+        srtt = self._srtt_ns
+        if srtt is None:
+            self._srtt_ns, self._variance_ns = float(rtt_ns), rtt_ns / 2
+            return False
+        timeout_ns = max(srtt + 4 * self._variance_ns, float(self._min_timeout_ns))
+        if rtt_ns > timeout_ns:
+            if self._flight_until_ns is not None and now_ns - rtt_ns <= self._flight_until_ns:
+                return True
+            if rtt_ns > timeout_ns * self._bound_factor:
+                self._bound_factor *= 2
+                self._flight_until_ns = now_ns
+                return True
+        self._bound_factor = 1
+        self._flight_until_ns = None
+        self._variance_ns += (abs(srtt - rtt_ns) - self._variance_ns) / 4
+        self._srtt_ns = srtt + (rtt_ns - srtt) / 8
+        return False
+
+
 class PaceEstimator:
     """Turns the wireless round trips of one flow into its pace.
 
     Source: [tcp-gap] Sec. 4.1 Eq. (1), (2), Sec. 4.2 Eq. (3)-(5).
     Deviates: T is bounded by `max_interval_ns`; packet sizes are those of IP packets, of the very data segment and ACK
     that were measured. While fewer than N samples are there, those there are make N of eq. (5).
-    Deviates: round trips that waited for a route are left out (`round_trip_timeout`). One of two seconds would mean a T
+    Deviates: round trips that waited for a route are left out (`RoundTripTimeout`). One of two seconds would mean a T
     of a second that lasts for N samples, that is for half a minute.
     """
 
@@ -93,6 +138,7 @@ class PaceEstimator:
         "_sum",
         "_sum_squares",
         "_timeout",
+        "cov",
         "interval_ns",
         "n_hop_delay_ns",
         "rtt_wireless_ns",
@@ -107,6 +153,8 @@ class PaceEstimator:
         self._samples: deque[int] = deque(maxlen=config.cov_samples)
         # Exact integers, so that taking a sample out undoes exactly what putting it in did: no drift, however long.
         self._sum = self._sum_squares = 0
+        self.cov = 0.0
+        """COV_RTT of the samples so far, or what stands in for it."""
         self.interval_ns = 0
         """T, the time from one release to the next."""
         self.n_hop_delay_ns: float | None = None
@@ -117,49 +165,43 @@ class PaceEstimator:
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
         """A packet is about to go: as long as there is no sample, set the pace of an idle path."""
         if self.n_hop_delay_ns is None:
-            self._follow(path_rates_bps)
-            self._set_interval(0.0 if self._path is None else equations.n_hop_delay_ns(self._path, 0.0, data_bytes))
+            if path_rates_bps != self._rates_bps:
+                self._follow(path_rates_bps)
+            idle_ns = 0.0 if self._path is None else equations.n_hop_delay_ns(self._path, 0.0, data_bytes)
+            self.interval_ns = min(round(idle_ns), self._config.max_interval_ns)
 
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
     ) -> bool:
         """Take in one round trip that ended now; False if unusable (not positive, no path known yet, or late)."""
-        self._follow(path_rates_bps)
-        path = self._path
+        if path_rates_bps != self._rates_bps:
+            self._follow(path_rates_bps)
+        config, path = self._config, self._path
         if rtt_wireless_ns <= 0 or path is None or self._timeout.is_late(now_ns, rtt_wireless_ns):
             return False
         self.rtt_wireless_ns = rtt_wireless_ns
         waiting_ns = equations.queueing_ns(path, rtt_wireless_ns, data_bytes, ack_bytes)
         delay_ns = equations.n_hop_delay_ns(path, waiting_ns, data_bytes)
-        smoothed_ns = equations.smoothed_ns(self.n_hop_delay_ns, delay_ns, alpha=self._config.smoothing)
-        self.n_hop_delay_ns = smoothed_ns
-        self._remember(rtt_wireless_ns if self._config.spread is Spread.RTT else round(delay_ns))
-        self._set_interval(equations.interval_ns(smoothed_ns, self.cov, weight=self._config.cov_weight))
-        return True
-
-    @property
-    def cov(self) -> float:
-        """COV_RTT of the samples so far, or what stands in for it."""
-        if self._config.spread is Spread.RTT:
-            return equations.variation(len(self._samples), self._sum, self._sum_squares)
-        return equations.mean_deviation(self._samples)
-
-    def _remember(self, sample: int) -> None:
-        """Take in a sample of what varies; the oldest leaves when N are there."""
+        self.n_hop_delay_ns = smoothed_ns = equations.smoothed_ns(self.n_hop_delay_ns, delay_ns, config.smoothing)
         samples = self._samples
+        sample = rtt_wireless_ns if config.spread is Spread.RTT else round(delay_ns)
         if len(samples) == samples.maxlen:
             self._sum -= samples[0]
             self._sum_squares -= samples[0] * samples[0]
         samples.append(sample)
         self._sum += sample
         self._sum_squares += sample * sample
-
-    def _set_interval(self, interval_ns: float) -> None:
-        self.interval_ns = min(round(interval_ns), self._config.max_interval_ns)
+        if config.spread is Spread.RTT:
+            self.cov = equations.variation(len(samples), self._sum, self._sum_squares)
+        else:
+            self.cov = equations.mean_deviation(samples)
+        interval_ns = equations.interval_ns(smoothed_ns, self.cov, config.cov_weight)
+        self.interval_ns = min(round(interval_ns), config.max_interval_ns)
+        return True
 
     def _follow(self, rates_bps: tuple[int, ...]) -> None:
-        """Take the path of these rates; keep the last known one while routing knows none, or a rate that is none."""
-        if rates_bps != self._rates_bps and rates_bps and min(rates_bps) > 0:
+        """Take the path of other rates; keep the last known one while routing knows none, or a rate that is none."""
+        if rates_bps and min(rates_bps) > 0:
             config = self._config
             hops = 1 if len(rates_bps) < config.one_hop_below else config.hops
             self._rates_bps = rates_bps

@@ -101,7 +101,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
         estimator = flow.estimator
         if estimator.rtt_wireless_ns is None:
             estimator.expect(data_bytes=segment.packet_bytes, path_rates_bps=path_rates_bps)
-            self._set_pace(now_ns, flow, estimator.interval_ns)
+            self._apply_pace(now_ns, flow)
         self._offer(now_ns, flow, segment)
 
     def _outgoing_control(self, now_ns: int, flow: SenderFlow | None, segment: Segment) -> None:
@@ -148,11 +148,16 @@ class TcpGapSender(PacingHook[SenderFlow]):
         self._count["rtt_samples" if usable else "rtt_unusable"] += 1
         if usable:
             self._count["n_hop_delay_us"] += int(flow.estimator.n_hop_delay_ns or 0) // NS_PER_US
-            self._set_pace(now_ns, flow, flow.estimator.interval_ns)
+            self._apply_pace(now_ns, flow)
 
     def _send(self, now_ns: int, flow: SenderFlow, segment: Segment) -> None:
         self._forward(segment)
         flow.sent.released(now_ns, segment)
+
+    def _apply_pace(self, now_ns: int, flow: SenderFlow) -> None:
+        flow.pacer.schedule.set_interval(now_ns, flow.estimator.interval_ns)
+        if flow.pacer.waiting:
+            self._schedule(flow)
 
     def _admit(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
         if self._flows.is_full():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hook_shell import MS, S
 
-from pacelab.pacer.core.tcp_gap.round_trip_timeout import RoundTripTimeout
+from pacelab.pacer.core.tcp_gap.pace_estimator import RoundTripTimeout
 
 
 def after(*rtts_ms: int) -> RoundTripTimeout:

@@ -89,7 +89,7 @@ class Scheme:
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
     style: Style = OTHER
-    """How figures draw it."""
+    """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
 
     @property
     def points(self) -> tuple[str, ...]:

@@ -194,6 +194,7 @@ class PacingHook(ABC, Generic[F]):
     def _release_head(self, now_ns: int, flow: F) -> None:
         pacer = flow.pacer
         self._send(now_ns, flow, pacer.pop(now_ns))
-        self._forward_control(flow)
+        if pacer.waiting:
+            self._forward_control(flow)
         self._flows.touch(flow, now_ns)
         self._schedule(flow)

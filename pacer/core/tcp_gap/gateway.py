@@ -20,7 +20,7 @@ from pacelab.pacer.core.contract import Drop, Forward, Release, Resend, Rewrite
 from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
 from pacelab.pacer.core.pacing.pace import Pace
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
-from pacelab.pacer.core.tcp_gap.gateway_flow import DownHalf, TcpGapFlow, UpHalf
+from pacelab.pacer.core.tcp_gap.flow import DownHalf, TcpGapFlow, UpHalf
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputControlConfig, GoodputMeter
 from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, transmission_ns

@@ -4,7 +4,7 @@ import pytest
 from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.contract import Point
+from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
 
@@ -91,3 +91,9 @@ def test_left_to_the_shell_data_goes_at_once_and_the_pace_is_told() -> None:
     assert shell.times(DOWN) == [0, 0, 0]
     assert hook.pace_ns(DOWN) == 10 * MS
     assert hook.deadline() == (120 * S, "idle")
+
+
+def test_transmissions_are_none_of_its_business() -> None:
+    shell = pacer()
+    shell.hook.handle(0, TransmitResult(data(UP, 0), attempts=3, delivered=True))
+    assert shell.hook.poll_action() is None

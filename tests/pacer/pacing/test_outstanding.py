@@ -1,8 +1,10 @@
 from __future__ import annotations
 
-from hook_shell import DOWN, data
+import pytest
+from hook_shell import DOWN, data, pure_ack
 
-from pacelab.pacer.core.pacing.outstanding import Outstanding
+from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
+from pacelab.pacer.core.segment import ACK, FIN
 
 SPACE = 1 << 32
 
@@ -121,3 +123,34 @@ def test_eviction_takes_the_oldest() -> None:
     sent.evict()
     assert sent.fill(10, 0, rtt_ns=50) == (None, False)
     assert sent.kept_bytes == 200
+
+
+# What an ACK says.
+
+
+@pytest.mark.parametrize("start", [0, 1000, SPACE - 150, SPACE // 2 - 150, SPACE // 2])
+def test_ack_is_progress_a_duplicate_or_nothing(start: int) -> None:
+    def ack(octets: int, window: int = 500) -> int:
+        return sent.advance(pure_ack(DOWN, (start + octets) % SPACE, window=window))
+
+    sent = Outstanding()
+    assert ack(0) == NOTHING  # nothing was seen yet
+    sent.begin(start)
+    sent.begin(start + 700)  # it has begun already
+    assert ack(100) == NOTHING  # nothing has left yet
+    for octets in (0, 100, 200):
+        sent.released(0, data(DOWN, (start + octets) % SPACE, 100))
+    assert ack(200) == 200
+    assert ack(200) == 0
+    assert ack(200, window=400) == NOTHING  # a window update
+    assert ack(100) == NOTHING  # old
+    assert ack(302) == NOTHING  # beyond the FIN
+    assert sent.advance(data(DOWN, 7, 100, ack=(start + 200) % SPACE, window=400)) == NOTHING  # it carries data
+    assert ack(301) == 101
+    assert sent.ack == (start + 301) % SPACE
+
+
+def test_fin_counts_as_an_octet() -> None:
+    sent = Outstanding()
+    sent.released(0, data(DOWN, 0, 100, flags=ACK | FIN))
+    assert sent.highest_end == 101

@@ -29,7 +29,7 @@ lab.back_ends()
 # * below min_th nothing is dropped, above it with p = min((avg_retry − min_th)/(max_th − min_th), max_P).
 #
 # The paper does not give min_th, max_th and max_P. Ours were chosen on other seeds than those you run
-# (`pacer/core/link_red.py` tells how): 0.4, 20, 0.05 for dropping, 0.4, 2, 0.1 for marking.
+# (`pacer/core/link_red` tells how, and has the equations): 0.4, 20, 0.05 for dropping, 0.4, 2, 0.1 for marking.
 #
 # ### Exercise: the probability
 

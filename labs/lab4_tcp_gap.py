@@ -30,7 +30,7 @@ lab.back_ends()
 # * COV: the standard deviation (with N − 1) of the last N round trips over their mean                           (5)
 #
 # s_data and s_ACK are sizes, b is the rate of the links, t_q the mean wait in a node. The paper does not give N; the
-# authors' code has 50.
+# authors' code has 50. PaceLab's own five, for links of different rates, stand in `pacer/core/tcp_gap/equations.py`.
 #
 # ### Exercise: equation (3)
 

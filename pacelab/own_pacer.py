@@ -14,9 +14,9 @@ from typing import NamedTuple
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
 from pacelab.own_calls import OwnCalls
-from pacelab.pacer.core.goodput_control import GoodputControlConfig
-from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results import RunResult
 from pacelab.runner import run
 from pacelab.schemes import Scheme
@@ -91,7 +91,7 @@ class _Pace:
 
 
 class _Estimator:
-    """A student's pacer as the hooks want it (see `pacelab.pacer.core.pace.Estimator`)."""
+    """A student's pacer as the hooks want it (see `pacelab.pacer.core.pacing.pace.Estimator`)."""
 
     def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
         self._code = code

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from io import BytesIO
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.results import RunResult
+from pacelab.schemes import SCHEMES
+from pacelab.schemes.style import OTHER, Style
 from pacelab.tables import settings, show_point
 from pacelab.voice import ACCEPTABLE_MOS
 
@@ -35,46 +37,9 @@ SERIES_SCALES = {
 """What a run's time series hold -> factor and label of the axis. The last two are of calls alone."""
 
 
-class Style(NamedTuple):
-    """How a scheme looks."""
-
-    color: str
-    marker: str
-    linestyle: str
-
-
-STYLES: dict[str, Style] = {
-    "newreno": Style("#000000", "o", "--"),
-    "tcp-gap": Style("#0072b2", "s", "-"),
-    "tcp-gap-nogc": Style("#56b4e9", "^", "-."),
-    "tcp-ap": Style("#d55e00", "D", "-"),
-    "vagp": Style("#56b4e9", "2", "-"),
-    "vagp-choke": Style("#0072b2", "|", "--"),
-    "vagp-noqm": Style("#0072b2", "_", "-."),
-    "window-control": Style("#cc79a7", "3", "--"),
-    "data-pacing": Style("#cc79a7", "4", "-."),
-    "ack-pacing": Style("#e69f00", "+", "-."),
-    "priority": Style("#56b4e9", "H", "--"),
-    "edca": Style("#56b4e9", "1", ":"),
-    "fixed-rate": Style("#cc79a7", "v", ":"),
-    "tcp-gap-code": Style("#0072b2", "8", ":"),
-    "tcp-expect": Style("#000000", ".", "-"),
-    "tcp-ap-oid": Style("#d55e00", "P", "-."),
-    "tcp-ap+delayed-ack": Style("#d55e00", "<", ":"),
-    "delayed-ack": Style("#e69f00", ">", "-"),
-    "ack-suppression": Style("#e69f00", "X", "--"),
-    "lred": Style("#009e73", "p", "-"),
-    "lred-ecn": Style("#e69f00", "h", ":"),
-    "link-pacing": Style("#cc79a7", "d", "-"),
-    "lred+pacing": Style("#d55e00", "*", "--"),
-}
-"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
-OTHER = Style("#7f7f7f", "x", ":")
-
-
 def style_of(scheme: str) -> Style:
     """The fixed style of a scheme."""
-    return STYLES.get(scheme, OTHER)
+    return SCHEMES[scheme].style if scheme in SCHEMES else OTHER
 
 
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.metrics import LEVEL, estimate
 from pacelab.options import BY_FIELD
-from pacelab.plots import Style, axis_label, style_of
+from pacelab.plots import axis_label, style_of
 from pacelab.results import of_other_schema
+from pacelab.schemes.style import Style
 from pacelab.sweep import DOCUMENT, QUANTITIES, SCHEMA_VERSION
 from pacelab.tables import settings, show_name, show_value
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.metrics import LEVEL
-from pacelab.plots import Style, style_of
+from pacelab.plots import style_of
+from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
 from pacelab.options import BY_FIELD
+from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class HookSettings:
     pace_hops: int = 4
     """n of TCP-AP's n-hop delay."""
     throttle: str = "zero-window"
-    """How ack-suppression holds a station's own TCP back (`ack_suppression_station.Throttle`)."""
+    """How ack-suppression holds a station's own TCP back (`ack_suppression.station.Throttle`)."""
     sense_hops: int = 2
     """H_cs: hops within the carrier sense range."""
     node: int = 0
@@ -105,6 +106,8 @@ class Scheme:
     """Of a scheme that a guest is to load: a module whose SCHEME it is. The hooks here only say where they act."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
+    style: Style = OTHER
+    """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
 
     @property
     def points(self) -> tuple[str, ...]:

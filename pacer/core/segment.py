@@ -15,6 +15,7 @@ TCP, UDP = 6, 17
 """IP protocol numbers."""
 
 SEQUENCE_SPACE = 1 << 32
+HALF_SPACE = SEQUENCE_SPACE // 2
 
 
 class FlowKey(NamedTuple):

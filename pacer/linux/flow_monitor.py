@@ -11,8 +11,8 @@ from __future__ import annotations
 from socket import inet_ntoa
 from typing import Any
 
-from pacelab.pacer.core.e_model import MOS_MIN, mos
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment, VoiceQuality, seq_diff
+from pacelab.pacer.core.vagp.e_model import MOS_MIN, mos
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 MAX_FLOWS = 4096

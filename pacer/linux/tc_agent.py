@@ -22,9 +22,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
-from pacelab.pacer.core.pacing_hook import PacingHook
+from pacelab.pacer.core.pacing.pacing_hook import PacingHook
+from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab.pacer.core.shaping_hook import ShapingHook
 from pacelab.pacer.linux.agent import STATUS_VERSION, TICK_NS, AgentConfig
 from pacelab.pacer.linux.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.errors import AgentError

@@ -18,7 +18,7 @@ from pacelab.agents.commands import make_hook
 from pacelab.agents.orders import Orders, flow_report, offered, own_name, read_limits
 from pacelab.controller.web.client import TOKEN
 from pacelab.errors import ConfigError
-from pacelab.pacer.core.fixed_rate import FixedRatePacer
+from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
 

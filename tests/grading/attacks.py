@@ -82,7 +82,7 @@ ATTACKS = (
     ),
     Attack("list-processes", "return len(os.listdir('/proc'))", EPERM),
     Attack("import-the-tests", "import pacelab.grading.assignments", "No module named 'pacelab.grading.assignments'"),
-    Attack("import-the-model", "import pacelab.pacer.core.tcp_gap_gateway", "No module named"),
+    Attack("import-the-model", "import pacelab.pacer.core.tcp_gap.gateway", "No module named"),
     Attack(
         "import-installed-packages",
         "import glob\nsys.path += glob.glob('/usr/lib/python3*/*-packages')\n"

@@ -4,8 +4,8 @@ import struct
 
 import pytest
 
-from pacelab.pacer.core import voice_reporter
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
+from pacelab.pacer.core.vagp import voice_reporter
 from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.voice_format import (

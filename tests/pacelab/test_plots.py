@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from pacelab.comparison import Comparison
 from pacelab.experiment import Experiment
-from pacelab.plots import STYLES, caption, plot_goodput, render_comparison, x_axis
+from pacelab.plots import caption, plot_goodput, render_comparison, x_axis
 from pacelab.schemes import SCHEMES
+from pacelab.schemes.style import OTHER
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -43,12 +44,13 @@ def test_plot_goodput_draws_each_scheme_with_its_own_style() -> None:
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("wireless hops", "goodput (kbit/s)")
     bars = ax.containers
     assert [list(bar.lines[0].get_ydata()) for bar in bars] == [[100, 200], [pytest.approx(110), pytest.approx(220)]]
-    assert [bar.lines[0].get_color() for bar in bars] == [STYLES["newreno"].color, STYLES["tcp-gap"].color]
+    assert [bar.lines[0].get_color() for bar in bars] == [SCHEMES[name].style.color for name in ("newreno", "tcp-gap")]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "tcp-gap"]
 
 
 def test_every_scheme_has_a_style_of_its_own() -> None:
-    styles = [STYLES[name] for name in SCHEMES]
+    styles = [scheme.style for scheme in SCHEMES.values()]
+    assert OTHER not in styles
     # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
     assert len({(style.color, style.linestyle) for style in styles}) == len(styles)
     assert len({style.marker for style in styles}) == len(styles)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pacelab.cli import main
 from pacelab.errors import ConfigError
 from pacelab.experiment import Experiment
-from pacelab.plots import STYLES
+from pacelab.schemes import SCHEMES
 from pacelab.sweep import QUANTITIES
 from pacelab.sweep_plots import SCALES, Points, load_points, plot_points
 
@@ -56,7 +56,7 @@ def test_plot_draws_means_and_intervals_by_scheme() -> None:
     low, high = (float(y) for y in bars.get_segments()[0][:, 1])
     # three samples 1 kbit/s apart: s = 1, t(0.975, 2) = 4.3027, half width 4.3027 / sqrt(3) = 2.4841
     assert (low, high) == (pytest.approx(97.5159, abs=1e-3), pytest.approx(102.4841, abs=1e-3))
-    assert ax.containers[1].lines[0].get_color() == STYLES["tcp-gap"].color
+    assert ax.containers[1].lines[0].get_color() == SCHEMES["tcp-gap"].style.color
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("wireless hops", "goodput (kbit/s)")
     assert "n = 3 per point, seeds 1-3; bars: 95% t intervals" in ax.texts[-1].get_text()
 

@@ -50,6 +50,11 @@ def pure_ack(
     return Segment(next(_handles), flow.reversed(), TCP, flags, 0, ack, 0, HEADERS, window, rtt_wired)
 
 
+def fresh(segment: Segment) -> Segment:
+    """The same packet as the next node has it: its shell gives every arrival a handle of its own."""
+    return segment._replace(handle=next(_handles))
+
+
 def voice(flow: FlowKey, sequence: int, sent_ns: int) -> Segment:
     """A G.729a packet of 20 octets."""
     return Segment(next(_handles), flow, UDP, 0, 0, 0, 32, 60, 0, None, rtp=Rtp(sequence % 2**16, sent_ns))

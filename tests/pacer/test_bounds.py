@@ -7,11 +7,11 @@ import time
 from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import FlowKey
-from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
-from pacelab.pacer.core.vagp import Vagp, VagpConfig
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
 FLOWS = 10_000
 GENEROUS_S = 10.0

@@ -10,19 +10,20 @@ from hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.ack_pacing import AckPacing, AckPacingConfig
-from pacelab.pacer.core.bandwidth_controller import BandwidthConfig, Reading
+from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
+from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
+from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
 from pacelab.pacer.core.contract import Hook, Point
-from pacelab.pacer.core.data_pacing import DataPacing, DataPacingConfig
-from pacelab.pacer.core.expected_ack import PACE, ExpectedAck
-from pacelab.pacer.core.fixed_rate import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.flow_table import FlowTableConfig
+from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
+from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
-from pacelab.pacer.core.tcp_ap_sender import TcpApSender
-from pacelab.pacer.core.tcp_gap_gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap_sender import TcpGapSender, TcpGapSenderConfig
-from pacelab.pacer.core.vagp import Vagp, VagpConfig
-from pacelab.pacer.core.window_control import WindowControl, WindowControlConfig
+from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
+from pacelab.pacer.core.vagp.equations import Reading
+from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
 
@@ -162,7 +163,7 @@ def note_paces(hook: TcpGapGateway | TcpGapSender, shell: Shell, paces: list[int
     """Write down the pace in force at each new release."""
     flow = hook._flows.get(DOWN)
     assert flow is not None
-    paces.extend([flow.pacer.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
+    paces.extend([flow.pacer.schedule.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
 
 
 @CALM

@@ -1,0 +1,48 @@
+"""ACK suppression, `pacer.core.ack_suppression`: Le et al."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacelab.schemes.scheme import HookSettings, Scheme
+from pacelab.schemes.style import Style
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+
+_ACTING = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
+
+
+def suppressing_gateway(_settings: HookSettings) -> Hook:
+    """ACK suppression's gateway: acknowledges from the link layer's ACKs."""
+    from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway
+
+    return AckSuppressionGateway()
+
+
+def suppressing_station(settings: HookSettings) -> Hook:
+    """ACK suppression's station: keeps its ACKs back, throttles as the settings say."""
+    from pacelab.pacer.core.ack_suppression.station import (
+        AckSuppressionStation,
+        AckSuppressionStationConfig,
+        Throttle,
+    )
+
+    return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))
+
+
+SCHEMES = (
+    Scheme(
+        name="ack-suppression",
+        takes=("throttle",),
+        summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
+        source="[le] Sec. 3",
+        style=Style("#e69f00", "X", "--"),
+        gateway=suppressing_gateway,
+        station=suppressing_station,
+        needs=("single-hop",),
+        traffic=("tcp",),
+        ecn_throttles=("ecn-echo",),
+        acting=_ACTING,
+    ),
+)

@@ -1,0 +1,91 @@
+"""The simple schemes, `pacer.core.candidates`: a fixed rate, data and ACK pacing, window control."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacelab.schemes.acting import PACING
+from pacelab.schemes.scheme import HookSettings, Scheme
+from pacelab.schemes.style import Style
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+
+
+def fixed_rate(settings: HookSettings) -> Hook:
+    """Pacing of each flow at the given rate."""
+    from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+
+    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))
+
+
+def window_control(settings: HookSettings) -> Hook:
+    """A window of so many packets in every ACK."""
+    from pacelab.pacer.core.candidates.window_control import WINDOW_PKTS, WindowControl, WindowControlConfig
+
+    return WindowControl(WindowControlConfig(window_pkts=settings.gateway_window_pkts or WINDOW_PKTS))
+
+
+def data_pacing(settings: HookSettings) -> Hook:
+    """All TCP data at one rate."""
+    from pacelab.pacer.core.candidates.data_pacing import RATE_BPS, DataPacing, DataPacingConfig
+
+    return DataPacing(DataPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
+
+
+def ack_pacing(settings: HookSettings) -> Hook:
+    """ACKs spaced so that their data comes at one rate."""
+    from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
+    from pacelab.pacer.core.candidates.data_pacing import RATE_BPS
+
+    return AckPacing(AckPacingConfig(rate_bps=settings.pace_rate_bps or RATE_BPS))
+
+
+SCHEMES = (
+    Scheme(
+        name="fixed-rate",
+        takes=("pace_rate_bps",),
+        summary="pacing at --pace-rate, at the gateway and at wireless senders",
+        source="[lee] Sec. 3.3",
+        style=Style("#cc79a7", "v", ":"),
+        gateway=fixed_rate,
+        sender=fixed_rate,
+        traffic=("tcp",),
+        settings=("pace_rate_bps",),
+        acting=PACING,
+    ),
+    Scheme(
+        name="window-control",
+        takes=("gateway_window_pkts",),
+        summary="advertised windows of at most --gateway-window packets (2), written at the gateway",
+        source="[vagp] Sec. IV-B.2",
+        style=Style("#cc79a7", "3", "--"),
+        gateway=window_control,
+        needs=("gateway",),
+        traffic=("tcp",),
+        acting=frozenset({"windows_narrowed"}),
+    ),
+    Scheme(
+        name="data-pacing",
+        takes=("pace_rate_bps",),
+        summary="all TCP data that a gateway sends into the air at --pace-rate (0.3) together",
+        source="[vagp] Sec. IV-B.3",
+        style=Style("#cc79a7", "4", "-."),
+        gateway=data_pacing,
+        needs=("gateway",),
+        traffic=("tcp",),
+        acting=PACING,
+    ),
+    Scheme(
+        name="ack-pacing",
+        takes=("pace_rate_bps",),
+        summary="ACKs at the gateway as far apart as their data takes at --pace-rate (0.3)",
+        source="[vagp] Sec. IV-B.3",
+        style=Style("#e69f00", "+", "-."),
+        gateway=ack_pacing,
+        needs=("gateway",),
+        traffic=("tcp",),
+        acting=frozenset({"delayed"}),
+    ),
+)

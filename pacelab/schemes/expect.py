@@ -1,0 +1,43 @@
+"""PaceLab's own scheme, `pacer.core.expect`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pacelab.schemes.acting import GAP
+from pacelab.schemes.scheme import HookSettings, Scheme
+from pacelab.schemes.style import Style
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+
+
+def expect_gateway(_settings: HookSettings) -> Hook:
+    """Pacelab's own scheme at the gateway: TCP-GAP behind ACKs that wait for a segment that is due."""
+    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
+    from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+
+    return ExpectedAck(TcpGapGateway(TcpGapGatewayConfig(pace=PACE)))
+
+
+def expect_station(_settings: HookSettings) -> Hook:
+    """The same at a station: it paces its data, and its ACKs wait for a segment that is due."""
+    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
+    from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+
+    return ExpectedAck(TcpGapSender(TcpGapSenderConfig(pace=PACE)))
+
+
+SCHEMES = (
+    Scheme(
+        name="tcp-expect",
+        summary="pacelab's own: adaptive pacing, and ACKs that wait only for a segment that is due",
+        source="pacelab, after [tcp-gap] and [lee] Sec. 6",
+        style=Style("#000000", ".", "-"),
+        gateway=expect_gateway,
+        station=expect_station,
+        traffic=("tcp",),
+        brings={"ack": "every"},
+        acting=GAP | {"acks_suppressed"},
+    ),
+)

@@ -1,0 +1,87 @@
+"""Link RED and adaptive pacing in the link layer, `pacer.core.link_red`: Fu et al. 2005."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pacelab.schemes.scheme import HookSettings, Scheme
+from pacelab.schemes.style import Style
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+    from pacelab.pacer.core.link_red.timing import LinkTiming
+
+
+def link_red(settings: HookSettings) -> Hook:
+    """Link RED that drops."""
+    from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+
+    return LinkRed(LinkRedConfig(), settings.stream("lred").random)
+
+
+def link_red_marking(settings: HookSettings) -> Hook:
+    """Link RED that marks."""
+    from pacelab.pacer.core.link_red.link_red import MARKING, LinkRed
+
+    return LinkRed(MARKING, settings.stream("lred").random)
+
+
+def link_pacing(settings: HookSettings) -> Hook:
+    """Adaptive pacing in the link layer, always."""
+    from pacelab.pacer.core.link_red.link_pacing import LinkPacing
+
+    return LinkPacing(_timing(settings))
+
+
+def link_red_pacing(settings: HookSettings) -> Hook:
+    """Link RED, and adaptive pacing above its threshold."""
+    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
+    from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+
+    return LinkRed(LinkRedConfig(), settings.stream("lred").random, ExtraBackoff(_timing(settings)))
+
+
+def _timing(settings: HookSettings) -> LinkTiming:
+    from pacelab.pacer.core.link_red.timing import TIMINGS
+
+    return replace(TIMINGS[settings.phy], rts=settings.rts)
+
+
+SCHEMES = (
+    Scheme(
+        name="lred",
+        summary="Link RED: each node drops early by its average of retransmissions",
+        source="[fu] Sec. 6.1",
+        style=Style("#009e73", "p", "-"),
+        link=link_red,
+        counts_suffice=True,
+        acting=frozenset({"dropped"}),
+    ),
+    Scheme(
+        name="lred-ecn",
+        summary="Link RED that marks instead of dropping; TCP with ECN",
+        source="[fu] Sec. 6.1",
+        style=Style("#e69f00", "h", ":"),
+        link=link_red_marking,
+        counts_suffice=True,
+        ecn=True,
+        acting=frozenset({"dropped", "marked"}),
+    ),
+    Scheme(
+        name="link-pacing",
+        summary="adaptive pacing alone: after a frame a node waits as long as the next one needs for it",
+        source="[fu] Sec. 6.2",
+        style=Style("#cc79a7", "d", "-"),
+        link=link_pacing,
+        acting=frozenset({"paced"}),
+    ),
+    Scheme(
+        name="lred+pacing",
+        summary="Link RED, and adaptive pacing where the average of retransmissions is above its threshold",
+        source="[fu] Sec. 6",
+        style=Style("#d55e00", "*", "--"),
+        link=link_red_pacing,
+        acting=frozenset({"dropped", "paced"}),
+    ),
+)

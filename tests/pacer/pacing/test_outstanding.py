@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from hook_shell import DOWN, data, pure_ack
+
+from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
+from pacelab.pacer.core.segment import ACK, FIN
+
+SPACE = 1 << 32
+
+
+def test_each_ack_yields_its_segment() -> None:
+    sent = Outstanding()
+    sent.released(1000, data(DOWN, 0, 100))
+    sent.released(1500, data(DOWN, 100, 200))
+    assert sent.acknowledged(4000, 100)[0] == (3000, 140)
+    assert sent.acknowledged(4100, 300)[0] == (2600, 240)
+    assert sent.acknowledged(4200, 300)[0] is None
+
+
+def test_delayed_ack_measures_the_newest_covered_segment() -> None:
+    sent = Outstanding()
+    sent.released(1000, data(DOWN, 0, 100))
+    sent.released(1500, data(DOWN, 100, 200))
+    sent.released(1900, data(DOWN, 300, 100))
+    assert sent.acknowledged(4000, 300)[0] == (2500, 240)
+    assert len(sent) == 1
+
+
+def test_partly_covered_segment_yields_nothing() -> None:
+    sent = Outstanding()
+    sent.released(0, data(DOWN, 0, 100))
+    assert sent.acknowledged(10, 99)[0] is None
+
+
+def test_karn_no_sample_until_an_ack_beyond_the_retransmission() -> None:
+    sent = Outstanding()
+    for i in range(4):
+        sent.released(i, data(DOWN, i * 100, 100))
+    assert sent.acknowledged(50, 100)[0] == (50, 140)
+    sent.released(60, data(DOWN, 100, 100))  # again
+    assert sent.acknowledged(90, 300)[0] is None  # covers the repaired octets
+    assert sent.acknowledged(95, 400)[0] == (92, 140)
+
+
+def test_karn_holds_for_partial_acks_of_several_retransmissions() -> None:
+    sent = Outstanding()
+    for i in range(4):
+        sent.released(i, data(DOWN, i * 100, 100))
+    sent.retransmitted(100)
+    sent.retransmitted(300)
+    sent.retransmitted(200)
+    assert [sent.acknowledged(50, ack)[0] for ack in (100, 200, 300)] == [None, None, None]
+    assert sent.acknowledged(60, 400)[0] == (57, 140)
+
+
+def test_sequence_numbers_wrap() -> None:
+    sent = Outstanding()
+    sent.released(0, data(DOWN, SPACE - 100, 100))
+    sent.released(5, data(DOWN, 0, 100))
+    assert sent.acknowledged(20, 0)[0] == (20, 140)
+    sent.released(30, data(DOWN, SPACE - 100, 100))  # old octets from before the wrap
+    assert sent.highest_end == 100
+    assert sent.acknowledged(40, 100)[0] is None
+    sent.released(50, data(DOWN, 100, 100))
+    assert sent.acknowledged(60, 200)[0] == (10, 140)
+
+
+def test_ack_beyond_the_wrap_covers_segments_before_it() -> None:
+    sent = Outstanding()
+    sent.released(0, data(DOWN, SPACE - 200, 100))
+    sent.released(5, data(DOWN, SPACE - 100, 150))
+    assert sent.acknowledged(25, 50)[0] == (20, 190)
+    assert len(sent) == 0
+
+
+def test_memory_is_bounded_and_keeps_the_newest() -> None:
+    sent = Outstanding(limit=3)
+    for i in range(10):
+        sent.released(i, data(DOWN, i * 100, 100))
+    assert len(sent) == 3
+    assert sent.acknowledged(100, 800)[0] == (93, 140)
+
+
+# Copies.
+
+
+def filled() -> Outstanding:
+    sent = Outstanding()
+    for i in range(3):
+        assert sent.released(i, data(DOWN, i * 100, 100), keep=True) is None
+    return sent
+
+
+def test_ack_frees_what_it_covers() -> None:
+    sent = filled()
+    assert len(sent.acknowledged(9, 200)[1]) == 2
+    assert sent.acknowledged(9, 299)[1] == []
+    assert sent.kept_bytes == 100
+
+
+def test_newer_copy_replaces_the_older() -> None:
+    sent = Outstanding()
+    older, newer = data(DOWN, 0, 100), data(DOWN, 0, 60)
+    assert sent.released(0, older, keep=True) is None
+    assert sent.released(0, newer, keep=True) == older.handle
+    assert sent.kept_bytes == 60
+    assert sent.drain() == [newer.handle]
+
+
+def test_hole_is_filled_once_per_rtt() -> None:
+    sent = filled()
+    answers = [sent.fill(at_ns, 100, rtt_ns=50)[1] for at_ns in (10, 11, 59, 60, 61)]
+    assert answers == [True, False, False, True, False]
+
+
+def test_unknown_hole_is_not_filled() -> None:
+    assert filled().fill(10, 50, rtt_ns=50) == (None, False)
+
+
+def test_eviction_takes_the_oldest() -> None:
+    sent = filled()
+    sent.evict()
+    assert sent.fill(10, 0, rtt_ns=50) == (None, False)
+    assert sent.kept_bytes == 200
+
+
+# What an ACK says.
+
+
+@pytest.mark.parametrize("start", [0, 1000, SPACE - 150, SPACE // 2 - 150, SPACE // 2])
+def test_ack_is_progress_a_duplicate_or_nothing(start: int) -> None:
+    def ack(octets: int, window: int = 500) -> int:
+        return sent.advance(pure_ack(DOWN, (start + octets) % SPACE, window=window))
+
+    sent = Outstanding()
+    assert ack(0) == NOTHING  # nothing was seen yet
+    sent.begin(start)
+    sent.begin(start + 700)  # it has begun already
+    assert ack(100) == NOTHING  # nothing has left yet
+    for octets in (0, 100, 200):
+        sent.released(0, data(DOWN, (start + octets) % SPACE, 100))
+    assert ack(200) == 200
+    assert ack(200) == 0
+    assert ack(200, window=400) == NOTHING  # a window update
+    assert ack(100) == NOTHING  # old
+    assert ack(302) == NOTHING  # beyond the FIN
+    assert sent.advance(data(DOWN, 7, 100, ack=(start + 200) % SPACE, window=400)) == NOTHING  # it carries data
+    assert ack(301) == 101
+    assert sent.ack == (start + 301) % SPACE
+
+
+def test_fin_counts_as_an_octet() -> None:
+    sent = Outstanding()
+    sent.released(0, data(DOWN, 0, 100, flags=ACK | FIN))
+    assert sent.highest_end == 101

@@ -1,0 +1,186 @@
+"""One rate for all, in fair turns."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hook_shell import CALM, DOWN, MS, S, Shell, data
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
+from pacelab.pacer.core.contract import Point
+from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.rate_shaper import RateShaper
+from pacelab.pacer.core.segment import ACK, FIN, RST
+
+OUT = Point.WIRED_TO_AIR
+OTHER = DOWN._replace(dport=6000)
+
+
+def shaper_with(rate_bps: float, *dports: int) -> tuple[RateShaper[PacedFlow], list[PacedFlow]]:
+    shaper: RateShaper[PacedFlow] = RateShaper(rate_bps)
+    return shaper, [PacedFlow(DOWN._replace(dport=dport), 0, 0, shaper.schedule) for dport in dports]
+
+
+def serve(shaper: RateShaper[PacedFlow], sizes: dict[int, int], rounds: int) -> list[tuple[int, int]]:
+    """Time in ns and flow of each release, all flows always waiting."""
+    served = []
+    for _ in range(rounds):
+        at_ns = shaper.next_ns()
+        assert at_ns is not None
+        now_ns = max(at_ns, 0)
+        flow = shaper.pop_due(now_ns)
+        assert flow is not None
+        shaper.schedule.released(now_ns)
+        shaper.charge(now_ns, flow, sizes[flow.key.dport])
+        shaper.set(flow, now_ns)
+        served.append((now_ns, flow.key.dport))
+    return served
+
+
+def test_flows_take_turns_at_one_rate() -> None:
+    shaper, flows = shaper_with(1_200_000, 1, 2, 3)
+    for flow in flows:
+        shaper.set(flow, 0)
+    assert len(shaper) == 3
+    # 12,000 bits at 1.2 Mbit/s: 10 ms
+    assert serve(shaper, {1: 1500, 2: 1500, 3: 1500}, 4) == [(0, 1), (10 * MS, 2), (20 * MS, 3), (30 * MS, 1)]
+
+
+def test_turns_are_fair_by_octets() -> None:
+    shaper, flows = shaper_with(1_200_000, 1, 2)
+    for flow in flows:
+        shaper.set(flow, 0)
+    served = serve(shaper, {1: 1500, 2: 500}, 41)
+    # every 1500 of the one stand beside three times 500 of the other
+    assert [flow for _, flow in served].count(1) in (10, 11)
+    assert served[1][0] == 10 * MS  # after 1500 octets, whoever is next
+
+
+def test_newcomer_gets_its_share_and_no_arrears() -> None:
+    shaper, (old, new) = shaper_with(1_200_000, 1, 2)
+    shaper.set(old, 0)
+    serve(shaper, {1: 1500}, 10)
+    shaper.set(new, 0)
+    order = [flow for _, flow in serve(shaper, {1: 1500, 2: 1500}, 6)]
+    assert order in ([2, 1, 2, 1, 2, 1], [1, 2, 1, 2, 1, 2])
+
+
+def test_flow_that_waits_keeps_its_place_when_set_again() -> None:
+    shaper, (first, second) = shaper_with(1_200_000, 1, 2)
+    shaper.set(first, 0)
+    shaper.set(second, 0)
+    shaper.set(first, 5)
+    assert len(shaper) == 2
+    assert shaper.pop_due(0) is first
+
+
+def test_cancelled_flow_has_no_turn() -> None:
+    shaper, (first, second) = shaper_with(1_200_000, 1, 2)
+    shaper.cancel(first)
+    assert (len(shaper), shaper.next_ns(), shaper.pop_due(0)) == (0, None, None)
+    shaper.set(first, 0)
+    shaper.set(second, 0)
+    shaper.cancel(first)
+    assert shaper.pop_due(0) is second
+
+
+def test_new_rate_holds_for_the_wait_that_runs() -> None:
+    shaper, (flow,) = shaper_with(1_200_000, 1)
+    shaper.set(flow, 0)
+    serve(shaper, {1: 1500}, 1)
+    assert shaper.next_ns() == 10 * MS
+    shaper.set_rate(5 * MS, 600_000)
+    assert (shaper.rate_bps, shaper.next_ns()) == (600_000, 20 * MS)
+    shaper.set_rate(6 * MS, 12_000_000)
+    assert shaper.next_ns() == 6 * MS  # 1 ms would have been over: now
+    assert shaper.pop_due(5 * MS) is None
+
+
+def test_data_pacing_spaces_all_flows_together() -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    for i in range(2):
+        shell.see(OUT, data(DOWN, i * 1460))
+        shell.see(OUT, data(OTHER, i * 1460))
+    shell.run_until(S)
+    assert shell.times(DOWN) == [0, 20 * MS]
+    assert shell.times(OTHER) == [10 * MS, 30 * MS]
+    counters = shell.hook.counters()
+    assert (counters["paced"], counters["delayed"]) == (4, 3)
+
+
+def test_data_pacing_keeps_its_distance_when_a_newcomer_meets_a_release_that_is_due() -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    shell.see(OUT, data(DOWN, 0))
+    shell.see(OUT, data(DOWN, 1460))
+    shell.skip_to(10 * MS)  # due now, but the clock has not called yet
+    shell.see(OUT, data(OTHER, 0))
+    shell.run_until(S)
+    assert shell.times(OTHER) == [10 * MS]  # it had nothing yet
+    assert shell.times(DOWN) == [0, 20 * MS]
+
+
+def test_data_pacing_leaves_other_directions_alone_and_ends_with_the_connection() -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=1_200_000)))
+    for point in (Point.AIR_TO_WIRED, Point.LOCAL_OUT):
+        shell.see(point, data(DOWN, 0))
+        shell.see(point, data(DOWN, 1460))
+    assert [s.at_ns for s in shell.sent] == [0, 0, 0, 0]
+    for i in range(3):
+        shell.see(OUT, data(DOWN, i * 1460))
+    shell.see(OUT, data(DOWN, 4380, 0, flags=FIN | ACK))
+    assert len(shell.held) == 3
+    shell.see(OUT, data(DOWN, 4381, 0, flags=RST))
+    assert [reason for _, reason in shell.dropped] == ["connection over"] * 3
+    assert shell.hook.deadline() is None
+
+
+def test_data_pacing_bounds_flows_and_queues() -> None:
+    table = FlowTableConfig(max_flows=1)
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=12_000, table=table, queue_limit_bytes=3000)))
+    for i in range(5):
+        shell.see(OUT, data(DOWN, i * 1460))
+    shell.see(OUT, data(OTHER, 0))
+    counters = shell.hook.counters()
+    assert (len(shell.held), counters["overflows"], counters["unpaced_segments"]) == (2, 2, 1)
+
+
+@pytest.mark.parametrize(("name", "value"), [("rate_bps", 0.0), ("queue_limit_bytes", 0)])
+def test_config_names_what_is_wrong(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is a positive number"):
+        DataPacingConfig(**{"rate_bps": 1e6, name: value})  # type: ignore[arg-type]
+
+
+@CALM
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3), st.integers(1, 1460)), min_size=5, max_size=80),
+    st.integers(50_000, 5_000_000),
+)
+def test_releases_of_all_flows_are_as_far_apart_as_the_rate_says(
+    arrivals: list[tuple[int, int, int]], rate_bps: int
+) -> None:
+    shell = Shell(DataPacing(DataPacingConfig(rate_bps=rate_bps)))
+    seqs = dict.fromkeys(range(4), 0)
+    for gap_ms, number, payload in arrivals:
+        shell.see(OUT, data(DOWN._replace(dport=number), seqs[number], payload))
+        seqs[number] += payload
+        shell.run_until(shell.now_ns + gap_ms * MS)
+    shell.run_until(shell.now_ns + 1000 * S)
+    assert len(shell.sent) == len(arrivals)
+    for earlier, later in pairwise(shell.sent):
+        assert (later.at_ns - earlier.at_ns) * rate_bps >= (earlier.segment.packet_bytes * 8 - 1) * 10**9
+
+
+@CALM
+@given(st.lists(st.integers(40, 1500), min_size=2, max_size=5), st.integers(10, 200))
+def test_backlogged_flows_are_never_a_packet_apart(sizes: list[int], rounds: int) -> None:
+    shaper, flows = shaper_with(1e6, *range(len(sizes)))
+    for flow in flows:
+        shaper.set(flow, 0)
+    got = dict.fromkeys(range(len(sizes)), 0)
+    for _, number in serve(shaper, dict(enumerate(sizes)), rounds):
+        got[number] += sizes[number]
+    assert max(got.values()) - min(got.values()) <= 2 * max(sizes)

@@ -1,0 +1,52 @@
+"""How far a packet travels through the core: what a reader follows, and what a run pays for per packet."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import FrameType
+
+from hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
+
+import pacelab.pacer.core
+from pacelab.pacer.core.contract import Hook, Point, SegmentSeen
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway
+
+CORE = str(Path(pacelab.pacer.core.__file__).parent)
+ROUNDS = 60
+"""More than the samples that the variation is of."""
+
+
+def calls(hook: Hook, now_ns: int, event: SegmentSeen) -> list[tuple[str, str]]:
+    """(file, function) of every call into the core, from `handle` to the last `poll_action`."""
+    seen: list[tuple[str, str]] = []
+
+    def note(frame: FrameType, what: str, _: object) -> None:
+        if what == "call" and frame.f_code.co_filename.startswith(CORE):
+            seen.append((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        hook.handle(now_ns, event)
+        while hook.poll_action() is not None:
+            pass
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files() -> None:
+    hook, now_ns, seq = TcpGapGateway(), 0, 0
+    for number in range(ROUNDS):
+        outward = calls(hook, now_ns, SegmentSeen(Point.WIRED_TO_AIR, data(DOWN, seq), FOUR_HOPS))
+        seq += 1460
+        now_ns += (30 + number % 3) * MS
+        inward = calls(hook, now_ns, SegmentSeen(Point.AIR_TO_WIRED, pure_ack(DOWN, seq), FOUR_HOPS))
+        now_ns += 60 * MS  # longer than the pace: the next packet goes at once
+    counters = hook.counters()
+    assert (counters["paced"], counters["delayed"], counters["rtt_samples"]) == (ROUNDS, 0, ROUNDS)
+    assert 0 < len(outward) <= 12, outward
+    assert len({file for file, _ in outward}) <= 5, outward
+    assert 0 < len(inward) <= 16, inward
+    assert len({file for file, _ in inward}) <= 7, inward

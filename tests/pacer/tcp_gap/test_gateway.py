@@ -1,0 +1,486 @@
+"""TCP-GAP at the gateway, four links of 2 Mbit/s to the wireless host: 24 ms apart until the first sample."""
+
+from __future__ import annotations
+
+import pytest
+from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
+
+from pacelab.pacer.core.contract import Point
+from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+
+WIRED, AIR = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
+T = 51_680_000
+"""The pace after one RTT_wireless of 80 ms."""
+
+
+def gateway(**config: object) -> Shell:
+    return Shell(TcpGapGateway(TcpGapGatewayConfig(**config)))  # type: ignore[arg-type]
+
+
+def sampled(**config: object) -> Shell:
+    """A gateway at 80 ms whose flow DOWN has sent octets 0..1460 at 0 and got their ACK."""
+    shell = gateway(**config)
+    shell.see(WIRED, data(DOWN, 0))
+    shell.run_until(80 * MS)
+    shell.see(AIR, pure_ack(DOWN, 1460))
+    return shell
+
+
+def with_hole(**config: object) -> Shell:
+    """`sampled`, and octets 1460..5840 in the air, the last of them since 80 ms + 2 T."""
+    shell = sampled(**config)
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    shell.run_until(80 * MS + 2 * T)
+    assert shell.sent_seqs(DOWN) == [0, 1460, 2920, 4380]
+    return shell
+
+
+def down_flow(number: int) -> FlowKey:
+    return DOWN._replace(dport=5000 + number)
+
+
+# Pacing
+
+
+def test_data_is_released_at_the_measured_pace() -> None:
+    shell = sampled()
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    shell.run_until(S)
+    assert shell.times(DOWN) == [0, 80 * MS, 80 * MS + T, 80 * MS + 2 * T]
+
+
+def test_queued_data_that_was_acknowledged_meanwhile_is_not_sent() -> None:
+    shell = with_hole()
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))  # the source goes back
+    shell.see(AIR, pure_ack(DOWN, 4380))
+    assert [segment.seq for segment, _ in shell.dropped] == [1460, 2920]
+    shell.run_until(2 * S)
+    assert shell.sent_seqs(DOWN)[4:] == [4380]
+    shell.check_conservation()
+
+
+def test_flows_are_paced_independently() -> None:
+    shell = sampled()
+    for i in range(2):
+        shell.see(WIRED, data(DOWN, (i + 1) * 1460))
+        shell.see(WIRED, data(down_flow(1), i * 1460))
+    shell.run_until(S)
+    assert shell.times(DOWN)[1:] == [80 * MS, 80 * MS + T]
+    assert shell.times(down_flow(1)) == [80 * MS, 104 * MS]
+
+
+def test_delayed_ack_covers_two_and_samples_the_newest() -> None:
+    shell = gateway()
+    shell.see(WIRED, data(DOWN, 0))
+    shell.run_until(24 * MS)
+    shell.see(WIRED, data(DOWN, 1460))
+    shell.run_until(104 * MS)
+    shell.see(AIR, pure_ack(DOWN, 2920))
+    shell.see(WIRED, data(DOWN, 2920))
+    shell.see(WIRED, data(DOWN, 4380))
+    assert shell.hook.counters()["rtt_samples"] == 1
+    assert shell.hook.deadline() == (104 * MS + T, "pace")
+    assert [s.seq for s in shell.kept.values()] == [2920]
+
+
+def test_acks_of_upward_flows_and_udp_are_not_paced() -> None:
+    shell = gateway()
+    for i in range(3):
+        shell.see(WIRED, pure_ack(UP, i))
+        shell.see(WIRED, data(DOWN, 0)._replace(protocol=UDP))
+    assert len(shell.sent) == 6
+
+
+def test_upward_data_passes_at_once() -> None:
+    shell = gateway()
+    for i in range(5):
+        shell.see(AIR, data(UP, i * 1460))
+    assert shell.times(UP) == [0] * 5
+
+
+# RTT_wired
+
+
+def test_rtt_wired_is_written_into_the_returning_ack() -> None:
+    shell = gateway()
+    shell.see(AIR, data(UP, 0))
+    shell.run_until(90 * MS)
+    ack = pure_ack(UP, 1460)
+    shell.see(WIRED, ack)
+    assert shell.rewritten[ack.handle].rtt_wired_ns == 90 * MS
+    assert shell.rewritten[ack.handle].window_bytes is None
+    assert shell.sent[-1].segment == ack
+
+
+def test_rtt_wired_of_a_delayed_ack_is_that_of_the_newest_segment() -> None:
+    shell = gateway()
+    shell.see(AIR, data(UP, 0))
+    shell.run_until(30 * MS)
+    shell.see(AIR, data(UP, 1460))
+    shell.run_until(90 * MS)
+    ack = pure_ack(UP, 2920)
+    shell.see(WIRED, ack)
+    assert shell.rewritten[ack.handle].rtt_wired_ns == 60 * MS
+
+
+def test_rtt_wired_is_left_out_without_a_sample() -> None:
+    shell = gateway()
+    shell.see(AIR, data(UP, 0))
+    shell.see(AIR, data(UP, 0))  # Karn
+    shell.run_until(90 * MS)
+    shell.see(WIRED, pure_ack(UP, 1460))
+    shell.see(WIRED, pure_ack(UP, 1460))  # duplicate
+    shell.see(WIRED, data(DOWN, 0, ack=1460))  # data
+    assert shell.rewritten == {}
+
+
+def test_rtt_wired_is_not_squeezed_into_data() -> None:
+    shell = gateway()
+    shell.see(AIR, data(UP, 0))
+    shell.run_until(90 * MS)
+    shell.see(WIRED, data(DOWN, 0, ack=1460))
+    assert shell.rewritten == {}
+
+
+def test_connection_with_data_both_ways_is_measured_both_ways() -> None:
+    shell = gateway()
+    shell.see(WIRED, data(DOWN, 0))
+    shell.see(AIR, data(UP, 0, ack=0))
+    shell.run_until(80 * MS)
+    shell.see(AIR, data(UP, 1460, ack=1460))
+    ack = pure_ack(UP, 1460)
+    shell.see(WIRED, ack)
+    assert shell.hook.counters()["rtt_samples"] == 1
+    assert shell.rewritten[ack.handle].rtt_wired_ns == 80 * MS
+
+
+# Local retransmission
+
+
+def test_duplicate_ack_is_answered_locally_and_absorbed() -> None:
+    shell = with_hole()
+    duplicate = pure_ack(DOWN, 1460)
+    shell.see(AIR, duplicate)
+    assert shell.sent[-1].segment.seq == 1460
+    assert shell.sent[-1].again
+    assert [segment for segment, _ in shell.dropped] == [duplicate]
+
+
+def test_one_retransmission_per_hole_and_rtt() -> None:
+    shell = with_hole()
+    start = shell.now_ns
+    for after_ms in (0, 10, 79, 80, 90, 160):
+        shell.run_until(start + after_ms * MS)
+        shell.see(AIR, pure_ack(DOWN, 1460))
+    assert [(s.at_ns - start) // MS for s in shell.sent if s.again] == [0, 80, 160]
+    assert shell.hook.counters()["local_retransmissions"] == 3
+    assert shell.hook.counters()["duplicates_absorbed"] == 6
+
+
+def test_next_hole_is_filled_at_once() -> None:
+    shell = with_hole()
+    shell.see(AIR, pure_ack(DOWN, 1460))
+    shell.see(AIR, pure_ack(DOWN, 2920))
+    shell.see(AIR, pure_ack(DOWN, 2920))
+    assert [s.segment.seq for s in shell.sent if s.again] == [1460, 2920]
+
+
+def test_duplicates_can_be_forwarded_as_well() -> None:
+    shell = with_hole(forward_duplicates=True)
+    duplicate = pure_ack(DOWN, 1460)
+    shell.see(AIR, duplicate)
+    assert [(s.segment.seq, s.again) for s in shell.sent[-2:]] == [(1460, True), (0, False)]
+    assert shell.sent[-1].segment == duplicate
+    assert shell.dropped == []
+    assert shell.hook.counters()["duplicates_absorbed"] == 0
+
+
+def test_duplicate_for_a_segment_not_held_goes_to_the_source() -> None:
+    shell = sampled()
+    shell.see(WIRED, data(DOWN, 2920))  # 1460 was lost on the wired side
+    for _ in range(3):
+        shell.see(AIR, pure_ack(DOWN, 1460))
+    assert shell.dropped == []
+    assert not any(s.again for s in shell.sent)
+    assert shell.hook.counters()["duplicates_forwarded"] == 3
+
+
+@pytest.mark.parametrize("kind", ["window", "data", "old", "future"])
+def test_what_is_no_duplicate_ack_is_forwarded(kind: str) -> None:
+    shell = with_hole()
+    segment = {
+        "window": pure_ack(DOWN, 1460, window=9999),
+        "data": data(UP, 0, 100, ack=1460),
+        "old": pure_ack(DOWN, 0),
+        "future": pure_ack(DOWN, 10_000_000),
+    }[kind]
+    shell.see(AIR, segment)
+    assert shell.sent[-1].segment == segment
+    assert not any(s.again for s in shell.sent)
+    assert len(shell.kept) == 3
+
+
+def test_karn_ack_of_a_local_retransmission_is_no_sample() -> None:
+    shell = with_hole()
+    shell.see(AIR, pure_ack(DOWN, 1460))
+    shell.run_until(shell.now_ns + 20 * MS)
+    shell.see(AIR, pure_ack(DOWN, 4380))
+    assert shell.hook.counters()["rtt_samples"] == 1  # the one of `sampled`
+    shell.see(AIR, pure_ack(DOWN, 5840))
+    assert shell.hook.counters()["rtt_samples"] == 2
+
+
+def test_acknowledged_segments_are_let_go() -> None:
+    shell = with_hole()
+    assert sorted(s.seq for s in shell.kept.values()) == [1460, 2920, 4380]
+    shell.see(AIR, pure_ack(DOWN, 4380))
+    assert [s.seq for s in shell.kept.values()] == [4380]
+
+
+def test_retransmission_by_the_source_replaces_the_kept_copy() -> None:
+    shell = with_hole()
+    again = data(DOWN, 1460)
+    shell.see(WIRED, again)
+    shell.run_until(S)
+    assert shell.kept[again.handle] == again
+    assert len(shell.kept) == 3
+
+
+def test_local_retransmission_across_the_wrap() -> None:
+    shell = gateway()
+    first = 2**32 - 1460
+    for seq in (first, 0, 1460):
+        shell.see(WIRED, data(DOWN, seq))
+    shell.run_until(S)
+    shell.see(AIR, pure_ack(DOWN, 0))
+    shell.see(AIR, pure_ack(DOWN, 0))
+    assert [s.segment.seq for s in shell.sent if s.again] == [0]
+    assert sorted(s.seq for s in shell.kept.values()) == [0, 1460]
+
+
+# Buffer
+
+
+def test_new_flow_beyond_the_buffer_passes_unpaced_until_there_is_room() -> None:
+    shell = gateway(buffer_bytes=2 * 65_535, assumed_window_bytes=65_535)
+    flows = [down_flow(i) for i in range(3)]
+    for flow in flows:
+        for i in range(3):
+            shell.see(WIRED, data(flow, i * 1460))
+    assert [len(shell.times(flow)) for flow in flows] == [1, 1, 3]
+    assert shell.hook.counters()["unpaced_flows"] == 1
+    assert shell.hook.counters()["unpaced_segments"] == 2 + 1
+    shell.see(AIR, data(flows[0].reversed(), 0, 0, flags=RST))
+    for i in range(3, 6):
+        shell.see(WIRED, data(flows[2], i * 1460))
+    assert len(shell.times(flows[2])) == 4
+    assert shell.hook.counters()["unpaced_flows"] == 1
+
+
+def test_advertised_window_is_what_counts_against_the_buffer() -> None:
+    shell = gateway(buffer_bytes=200_000)
+    for number in range(3):
+        flow = down_flow(number)
+        shell.see(AIR, pure_ack(flow, 0, flags=SYN | ACK, window=93_440))
+        shell.see(WIRED, data(flow, 0, window=10))
+    assert shell.hook.counters()["unpaced_flows"] == 1
+
+
+def test_grown_window_is_reserved_too() -> None:
+    shell = gateway(buffer_bytes=200_000)
+    shell.see(WIRED, data(DOWN, 0))
+    shell.see(AIR, pure_ack(DOWN, 1460, window=150_000))
+    shell.see(WIRED, data(down_flow(1), 0))
+    assert shell.hook.counters()["unpaced_flows"] == 1
+
+
+def test_source_that_ignores_the_window_stays_within_the_buffer() -> None:
+    shell = gateway(buffer_bytes=14_600, assumed_window_bytes=14_600)
+    for i in range(200):
+        shell.see(WIRED, data(DOWN, i * 1460))
+        held = sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()])
+        assert held <= 14_600
+    assert shell.sent_seqs(DOWN) == [i * 1460 for i in range(190)]
+    assert shell.hook.counters()["overflows"] == 189
+    shell.run_until(10 * S)
+    assert shell.sent_seqs(DOWN) == [i * 1460 for i in range(200)]
+    assert shell.dropped == []
+
+
+# Ends
+
+
+def test_fin_waits_for_its_queue_and_fin_both_ways_ends_the_flow() -> None:
+    shell = sampled()
+    for i in range(1, 3):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    shell.see(WIRED, data(DOWN, 4380, 0, flags=FIN | ACK))
+    shell.run_until(S)
+    assert [s.segment.seq for s in shell.sent[-2:]] == [2920, 4380]
+    assert shell.sent[-1].at_ns == 80 * MS + T
+    shell.see(AIR, pure_ack(DOWN, 4381, flags=FIN | ACK))
+    assert shell.hook.counters()["flows_ended"] == 0
+    shell.see(WIRED, pure_ack(UP, 1))
+    assert shell.hook.counters()["flows_ended"] == 1
+    assert shell.kept == {}
+    assert shell.hook.deadline() is None
+
+
+@pytest.mark.parametrize("point", [WIRED, AIR])
+def test_reset_drops_the_queue_and_forgets_the_copies(point: Point) -> None:
+    shell = sampled()
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    shell.see(point, data(DOWN if point is WIRED else DOWN.reversed(), 5840, 0, flags=RST))
+    assert shell.sent[-1].segment.flags == RST
+    assert len(shell.dropped) == 2
+    assert shell.kept == {}
+    assert shell.held == {}
+    assert shell.hook.deadline() is None
+
+
+def test_reset_with_payload_is_forwarded_like_any_reset() -> None:
+    shell = sampled()
+    for i in range(1, 4):
+        shell.see(WIRED, data(DOWN, i * 1460))
+    reset = data(DOWN, 5840, 20, flags=RST)
+    shell.see(WIRED, reset)
+    assert shell.sent[-1].segment == reset
+
+
+def test_idle_flow_is_forgotten_with_its_copies() -> None:
+    shell = gateway(goodput_control=None)
+    shell.see(WIRED, data(DOWN, 0))
+    assert len(shell.kept) == 1
+    assert shell.hook.deadline() == (120 * S, "idle")
+    shell.run_until(120 * S)
+    assert shell.kept == {}
+    assert shell.hook.deadline() is None
+    assert shell.hook.counters()["flows_expired"] == 1
+
+
+def test_flow_heard_of_last_expires_last() -> None:
+    shell = gateway(goodput_control=None)
+    shell.see(WIRED, data(DOWN, 0))
+    shell.run_until(S)
+    shell.see(WIRED, data(down_flow(1), 0))
+    shell.run_until(2 * S)
+    shell.see(AIR, pure_ack(DOWN, 1460))
+    assert shell.hook.deadline() == (121 * S, "idle")
+    shell.run_until(121 * S)
+    assert shell.hook.counters()["flows_expired"] == 1
+    assert shell.hook.deadline() == (122 * S, "idle")
+
+
+def test_stray_ack_makes_no_flow() -> None:
+    shell = gateway()
+    shell.see(AIR, pure_ack(DOWN, 5))
+    shell.see(WIRED, pure_ack(UP, 5))
+    assert len(shell.sent) == 2
+    assert shell.hook.deadline() is None
+
+
+def test_gateway_started_in_mid_flow_rebuilds_its_state() -> None:
+    shell = gateway()
+    shell.see(AIR, pure_ack(DOWN, 100_000))
+    shell.see(WIRED, data(DOWN, 146_000))
+    shell.run_until(20 * MS)
+    shell.see(AIR, pure_ack(DOWN, 101_460))
+    shell.run_until(80 * MS)
+    shell.see(AIR, pure_ack(DOWN, 147_460))
+    assert shell.hook.counters()["rtt_samples"] == 1
+    assert shell.dropped == []
+
+
+# Goodput Control
+
+
+class Rivals:
+    """DOWN, always backlogged, acknowledged 40 to 80 ms after each release; UP, a segment per so many ms."""
+
+    def __init__(self, **config: object) -> None:
+        self.shell = gateway(**config)
+        self._down_seq = self._up_seq = 0
+
+    def run_until(self, until_ms: int, *, up_every_ms: int) -> None:
+        shell = self.shell
+        while shell.now_ns < until_ms * MS:
+            if shell.now_ns // MS % up_every_ms < 40:
+                shell.see(AIR, data(UP, self._up_seq))
+                self._up_seq += 1460
+                shell.see(WIRED, pure_ack(UP, self._up_seq))
+            if len(shell.held) < 5:
+                shell.see(WIRED, data(DOWN, self._down_seq))
+                self._down_seq += 1460
+            shell.run_until(shell.now_ns + 40 * MS)
+            old = shell.now_ns - 40 * MS
+            acked = [s.segment.end_seq for s in shell.sent if s.segment.flow == DOWN and s.at_ns <= old]
+            if acked:
+                shell.see(AIR, pure_ack(DOWN, max(acked)))
+
+    def down_rate(self, begin_ms: int, end_ms: int) -> float:
+        """Segments/s of DOWN."""
+        sent = sum(begin_ms * MS <= at_ns < end_ms * MS for at_ns in self.shell.times(DOWN))
+        return sent * 1000 / (end_ms - begin_ms)
+
+    def count(self, name: str) -> int:
+        return self.shell.hook.counters()[name]
+
+
+def test_fast_flow_is_throttled_to_the_mean_and_freed_when_that_helps_nobody() -> None:
+    rivals = Rivals()
+    rivals.run_until(5000, up_every_ms=400)  # 2.5 segments/s
+    free = rivals.down_rate(0, 5000)
+    assert free > 10
+    rivals.run_until(10_000, up_every_ms=400)
+    assert rivals.count("throttled") == 1
+    assert rivals.down_rate(5000, 10_000) == pytest.approx((free + 2.5) / 2, rel=0.06)
+    rivals.run_until(15_000, up_every_ms=400)
+    assert rivals.count("throttles_cancelled") == 1
+    # Free again: at the pace that the RTT now gives, which the model's ACKs let vary between 40 and 80 ms.
+    assert 1.3 * (free + 2.5) / 2 < rivals.down_rate(10_500, 15_000) <= free
+
+
+def test_throttle_stays_while_the_slow_flow_gains() -> None:
+    rivals = Rivals()
+    rivals.run_until(5000, up_every_ms=400)
+    free = rivals.down_rate(0, 5000)
+    rivals.run_until(20_000, up_every_ms=80)
+    assert rivals.count("throttles_cancelled") == 0
+    assert rivals.down_rate(5000, 10_000) == pytest.approx((free + 2.5) / 2, rel=0.06)
+    assert rivals.down_rate(15_000, 20_000) < 0.9 * free
+
+
+def test_without_goodput_control_nothing_is_throttled() -> None:
+    rivals = Rivals(goodput_control=None)
+    rivals.run_until(12_000, up_every_ms=400)
+    assert rivals.count("throttled") == 0
+    assert rivals.down_rate(6000, 12_000) == pytest.approx(rivals.down_rate(0, 6000), rel=0.1)
+
+
+def test_new_flow_frees_the_throttled_one() -> None:
+    rivals = Rivals()
+    rivals.run_until(6000, up_every_ms=400)
+    assert rivals.count("throttled") == 1
+    shell = rivals.shell
+    throttled = shell.hook.deadline()
+    shell.see(AIR, data(UP._replace(sport=9), 0))
+    later = shell.hook.deadline()
+    assert throttled is not None
+    assert later is not None
+    assert later[0] < throttled[0]  # at once, not with the next sample
+    rivals.run_until(9000, up_every_ms=400)
+    assert 18 < rivals.down_rate(6000, 9000) <= 25  # throttled to 13.75
+
+
+# Settings
+
+
+@pytest.mark.parametrize(("field", "value"), [("buffer_bytes", -1), ("assumed_window_bytes", 0), ("initial_rtt_ns", 0)])
+def test_config_names_what_is_wrong(field: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{field} is {value}: allowed is "):
+        TcpGapGatewayConfig(**{field: value})  # type: ignore[arg-type]

@@ -1,0 +1,203 @@
+"""The gateway's view of the calls, and the stations' reports."""
+
+from __future__ import annotations
+
+import pytest
+from hook_shell import DOWN, FOUR_HOPS, MS, S, Shell, data, voice, voice_report
+
+from pacelab.pacer.core.contract import Point, SegmentSeen, TransmitResult
+from pacelab.pacer.core.segment import FlowKey, VoiceQuality
+from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
+from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
+
+UP_CALL = FlowKey(src=1, dst=100, sport=16_384, dport=16_384)
+"""From the station to the wired phone."""
+DOWN_CALL = UP_CALL.reversed()
+HALF_SECOND = QualityConfig(window_ns=500 * MS)
+
+
+def seen(evaluator: QualityEvaluator, now_ns: int, point: Point, segment) -> None:  # type: ignore[no-untyped-def]
+    evaluator.observe(now_ns, SegmentSeen(point, segment, FOUR_HOPS))
+
+
+def upstream(evaluator: QualityEvaluator, numbers: list[int], delay_ms: int = 10, call: FlowKey = UP_CALL) -> None:
+    for number in numbers:
+        sent_ns = number * 20 * MS
+        seen(evaluator, sent_ns + delay_ms * MS, Point.AIR_TO_WIRED, voice(call, number, sent_ns))
+
+
+def report(evaluator: QualityEvaluator, now_ns: int, *values: int, call: FlowKey = DOWN_CALL) -> None:
+    seen(evaluator, now_ns, Point.AIR_TO_WIRED, voice_report(VoiceQuality(call, 500 * MS, *values)))
+
+
+def test_no_call_no_verdict() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    seen(evaluator, 0, Point.WIRED_TO_AIR, voice(DOWN_CALL, 0, 0))
+    seen(evaluator, 0, Point.AIR_TO_WIRED, data(DOWN, 0))
+    assert evaluator.evaluate(0) is None
+
+
+def test_clean_upstream_call() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    upstream(evaluator, list(range(25)), delay_ms=75)
+    state = evaluator.evaluate(555 * MS)
+    assert state is not None
+    assert state.delay_ns == 75 * MS
+    assert state.mos == pytest.approx(4.000, abs=0.001)  # d = 160: R = 94.2 - 3.84 - 11 = 79.36
+
+
+def test_report_counts_beside_what_is_measured_here() -> None:
+    # 1 of 25 lost here, 10 ms; 2 of 25 not played there, 30 ms: 6 % at 20 ms: R = 94.2 - 2.52 - 11 - 40 ln 1.6 = 61.88
+    evaluator = QualityEvaluator(HALF_SECOND)
+    upstream(evaluator, [n for n in range(25) if n != 10])
+    report(evaluator, 490 * MS, 25, 1, 1, 30 * MS)
+    state = evaluator.evaluate(490 * MS)
+    assert state is not None
+    assert state.delay_ns == 20 * MS
+    assert state.mos == pytest.approx(3.197, abs=0.001)
+
+
+def test_call_of_which_nothing_arrives_is_as_bad_as_can_be() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    report(evaluator, 0, 25, 25, 0, 0)
+    assert evaluator.evaluate(0) == (1.0, None)
+
+
+def test_upstream_silence_is_loss_while_the_peer_speaks() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    upstream(evaluator, [0, 1])
+    for number in range(50):
+        seen(evaluator, number * 20 * MS, Point.WIRED_TO_AIR, voice(DOWN_CALL, number, number * 20 * MS))
+    assert evaluator.evaluate(990 * MS) == (1.0, None)
+    assert len(evaluator) == 1
+    assert evaluator.evaluate(1080 * MS) is None  # 100 ms after the last of 980 ms: hung up
+    assert len(evaluator) == 0
+
+
+def test_old_report_says_nothing_and_a_new_one_replaces_it() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    report(evaluator, 0, 25, 25, 0, 0)
+    report(evaluator, S, 25, 0, 0, 15 * MS)
+    state = evaluator.evaluate(2499 * MS)
+    assert state is not None
+    assert state.mos == pytest.approx(4.054, abs=0.001)  # d = 100: R = 80.8
+    assert evaluator.evaluate(2500 * MS) is None
+
+
+@pytest.mark.parametrize("values", [(0, 0, 0, 0), (10, -1, 0, 0), (10, 0, -1, 0), (10, 6, 5, 0), (10, 0, 0, -1)])
+def test_report_that_cannot_be_true_is_not_believed(values: tuple[int, ...]) -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    report(evaluator, 0, *values)
+    assert evaluator.evaluate(0) is None
+
+
+def test_report_that_does_not_come_out_of_the_air_is_not_for_us() -> None:
+    evaluator = QualityEvaluator(HALF_SECOND)
+    quality = VoiceQuality(UP_CALL, 500 * MS, 25, 25, 0, 0)
+    seen(evaluator, 0, Point.WIRED_TO_AIR, voice_report(quality))
+    assert evaluator.evaluate(0) is None
+
+
+def test_calls_are_bounded() -> None:
+    evaluator = QualityEvaluator(QualityConfig(max_calls=2))
+    for number in range(10_000):
+        call = UP_CALL._replace(src=number)
+        upstream(evaluator, [0], call=call)
+        report(evaluator, 0, 25, 0, 0, 0, call=call.reversed())
+    assert len(evaluator) == 4
+    report(evaluator, 0, 25, 0, 0, 0, call=DOWN_CALL._replace(dst=1))
+    assert len(evaluator) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("window_ns", 0),
+        ("report_period_ns", 0),
+        ("report_validity_ns", 0),
+        ("silence_ns", 0),
+        ("playout_ns", -1),
+        ("max_calls", 0),
+    ],
+)
+def test_config_names_what_is_wrong(name: str, value: int) -> None:
+    with pytest.raises(ValueError, match=f"{name} is {value}: allowed is"):
+        QualityConfig(**{name: value})  # type: ignore[arg-type]
+
+
+# The station.
+
+
+def station(**settings: int) -> Shell:
+    return Shell(VoiceReporter(QualityConfig(**({"window_ns": 500 * MS} | settings))), may_inject=True)  # type: ignore[arg-type]
+
+
+def hear(shell: Shell, numbers: list[int], delay_ms: int = 10, call: FlowKey = DOWN_CALL) -> None:
+    for number in numbers:
+        shell.run_until((number * 20 + delay_ms) * MS)
+        shell.see(Point.LOCAL_IN, voice(call, number, number * 20 * MS))
+
+
+def test_station_reports_what_it_hears_every_period() -> None:
+    shell = station()
+    hear(shell, [n for n in range(60) if n not in (40, 41)])
+    assert [at_ns for at_ns, _ in shell.injected] == [510 * MS, 1010 * MS]  # from the first packet on
+    first, second = (segment for _, segment in shell.injected)
+    # known after 10 ms and up to 510: packets 1 to 24 (the one of 510 ms comes after the report)
+    assert first.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 0, 0, 10 * MS)
+    assert second.quality == VoiceQuality(DOWN_CALL, 500 * MS, 24, 2, 0, 10 * MS)  # 26 to 49
+    assert first.flow == FlowKey(src=1, dst=100, sport=16_385, dport=16_385)
+    assert (first.protocol, first.packet_bytes, first.payload_bytes) == (17, 72, 44)
+    assert shell.hook.counters() == {"reports_sent": 2, "calls_unmeasured": 0}
+    assert len(shell.sent) == 58
+
+
+def test_station_stops_reporting_a_call_that_is_over() -> None:
+    shell = station()
+    hear(shell, [0, 1])
+    shell.run_until(20 * S)
+    assert shell.injected == []
+    assert shell.hook.deadline() is None
+    shell.timeout()
+
+
+def test_station_reports_a_collapse_while_it_speaks_itself() -> None:
+    # packet n is due at 20 n + 70 ms: 2 to 22 by 510 ms, 23 to 47 by 1010 ms
+    shell = station()
+    hear(shell, [0, 1])
+    for number in range(2, 60):
+        shell.run_until(number * 20 * MS)
+        shell.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
+    assert [segment.quality.lost for _, segment in shell.injected if segment.quality] == [21, 25]
+
+
+def test_station_with_nothing_in_its_window_says_nothing() -> None:
+    shell = station(window_ns=10 * MS)
+    hear(shell, [0])
+    for number in range(1, 60):
+        shell.run_until(number * 20 * MS)
+        shell.see(Point.LOCAL_OUT, voice(UP_CALL, number, number * 20 * MS))
+    assert shell.injected == []
+
+
+def test_station_passes_the_rest_and_bounds_its_calls() -> None:
+    shell = station(max_calls=1)
+    shell.see(Point.LOCAL_OUT, data(DOWN, 0))
+    shell.see(Point.LOCAL_OUT, voice(UP_CALL, 0, 0))
+    shell.hook.handle(0, TransmitResult(data(DOWN, 0), 1, delivered=True))
+    for number in range(10_000):
+        shell.see(Point.LOCAL_IN, voice(DOWN_CALL._replace(src=number), 0, 0))
+    assert shell.hook.counters()["calls_unmeasured"] == 9999
+    assert len(shell.sent) == 10_002
+
+
+def test_report_that_is_late_is_not_made_up_for() -> None:
+    shell = station()
+    hear(shell, list(range(10)))
+    for number in range(10, 200):
+        shell.skip_to((number * 20 + 10) * MS)
+        shell.see(Point.LOCAL_IN, voice(DOWN_CALL, number, number * 20 * MS))
+    shell.timeout()
+    shell.timeout()
+    assert len(shell.injected) == 1
+    assert shell.hook.deadline() == (3990 * MS + 500 * MS, "report")

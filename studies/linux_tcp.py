@@ -1,6 +1,6 @@
 """Real Linux TCP against the simulator's, feature by feature, in virtual time (`--where uml`): the rows of docs/uml.md.
 
-.venv/bin/python bench/linux_tcp.py [SEEDS [ROW ...]]        rows by the first word of their names; all by default
+.venv/bin/python studies/linux_tcp.py [SEEDS [ROW ...]]        rows by the first word of their names; all by default
 
 Each row is two runs per seed that differ in one switch. Means over the seeds, with 95 % intervals.
 """

@@ -1,4 +1,4 @@
-"""From the rows of who_wins.py to means with intervals."""
+"""From the rows of who_wins.py to means with intervals, kept in who_wins.csv, and from these to tables."""
 
 from __future__ import annotations
 
@@ -38,6 +38,23 @@ def write_csv(rows: list[dict[str, Any]], path: Path) -> None:
             table.writerow(line)
 
 
+def read_csv(path: Path) -> dict[tuple[str, ...], dict[str, Estimate | None]]:
+    """As `means`, of what `write_csv` wrote."""
+    with path.open(newline="") as file:
+        return {
+            tuple(line[name] for name in CELL): {name: _kept(line, name) for name in MEASURES}
+            for line in csv.DictReader(file)
+        }
+
+
+def _kept(line: dict[str, str], name: str) -> Estimate | None:
+    column, factor = ("kbit_s", 1e3) if name == "goodput_bps" else (name, 1.0)
+    if not line[column]:
+        return None
+    half = line[f"{column}_95"]
+    return Estimate(mean=float(line[column]) * factor, half_width=float(half) * factor if half else None, samples=())
+
+
 def _shown(value: Estimate | None, factor: float, digits: int) -> list[str]:
     if value is None:
         return ["", ""]
@@ -48,12 +65,16 @@ def _shown(value: Estimate | None, factor: float, digits: int) -> list[str]:
 Means = dict[str, dict[str, Estimate | None]]
 """Scheme -> its measures."""
 BASELINE = "newreno"
-HEADING = "## Tables\n"
+TITLE = """\
+# Who wins where: the tables
+
+Made by `studies/who_wins.py` of `studies/who_wins.csv`, which has all cells; `docs/who-wins.md` says what was run, and
+what the tables show. "(or n more)": so many schemes have intervals that reach the winner's.
+"""
 
 
-def write_markdown(rows: list[dict[str, Any]], path: Path) -> None:
-    """Replace what stands under "## Tables" in the document by tables of the winners."""
-    table = means(rows)
+def render_markdown(table: dict[tuple[str, ...], dict[str, Estimate | None]]) -> str:
+    """The page with the winners."""
     places: dict[tuple[str, str, str], Means] = {}
     for (case, routing, radio, scheme), measured in table.items():
         places.setdefault((case, routing, radio), {})[scheme] = measured
@@ -62,7 +83,7 @@ def write_markdown(rows: list[dict[str, Any]], path: Path) -> None:
         ("Jain's index: the fairest scheme that loses no goodput against NewReno; NewReno's", _fairness),
         ("MOS, mean of all calls: the best scheme; NewReno's; the winner's TCP goodput in kbit/s", _calls),
     ]
-    text = path.read_text().split(HEADING)[0] + HEADING
+    text = TITLE
     for title, show in parts:
         for routing in ("static", "aodv"):
             lines = [
@@ -73,7 +94,7 @@ def write_markdown(rows: list[dict[str, Any]], path: Path) -> None:
             text += f"\n{title}; {routing} routes\n\n| case | ns2 | standard | sinr |\n|---|---|---|---|\n" + "".join(
                 lines
             )
-    path.write_text(text)
+    return text
 
 
 def _line(places: dict[tuple[str, str, str], Means], case: str, routing: str, show: Any) -> str:
@@ -111,7 +132,7 @@ def _fairness(here: Means) -> str:
     if not enough:
         return ""
     best = max(enough, key=lambda scheme: enough[scheme].mean)
-    return f"`{best}` {_plain(enough[best], 1, 2)}; {fair[BASELINE].mean:.2f}"
+    return f"{_names(enough, best)} {_plain(enough[best], 1, 2)}; {fair[BASELINE].mean:.2f}"
 
 
 def _calls(here: Means) -> str:

@@ -1,7 +1,8 @@
 """All schemes on all topologies that can host them, static and AODV routes, three radios: who wins where.
 
-    .venv/bin/python bench/who_wins.py rows.jsonl              run what is missing in the file (hours; stop at any time)
-    .venv/bin/python bench/who_wins.py rows.jsonl --tables docs/who-wins    no run: who-wins.csv, tables in who-wins.md
+    .venv/bin/python studies/who_wins.py rows.jsonl              run what is missing in it (hours; stop at any time)
+    .venv/bin/python studies/who_wins.py rows.jsonl --store      no run: their means into who_wins.csv beside this file
+    .venv/bin/python studies/who_wins.py --tables PAGE.md        no run: who wins by who_wins.csv (`make docs`)
 
 A row per run is added to the file as it is finished, seed by seed: stopped early, every cell has as many seeds as
 there was time for. Rows are runs of the code at hand; start a new file when an algorithm changes.
@@ -31,6 +32,7 @@ WINDOWS = (1, 2, 3, 4, 6, 8, 16)
 PACE_RATE_BPS = 300_000
 """Of `fixed-rate`, which has no rate of its own: that of its neighbours `data-pacing` and `ack-pacing`."""
 SECONDS, WARMUP_S, SEEDS = 12.0, 2.0, 5
+STORE = Path(__file__).with_suffix(".csv")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,16 +152,20 @@ def fill(path: Path, *, cases: list[str], schemes: list[str], seeds: int) -> Non
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
-    parser.add_argument("--tables", type=Path, metavar="NAME", help="write NAME.csv, NAME.md's tables; run nothing")
+    parser.add_argument("rows", type=Path, nargs="?", help="file of rows, one JSON object a line; made if not there")
+    parser.add_argument("--store", action="store_true", help=f"write {STORE.name} of the rows; run nothing")
+    parser.add_argument("--tables", type=Path, metavar="FILE", help=f"write the tables of {STORE.name}; run nothing")
     parser.add_argument("--cases", default="all", help="names, separated by commas (default: all)")
     parser.add_argument("--schemes", default="all", help="names, or 'window N' (default: all, and all windows)")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"from 1 on (default: {SEEDS})")
     given = parser.parse_args()
+    if (given.rows is None) != bool(given.tables):
+        parser.error("allowed is a file of rows or --tables FILE")
     if given.tables:
-        rows = [row for row in read(given.rows) if row["seed"] <= given.seeds]
-        who_wins_tables.write_csv(rows, given.tables.with_suffix(".csv"))
-        who_wins_tables.write_markdown(rows, given.tables.with_suffix(".md"))
+        given.tables.write_text(who_wins_tables.render_markdown(who_wins_tables.read_csv(STORE)), encoding="utf-8")
+        return
+    if given.store:
+        who_wins_tables.write_csv([row for row in read(given.rows) if row["seed"] <= given.seeds], STORE)
         return
     everything = [*SCHEMES, *(f"window {window}" for window in WINDOWS)]
     fill(

@@ -1,7 +1,7 @@
 """The held-out evaluation of pacelab's own scheme against TCP-GAP. Written and committed before it was run.
 
-    .venv/bin/python bench/held_out.py rows.jsonl           run what is missing in the file
-    .venv/bin/python bench/held_out.py rows.jsonl --table   no run: the verdicts, as Markdown
+    .venv/bin/python studies/held_out.py rows.jsonl           run what is missing in the file
+    .venv/bin/python studies/held_out.py rows.jsonl --table   no run: the verdicts, as Markdown
 
 Development saw chains of 2, 4, 7 and 10 hops, `parallel` of 5 hops, `asymmetric` in its long variant and three flows
 on a chain of 7 hops, with seeds 101 to 103. Nothing below was run before the scheme was frozen.

@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab hello demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo docs notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,13 @@ demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 	@RUSTFLAGS="$(NAMELESS)" tools/demo-engine $@
+
+# Nothing is run: the figures and tables are drawn from what is stored of full runs.
+docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
+	rm -rf build/docs
+	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
+	$(VENV)/bin/pacelab report --no-pdf --out build/docs/book
+	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*

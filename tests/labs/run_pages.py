@@ -1,6 +1,6 @@
 """Drives lab 1 in JupyterLab with the system's Chromium: runs it, drags a slider, uses keys, predicts.
 
-Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright (requirements-pages.txt). The screenshots'
+Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright (`make test-labs` brings it). The screenshots'
 folder is $LABS_SCREENSHOTS, else a temporary one.
 """
 
@@ -28,7 +28,7 @@ NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a statu
 """What JupyterLab itself writes to the console, with or without our notebooks."""
 
 playwright = pytest.importorskip(
-    "playwright.sync_api", reason="pip install -r requirements-pages.txt brings Playwright"
+    "playwright.sync_api", reason="tools/sync --group pages brings Playwright"
 )
 pytestmark = [
     pytest.mark.usefixtures("engine"),

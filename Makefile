@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab hello demo notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo docs notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -33,7 +33,7 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 	$(PY) labs/open.py labs/notebooks/$(WHO)
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
-	tools/pip --require-hashes -r requirements-pages.txt
+	tools/sync --extra notebooks --group pages
 	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/controller/run_page.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
@@ -50,6 +50,13 @@ demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
 	@RUSTFLAGS="$(NAMELESS)" tools/demo-engine $@
+
+# Nothing is run: the figures and tables are drawn from what is stored of full runs.
+docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
+	rm -rf build/docs
+	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
+	$(VENV)/bin/pacelab report --no-pdf --out build/docs/book
+	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
 
 wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*
@@ -135,48 +142,40 @@ test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same
 	@UML_DEBS=newest uml/build $(CURDIR)/build/uml || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
 	$(PY) -m pytest -rs tests/uml tests/conformance/test_virtual_time.py
 
-lock: $(VENV)/.installed  ## write the requirements files anew from pyproject.toml
-	mkdir -p build
-	python3 -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
-	    > build/requires.in
-	$(UV_COMPILE) pyproject.toml -o requirements.txt
-	$(UV_COMPILE) pyproject.toml build/requires.in --extra dev -c requirements.txt -o requirements-dev.txt
-	$(UV_COMPILE) build/requires.in -c requirements-dev.txt -o requirements-build.txt
-	$(UV_COMPILE) vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
-	echo uv | $(UV_COMPILE) - -o requirements-uv.txt
-	$(UV_COMPILE) pyproject.toml --extra notebooks -c requirements-dev.txt -o requirements-notebooks.txt
-	$(UV_COMPILE) pyproject.toml --extra notebooks --extra pages -c requirements-notebooks.txt -o requirements-pages.txt
-	$(UV_COMPILE) pyproject.toml --extra notebooks --extra controller -c requirements-dev.txt -c requirements-notebooks.txt \
-	    --no-emit-package ovs -o requirements-vm.txt
-	$(UV_COMPILE) pyproject.toml --extra wheels -c requirements-dev.txt -o requirements-wheels.txt
-UV_COMPILE := $(VENV)/bin/uv pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest \
-    --generate-hashes --no-annotate --custom-compile-command "make lock"
+UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv
+UV_EXPORT := $(UV) export -q --frozen --no-emit-project --no-annotate --no-header --python $(PY)
+lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest versions: uv.lock, and what pip needs of it
+	$(UV) lock --upgrade --python $(PY)
+	{ echo "# For pip, of uv.lock, by make lock."; $(UV_EXPORT); } >requirements.txt.new && mv requirements.txt.new requirements.txt
+	{ echo "# uv itself, of uv.lock, by make lock."; $(UV_EXPORT) --only-group uv; } >tools/uv.txt.new && mv tools/uv.txt.new tools/uv.txt
+	$(UV) pip compile -q --upgrade --universal --python-version 3.11 --fork-strategy fewest --generate-hashes --no-annotate \
+	    --custom-compile-command "make lock" vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
 
 clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist *.egg-info pacelab/_medium.* $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
-$(VENV)/.installed: requirements.txt requirements-build.txt requirements-uv.txt tools/prerequisites
+$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(VENV)
 	@echo "Python packages:"
-	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r requirements-uv.txt || echo "without uv, by pip"
-	@tools/patiently "Python packages" tools/pip --require-hashes -r requirements.txt -r requirements-build.txt
+	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
+	@tools/patiently "Python packages" tools/sync --group build
 	@touch $@
 
 # And what the tests need on top.
-$(VENV)/.tools: $(VENV)/.installed requirements-dev.txt
-	@tools/patiently "test tools" tools/pip --require-hashes -r requirements-dev.txt
+$(VENV)/.tools: $(VENV)/.installed
+	@tools/patiently "test tools" tools/sync --group build --group dev
 	@touch $@
 
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
-$(VENV)/.notebooks: $(VENV)/.installed requirements-notebooks.txt
-	@tools/patiently "notebooks' packages" tools/pip --require-hashes -r requirements-notebooks.txt
+$(VENV)/.notebooks: $(VENV)/.installed
+	@tools/patiently "notebooks' packages" tools/sync --extra notebooks
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
 	@touch $@
 
 # What builds and looks at wheels: 100 MB of it is Zig.
-$(VENV)/.wheels: $(VENV)/.installed requirements-wheels.txt
-	@tools/patiently "wheels' packages" tools/pip --require-hashes -r requirements-wheels.txt
+$(VENV)/.wheels: $(VENV)/.installed
+	@tools/patiently "wheels' packages" tools/sync --group wheels
 	@touch $@
 
 # Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built.

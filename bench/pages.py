@@ -4,7 +4,7 @@ Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain 
 follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
 grow.
 Before that: first paint and the answer to a moved slider, of every demonstration. Exit code 1 if a target is missed, 3
-if it cannot run here (Chromium; Playwright: requirements-pages.txt). The page tests have the short version.
+if it cannot run here (Chromium; Playwright: tools/sync --group pages). The page tests have the short version.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def main() -> int:
     except ImportError:
         chromium = None
     if chromium is None:
-        print("bench/pages: needs Chromium (apt install chromium) and requirements-pages.txt", file=sys.stderr)
+        print("bench/pages: needs Chromium (apt install chromium) and tools/sync --group pages", file=sys.stderr)
         return 3
     print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:

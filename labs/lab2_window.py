@@ -247,7 +247,7 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 #
 # **Further reading.** Z. Fu, H. Luo, P. Zerfos, S. Lu, L. Zhang, M. Gerla: *The Impact of Multihop Wireless Channel on
 # TCP Performance*, IEEE Transactions on Mobile Computing 4 (2005). J. Li et al.: *Capacity of Ad Hoc Wireless
-# Networks*, MobiCom 2001. `docs/claims.md`, the claims beginning with `fu-`.
+# Networks*, MobiCom 2001. `pacelab report fu` prints the claims.
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: nothing in the derivation names a rate; W\* stays, the curve's height changes.

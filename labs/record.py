@@ -3,7 +3,7 @@
     sudo python labs/record.py --backend tap [NAME ...]
     python labs/record.py --backend hwsim --where uml [NAME ...]
 
-Writes pacelab/lab/recorded/BACKEND/NAME.json. A simulated run is refused: recordings come from real hosts only.
+Writes into pacelab/lab/recorded/BACKEND.json. A simulated run is refused: recordings come from real hosts only.
 `--table` prints what is recorded as the table of docs/instructors.md, and runs nothing but `sim`.
 """
 
@@ -84,7 +84,7 @@ def main() -> int:
     code = 0
     for name in given.names or PLANS:
         try:
-            print(lab.record(name, given.backend, tuple(PLANS[name]), where=given.where), flush=True)
+            print(name, lab.record(name, given.backend, tuple(PLANS[name]), where=given.where), flush=True)
         except PaceLabError as error:
             print(f"{name}: {error}", file=sys.stderr)
             code = error.exit_code

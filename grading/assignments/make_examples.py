@@ -1,4 +1,4 @@
-"""Writes grading/examples: a model solution, six planted mistakes and three hostile files, all of assignment 3.
+"""Writes examples to grade: a model solution, six planted mistakes and three hostile files, all of assignment 3.
 
 python -m pacelab.grading.assignments.make_examples FOLDER
 """
@@ -43,6 +43,14 @@ def examples() -> dict[str, str]:
     return made
 
 
+def write(folder: Path) -> list[Path]:
+    """The files, in a folder that is made where it is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {folder / name: text for name, text in examples().items()}
+    for path, text in made.items():
+        path.write_text(text, encoding="utf-8")
+    return sorted(made)
+
+
 if __name__ == "__main__":
-    for name, text in examples().items():
-        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8")
+    write(Path(sys.argv[1]))

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from pacelab.claims.figures import caption, render_svg
 from pacelab.claims.load import select_claims
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, digest_of, load_picture, load_store
+from pacelab.claims.outcome import Outcome, digest_of, load_pictures, load_store
 from pacelab.claims.paper import Paper, load_paper
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import band_text, number_text, ours_text, scenario_text
@@ -28,9 +27,6 @@ MARKS = {
 }
 """Beside the words, for the eye that runs down a column."""
 ORDER = [verdict.value for verdict in Verdict]
-DOCS = Path(__file__).parents[2] / "docs" / "claims"
-"""Figures of full runs from before their numbers were kept; in a checkout alone."""
-DRAWN_BEFORE = "see below the figure."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,27 +111,17 @@ def write_book(name: str) -> Book:
     chapters: list[Chapter] = []
     drawings: dict[str, bytes] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        stored = load_store(paper)
-        entries = []
-        for claim in (claim for claim in claims if claim.paper == paper):
-            picture = load_picture(claim)
-            drawing, content = _drawing(claim, picture)
-            if drawing:
-                drawings[drawing] = content
-            entries.append(_entry(claim, stored.get(claim.id), drawing, caption(picture) if picture else DRAWN_BEFORE))
+        stored, pictures = load_store(paper), load_pictures(paper)
+        mine = [claim for claim in claims if claim.paper == paper]
+        drawings |= {
+            f"{one.id}.svg": render_svg(pictures[one.id], captioned=False) for one in mine if one.id in pictures
+        }
+        entries = [_entry(claim, stored.get(claim.id), pictures.get(claim.id)) for claim in mine]
         chapters.append(Chapter(paper=load_paper(paper), entries=tuple(entries)))
     return Book(chapters=tuple(chapters), drawings=drawings)
 
 
-def _drawing(claim: Claim, picture: Picture | None) -> tuple[str, bytes]:
-    """Name and content of the claim's figure: of its stored numbers, or as it stands in docs/claims."""
-    if picture is not None:
-        return f"{claim.id}.svg", render_svg(picture)
-    drawn = DOCS / f"{claim.id}.png"
-    return (drawn.name, drawn.read_bytes()) if drawn.is_file() else ("", b"")
-
-
-def _entry(claim: Claim, outcome: Outcome | None, drawing: str, said: str) -> Entry:
+def _entry(claim: Claim, outcome: Outcome | None, picture: Picture | None) -> Entry:
     outcome = outcome or {"verdict": Verdict.NOT_RUN.value, "seeds": 0, "checks": [], "why": [], "digest": None}
     return Entry(
         id=claim.id,
@@ -152,8 +138,8 @@ def _entry(claim: Claim, outcome: Outcome | None, drawing: str, said: str) -> En
         reason=_flat(claim.reason),
         judgement=_flat(claim.judgement),
         shows=_flat(claim.shows),
-        drawing=drawing,
-        caption=said,
+        drawing=f"{claim.id}.svg" if picture else "",
+        caption=caption(picture) if picture else "",
     )
 
 

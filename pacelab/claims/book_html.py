@@ -134,10 +134,7 @@ def _reason_row(row: Row) -> str:
 
 
 def _figure(entry: Entry, book: Book) -> str:
-    kind, content = ("svg+xml", book.drawings[entry.drawing])
-    if entry.drawing.endswith(".png"):
-        kind = "png"
-    source = f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
+    source = f"data:image/svg+xml;base64,{base64.b64encode(book.drawings[entry.drawing]).decode()}"
     alternative = escape(f"Our measurement for {entry.where}: {entry.title}. The numbers are in the table above.")
     shows = f"<p><b>The paper's figure:</b> {escape(entry.shows)}</p>" if entry.shows else ""
     return (

@@ -111,19 +111,20 @@ def report(
 
 def _write_page(docs: Path) -> None:
     """The page, and in a folder of its name the figures: all from what is stored."""
-    from pacelab.claims.figures import render
+    from pacelab.claims.figures import render_png
     from pacelab.claims.load import select_claims
-    from pacelab.claims.outcome import load_picture, load_store
+    from pacelab.claims.outcome import load_pictures, load_store
     from pacelab.claims.report import claims_page, figure_title
     from pacelab.folder import write_file
 
     everything = select_claims("all")
-    stored = {name: one for paper in {claim.paper for claim in everything} for name, one in load_store(paper).items()}
+    papers = dict.fromkeys(claim.paper for claim in everything)
+    stored = {name: one for paper in papers for name, one in load_store(paper).items()}
+    pictures = {name: one for paper in papers for name, one in load_pictures(paper).items()}
+    images = docs.with_suffix("")
     for claim in everything:
-        picture = load_picture(claim)
-        if picture is not None and claim.id in stored:
-            image = render(picture, figure_title(claim, stored[claim.id]))[f"{claim.id}.png"]
-            write_file(docs.with_suffix("") / f"{claim.id}.png", image)
-    figures = [file.name for file in docs.with_suffix("").glob("*.png")]
-    write_file(docs, claims_page(everything, stored, figures).encode())
+        if claim.id in pictures:
+            image = render_png(pictures[claim.id], figure_title(claim, stored[claim.id]))
+            write_file(images / f"{claim.id}.png", image)
+    write_file(docs, claims_page(everything, stored, images.name, pictures).encode())
     log(f"written: {docs}")

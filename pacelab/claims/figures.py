@@ -38,19 +38,20 @@ HATCHES = ("", "//", "..", "xx", "--", "\\\\", "++", "oo")
 
 def render(picture: Picture, title: str = "") -> dict[str, bytes]:
     """ID.png and ID.svg, with the title where there is one."""
+    return {f"{picture.id}.png": render_png(picture, title), f"{picture.id}.svg": render_svg(picture, title)}
+
+
+def render_png(picture: Picture, title: str = "") -> bytes:
+    """For a page: with the title where there is one."""
+    return _bytes(_draw(picture, title), "png")
+
+
+def render_svg(picture: Picture, title: str = "", *, captioned: bool = True) -> bytes:
+    """For print; without caption where the page has it."""
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        canvas = _draw(picture, title)
-        return {f"{picture.id}.png": _bytes(canvas, "png"), f"{picture.id}.svg": _bytes(canvas, "svg")}
-
-
-def render_svg(picture: Picture) -> bytes:
-    """The SVG alone, without title and caption: where the page has them."""
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        return _bytes(_draw(picture, "", captioned=False), "svg")
+        return _bytes(_draw(picture, title, captioned=captioned), "svg")
 
 
 def caption(picture: Picture) -> str:

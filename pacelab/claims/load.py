@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,27 +14,21 @@ from pacelab.claims.model import Claim
 from pacelab.errors import ConfigError
 
 DATA = files("pacelab.claims") / "data"
-PAPER = "paper.yaml"
-"""Beside the claims: what the paper is (see `pacelab.claims.paper`)."""
+CLAIMS = "claims.yaml"
+"""A paper's file: what the paper is (see `pacelab.claims.paper`), then its claims, a YAML document each."""
 
 Content = TypeVar("Content", bound=BaseModel)
 
 
 @cache
 def all_claims() -> dict[str, Claim]:
-    """Every packaged claim by id, papers and files in alphabetical order, numbers in theirs (fig2 before fig10)."""
+    """Every packaged claim by id, papers in alphabetical order, a paper's claims in that of its file."""
     claims: dict[str, Claim] = {}
-    for folder in _sorted(DATA):
-        if not folder.is_dir():
-            continue
-        for file in _sorted(folder):
-            if not file.name.endswith(".yaml") or file.name == PAPER:
-                continue
-            place = f"{folder.name}/{file.name}"
-            claim = parse_claim(file.read_text(encoding="utf-8"), place)
-            if file.name != f"{claim.id}.yaml" or folder.name != claim.paper:
-                own = f"{claim.paper}/{claim.id}.yaml"
-                raise ConfigError(f"claim file {place}: its id is {claim.id!r}: allowed is the name {own}")
+    for paper in sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()):
+        for document in islice(paper_documents(paper), 1, None):
+            claim = validate(document, place_of(paper), Claim)
+            if claim.paper != paper or claim.id in claims:
+                raise ConfigError(f"claim file {place_of(paper)}: {claim.id}: allowed is a claim of {paper}, and once")
             claims[claim.id] = claim
     return claims
 
@@ -61,14 +54,21 @@ def parse_claim(text: str, place: str) -> Claim:
 
 def parse_file(text: str, place: str, kind: type[Content]) -> Content:
     """What the YAML `text` of the file called `place` says, as a `kind`."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError
+    return validate(next(_documents(text, place), None), place, kind)
 
-    try:
-        tree = YAML(typ="rt", pure=True).load(text)
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"claim file {place}, line {line}: not YAML: {error.problem or error.context}") from None
+
+def paper_documents(paper: str) -> Iterator[Any]:
+    """What stands in the paper's file, document by document, read as far as is asked for."""
+    return _documents((DATA / paper / CLAIMS).read_text(encoding="utf-8"), place_of(paper))
+
+
+def place_of(paper: str) -> str:
+    """The paper's file, as errors name it."""
+    return f"{paper}/{CLAIMS}"
+
+
+def validate(tree: Any, place: str, kind: type[Content]) -> Content:
+    """A document of the file called `place`, as a `kind`."""
     if not isinstance(tree, Mapping):
         raise ConfigError(f"claim file {place}, line 1: allowed is a mapping of keys as in pacelab/claims/model.py")
     try:
@@ -78,6 +78,17 @@ def parse_file(text: str, place: str, kind: type[Content]) -> Content:
         steps = first["loc"]
         key = ".".join(map(str, steps)) or "the whole"
         raise ConfigError(f"claim file {place}, line {_line(tree, steps)}, key {key}: {_allowed(first)}") from None
+
+
+def _documents(text: str, place: str) -> Iterator[Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+
+    try:
+        yield from YAML(typ="rt", pure=True).load_all(text)
+    except MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"claim file {place}, line {line}: not YAML: {error.problem or error.context}") from None
 
 
 def _allowed(error: Any) -> str:
@@ -117,11 +128,3 @@ def _plain(value: Any) -> Any:
         if isinstance(value, kind):
             return kind(value)
     return value
-
-
-def _sorted(folder: Traversable) -> list[Traversable]:
-    return sorted(folder.iterdir(), key=lambda item: _natural(item.name))
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (0, part) for part in re.split(r"(\d+)", name.split(".")[0])]

@@ -1,4 +1,4 @@
-"""What reproducing a claim gave, and the small table of it that is kept beside the claims.
+"""What reproducing a claim gave, and what is kept of it beside the claims: outcomes, and the numbers of the figures.
 
 A stored outcome carries the digest of the claim as it was run: after a change of scenario, measure or band it is stale.
 """
@@ -17,11 +17,9 @@ from pacelab.claims.model import Claim
 from pacelab.claims.picture import Picture
 from pacelab.claims.verdict import Verdict, judge, worst
 from pacelab.errors import ConfigError
-from pacelab.results import dump
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 STORE = "results.json"
-PICTURES = "figures"
 UNTESTED = {"figure", "judgement", "notes", "title", "quote", "reason", "shows", "why"}
 """Keys of a claim that do not reach its verdict."""
 
@@ -52,32 +50,48 @@ def conclude(claim: Claim, *, quick: bool, main: Measured | None, variants: Sequ
 
 def load_store(paper: str) -> dict[str, Outcome]:
     """Stored outcomes of full runs by claim id; empty when nothing was stored yet."""
+    return {outcome["id"]: outcome for outcome in _stored(paper)["outcomes"]}
+
+
+def load_pictures(paper: str) -> dict[str, Picture]:
+    """The figures of those runs, by claim id."""
+    return {content["id"]: Picture.model_validate(content) for content in _stored(paper)["pictures"]}
+
+
+def render_store(outcomes: Mapping[str, Outcome], pictures: Mapping[str, Picture]) -> bytes:
+    """Both as JSON, by id, a line each: so that a run anew changes the lines of its claims alone."""
+    contents = {
+        "outcomes": [outcomes[name] for name in sorted(outcomes)],
+        "pictures": [pictures[name].model_dump(exclude_defaults=True) for name in sorted(pictures)],
+    }
+    parts = [f'"version":{STORE_VERSION}']
+    parts += [f'"{key}":[\n' + ",\n".join(map(_line, lines)) + "\n]" for key, lines in contents.items()]
+    return ("{" + ",\n".join(parts) + "\n}\n").encode()
+
+
+def store_path(paper: str) -> Path:
+    """Where a paper's outcomes are stored; ConfigError when the package is not in a writable folder (a zip)."""
     file = DATA / paper / STORE
-    if not file.is_file():
-        return {}
-    document = json.loads(file.read_text(encoding="utf-8"))
-    if document["version"] != STORE_VERSION:
-        raise ConfigError(f"stored claims of {paper}: version {document['version']}: allowed is {STORE_VERSION}")
-    return {outcome["id"]: outcome for outcome in document["outcomes"]}
-
-
-def render_store(outcomes: Mapping[str, Outcome]) -> bytes:
-    """The stored table as JSON, by id."""
-    return dump({"version": STORE_VERSION, "outcomes": [outcomes[name] for name in sorted(outcomes)]})
-
-
-def load_picture(claim: Claim) -> Picture | None:
-    """The stored figure of the claim's full run; None when there is none."""
-    file = DATA / claim.paper / PICTURES / f"{claim.id}.json"
-    return Picture.model_validate_json(file.read_bytes()) if file.is_file() else None
-
-
-def store_path(paper: str, *parts: str) -> Path:
-    """Where a paper's stored files lie; ConfigError when the package is not in a writable folder (a zip)."""
-    file = DATA.joinpath(paper, *parts)
     if not isinstance(file, Path):
         raise ConfigError(f"storing outcomes in {file}: allowed is a checkout of the project")
     return file
+
+
+def _stored(paper: str) -> dict[str, Any]:
+    file = DATA / paper / STORE
+    if not file.is_file():
+        return {"outcomes": [], "pictures": []}
+    document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    if document["version"] != STORE_VERSION:
+        raise ConfigError(
+            f"stored claims of {paper}: version {document['version']}: allowed is {STORE_VERSION}; "
+            f"`pacelab reproduce {paper} --docs FILE.md` stores them anew"
+        )
+    return document
+
+
+def _line(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False)
 
 
 def _checks(claim: Claim, measured: Measured) -> list[dict[str, Any]]:

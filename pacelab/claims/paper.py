@@ -1,8 +1,8 @@
-"""The papers: what each is called, and our judgement of it as a whole (data/PAPER/paper.yaml)."""
+"""The papers: what each is called, and our judgement of it as a whole (first in data/PAPER/claims.yaml)."""
 
 from __future__ import annotations
 
-from pacelab.claims.load import DATA, PAPER, parse_file
+from pacelab.claims.load import paper_documents, place_of, validate
 from pacelab.claims.model import Strict
 
 
@@ -19,5 +19,4 @@ class Paper(Strict):
 
 def load_paper(name: str) -> Paper:
     """The paper whose claims stand in the folder `name`."""
-    file = DATA / name / PAPER
-    return parse_file(file.read_text(encoding="utf-8"), f"{name}/{PAPER}", Paper)
+    return validate(next(paper_documents(name), None), place_of(name), Paper)

@@ -1,6 +1,6 @@
 """What a claim's figure shows, as plain numbers: lines and bars with their intervals, in the paper's shape.
 
-A picture is computed from the runs once and kept beside the claim (data/PAPER/figures/ID.json), so that figures can be
+A picture is computed from the runs once and kept beside the claim (data/PAPER/results.json), so that figures can be
 drawn anew, for a page or for print, without running anything.
 
 Shapes: lines (a quantity against an axis, or where it peaks), bars (goodput per flow, or other quantities), time
@@ -102,7 +102,6 @@ class Panel(Strict):
 class Picture(Strict):
     """A claim's figure."""
 
-    version: Literal[1] = Field(default=1, alias="schema")
     id: str
     seeds: int
     seconds: float
@@ -125,7 +124,6 @@ def picture_of(claim: Claim, measured: Measured, *, quick: bool) -> Picture:
     effort = claim.scenario.quick if quick else claim.scenario.full
     panels = shapes[figure.shape](figure, measured)
     return Picture(
-        schema=1,
         id=claim.id,
         seeds=len(measured.plan.seeds),
         seconds=effort.seconds,

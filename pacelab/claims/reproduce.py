@@ -10,7 +10,7 @@ from typing import Any
 
 from pacelab.claims.evaluate import Measured
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import PICTURES, STORE, Outcome, conclude, load_store, render_store, store_path
+from pacelab.claims.outcome import Outcome, conclude, load_pictures, load_store, render_store, store_path
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment import Experiment
@@ -67,17 +67,13 @@ class Reproduction:
         return write_folder(out, files, name="reproduce")
 
     def store(self) -> None:
-        """Keep outcomes and pictures beside the claims, for docs/claims.md and the report. Those of others stay."""
+        """Keep outcomes and pictures beside the claims, for the page and the report. Those of others stay."""
+        pictures = {claim.id: picture for claim, _, picture in self.pictures()}
         for paper in dict.fromkeys(claim.paper for claim in self.claims):
-            mine = {
-                outcome["id"]: outcome
-                for claim, outcome in zip(self.claims, self.outcomes, strict=True)
-                if claim.paper == paper
-            }
-            write_file(store_path(paper, STORE), render_store(load_store(paper) | mine))
-        for claim, _, picture in self.pictures():
-            place = store_path(claim.paper, PICTURES, f"{claim.id}.json")
-            write_file(place, dump(picture.model_dump(by_alias=True, exclude_defaults=True) | {"schema": 1}))
+            mine = [claim.id for claim in self.claims if claim.paper == paper]
+            outcomes = load_store(paper) | {one["id"]: one for one in self.outcomes if one["id"] in mine}
+            drawn = load_pictures(paper) | {name: pictures[name] for name in mine if name in pictures}
+            write_file(store_path(paper), render_store(outcomes, drawn))
 
 
 def reproduce(

@@ -1,6 +1,6 @@
 """The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
 
-A recording is run.json and host.json of runs on a real back end, `recorded/BACKEND/NAME.json`, written by
+A recording is of run.json and host.json of runs on a real back end, a line of `recorded/BACKEND.json`, written by
 `python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
 goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment import Experiment
+from pacelab.folder import write_file
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
 from pacelab.results import RunResult
@@ -34,7 +35,11 @@ TRIES = 5
 KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
 """Of run.json, in a recording."""
 
+VERSION = 3
+"""Of the form of the files."""
+
 Row = tuple[Any, ...]
+Recording = dict[str, Any]
 
 
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
@@ -69,7 +74,7 @@ def record(
     where: str = "here",
     repeats: int = REPEATS,
 ) -> Path:
-    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the back end's file.
 
     Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
     """
@@ -87,10 +92,9 @@ def record(
         kept = {key: median.run[key] for key in KEPT if key in median.run}
         runs.append(kept | {"goodputs_bps": [result.goodput_bps for result in results]})
         host = host or {key: results[0].host[key] for key in _HOST}
-    document = {"version": 2, "name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
-    file = (folder or FOLDER) / back_end / f"{name}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    recording = {"name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
+    file = file_of(back_end, folder)
+    write_file(file, render_recordings(read_recordings(back_end, folder) | {name: recording}))
     return file
 
 
@@ -108,13 +112,26 @@ def _valid_run(name: str, experiment: Experiment) -> RunResult:
     )
 
 
-def read_recording(name: str, back_end: str, folder: Path | None = None) -> dict[str, Any] | None:
-    """The recording called `name` on this back end, None when there is none."""
-    file = (folder or FOLDER) / back_end / f"{name}.json"
+def file_of(back_end: str, folder: Path | None = None) -> Path:
+    """Where the back end's recordings are kept."""
+    return (folder or FOLDER) / f"{back_end}.json"
+
+
+def read_recordings(back_end: str, folder: Path | None = None) -> dict[str, Recording]:
+    """The back end's recordings by name; empty where nothing was recorded."""
+    file = file_of(back_end, folder)
     if not file.is_file():
-        return None
-    document: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return document
+        return {}
+    document = json.loads(file.read_text(encoding="utf-8"))
+    if document["version"] != VERSION:
+        raise ConfigError(f"{file}: version {document['version']}: allowed is {VERSION}; labs/record.py records anew")
+    return {recording["name"]: recording for recording in document["recordings"]}
+
+
+def render_recordings(recordings: Mapping[str, Recording]) -> bytes:
+    """The file: a line each, by name."""
+    lines = [json.dumps(recordings[name], separators=(",", ":")) for name in sorted(recordings)]
+    return (f'{{"version":{VERSION},"recordings":[\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
 def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
@@ -124,7 +141,7 @@ def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
     """
     lines = [f"| cell | experiment | sim | {' | '.join(REAL)} |", "|---|---|---|" + "---|" * len(REAL)]
     for name, experiments in plans.items():
-        given = [read_recording(name, end) for end in REAL]
+        given = [read_recordings(end).get(name) for end in REAL]
         for number, (what, experiment) in enumerate(zip(names_of(experiments), experiments, strict=True)):
             rows = [_row(what, "sim", run(experiment).run)]
             rows += [
@@ -157,7 +174,7 @@ def _rows_of_sim(experiments: list[Experiment], names: list[str]) -> list[Row]:
 def _with_recordings(name: str, names: list[str], rows: list[Row], note: str, back_ends: Iterable[str]) -> Table:
     notes = [note]
     for back_end in back_ends:
-        recording = read_recording(name, back_end)
+        recording = read_recordings(back_end).get(name)
         if recording is None:
             notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
             continue

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from pacelab.claims import load
 from pacelab.claims.load import all_claims, parse_claim, select_claims
 from pacelab.claims.plan import plan_claim
 from pacelab.errors import ConfigError
@@ -107,3 +110,23 @@ def test_every_packaged_claim_loads_and_plans() -> None:
 def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
     ids = [claim.id for claim in select_claims("fu")]
     assert ids.index("fu-fig2a") < ids.index("fu-fig10a")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("---\n{0}---\n{0}", "fu-demo: allowed is a claim of fu, and once"),
+        ("---\n{0}---\n- 1\n", "line 1: allowed is a mapping"),
+        ("---\nschema: 1\n", "claim file fu/claims.yaml, line 3, key id: missing"),
+        ("---\nschema: [\n", "claim file fu/claims.yaml, line 4: not YAML"),
+    ],
+)
+def test_load_refuses_a_papers_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, claim_text: str, text: str, said: str
+) -> None:
+    (tmp_path / "fu").mkdir()
+    (tmp_path / "fu" / "claims.yaml").write_text("id: fu\n" + text.format(claim_text), "utf-8")
+    monkeypatch.setattr(load, "DATA", tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        load.all_claims.__wrapped__()
+    assert said in str(caught.value)

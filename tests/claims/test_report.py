@@ -1,4 +1,4 @@
-"""Tables and the page, from hand-made outcomes."""
+"""What is printed and drawn of outcomes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from rich.console import Console
 from pacelab.claims.load import parse_claim
 from pacelab.claims.outcome import Outcome, digest_of
 from pacelab.claims.report import claims_page, outcomes_table, summary
+from pacelab.claims.reproduce import Reproduction, reproduce
+
+# Tables and the page, from hand-made outcomes.
 
 
 def outcome(text: str, mean: float | None, half_width: float | None, verdict: str) -> Outcome:
@@ -53,3 +56,35 @@ def test_table_fits_80_columns(claim_text: str) -> None:
 def test_summary_counts_verdicts(claim_text: str) -> None:
     made = [outcome(claim_text, 1, 1, verdict) for verdict in ("reproduced", "not reproduced", "not reproduced")]
     assert summary(made) == "3 claims: 1 reproduced, 2 not reproduced"
+
+
+# Figures: every shape draws from a run, the same bytes each time.
+
+
+SHAPES = {
+    "lines": "{shape: lines, x: hops, y: [goodput_kbps], by: [scheme]}",
+    "several quantities": "{shape: lines, x: hops, y: [queue_mean_pkts, queue_max_pkts]}",
+    "peaks": "{shape: lines, x: hops, y: [goodput_kbps], peak: window, flat: h/4}",
+    "bars": "{shape: bars, by: [scheme], at: {hops: 2}}",
+    "time": "{shape: time, by: [scheme], at: {hops: 2}}",
+    "contention": "{shape: contention, x: hops, by: [scheme]}",
+}
+
+
+def drawn(claim_text: str, shape: str) -> Reproduction:
+    text = claim_text.replace("axes: {hops: [1, 2]}", "axes: {hops: [1, 2], window: [2, 8]}")
+    text = text.replace("  full:", "  schemes: [newreno, tcp-ap]\n  full:").replace("{hops: 1}", "{hops: 1, window: 8}")
+    text = text.replace("against: {hops: 2}", "against: {hops: 2}, reduce: [{how: mean, over: scheme}]")
+    text = text.replace("seconds: 10", "seconds: 1").replace(
+        "{shape: lines, x: hops, y: [goodput_kbps], by: []}", shape
+    )
+    return reproduce([parse_claim(text, "x")], quick=True, jobs=1)
+
+
+@pytest.mark.parametrize("name", list(SHAPES))
+def test_figure_shape(claim_text: str, name: str) -> None:
+    found = drawn(claim_text, SHAPES[name])
+    figures = found.figures()
+    assert set(figures) == {"fu-demo.png", "fu-demo.svg"}
+    assert figures["fu-demo.png"].startswith(b"\x89PNG")
+    assert figures == found.figures()

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
-from pacelab.claims.outcome import digest_of, load_store, render_store
+from pacelab.claims.outcome import digest_of, load_pictures, load_store, render_store, store_path
+from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
 from pacelab.cli import main
 from pacelab.experiment import Experiment
 from pacelab.runner import run
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_reproduce_judges_by_the_runs(claim_text: str) -> None:
@@ -89,7 +89,6 @@ def test_page_says_when_an_outcome_is_stale(claim_text: str) -> None:
     assert "run it again" in claims_page([moved], stored)
     judged = parse_claim(claim_text + "judgement: as expected\n", "x")
     assert digest_of(judged) == digest_of(claim)
-    assert json.loads(render_store(stored))["outcomes"][0]["digest"] == digest_of(claim)
 
 
 def test_stored_outcomes_are_of_the_claims_as_they_are() -> None:
@@ -100,16 +99,29 @@ def test_stored_outcomes_are_of_the_claims_as_they_are() -> None:
             assert outcome["digest"] == digest_of(claims[name]), f"{name}: run `pacelab reproduce {name} --docs ...`"
 
 
-def test_page_in_docs_is_the_generated_one() -> None:
-    claims = all_claims()
-    stored = {
-        name: one for paper in {claim.paper for claim in claims.values()} for name, one in load_store(paper).items()
-    }
-    figures = [path.name for path in (ROOT / "docs" / "claims").glob("*.png")]
-    page = claims_page(list(claims.values()), stored, figures)
-    assert (ROOT / "docs" / "claims.md").read_text(encoding="utf-8") == page, (
-        "run `pacelab claims --docs docs/claims.md`"
-    )
+def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.claims.figures.render_png", lambda picture, title: f"{picture.id}: {title}".encode())
+    assert main(["claims", "--docs", "build/page.md"]) == 0
+    page = Path("build/page.md").read_text("utf-8")
+    assert "| [le-fig1](#le-fig1) |" in page
+    shown = re.findall(r"\]\((page/.*\.png)\)", page)
+    assert sorted(shown) == sorted(f"page/{path.name}" for path in Path("build/page").iterdir())
+    undrawn = re.findall(r"Figure: `pacelab reproduce (.*)` draws it", page)
+    names = [path.removeprefix("page/").removesuffix(".png") for path in shown]
+    assert {*names, *undrawn} == {name for name, claim in all_claims().items() if claim.figure is not None}
+    assert Path("build/page/lee-fig5-1.png").read_text().startswith("lee-fig5-1: Fig")
+
+
+def test_store_keeps_what_it_is_given(claim_text: str) -> None:
+    """A line per outcome and picture; and what is packaged is in this form."""
+    found = reproduce([parse_claim(claim_text, "x")], quick=True, jobs=1)
+    ((_, outcome, picture),) = found.pictures()
+    document = json.loads(text := render_store({"fu-demo": outcome}, {"fu-demo": picture}))
+    assert document["outcomes"] == [outcome]
+    assert Picture.model_validate(document["pictures"][0]) == picture
+    assert len(text.splitlines()) == 8
+    for paper in {claim.paper for claim in all_claims().values()}:
+        assert store_path(paper).read_bytes() == render_store(load_store(paper), load_pictures(paper))
 
 
 def test_cli_reproduces_one_claim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

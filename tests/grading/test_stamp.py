@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from pacelab.errors import ConfigError
+from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.submission import stamped_number
 
-EXAMPLES = Path(__file__).parents[2] / "grading" / "examples"
 
-
-def test_stamp_of_the_examples() -> None:
-    assert stamped_number(sorted(EXAMPLES.iterdir())) == 3
-    assert stamped_number([EXAMPLES]) == 3
+def test_stamp_of_the_examples(tmp_path: Path) -> None:
+    assert stamped_number(write(tmp_path)) == 3
+    assert stamped_number([tmp_path]) == 3
 
 
 def test_stamp_in_a_notebook(tmp_path: Path) -> None:

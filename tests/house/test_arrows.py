@@ -6,7 +6,7 @@
 3. `pacer.linux` sees `pacer.core`; `controller` sees `pacer.core` at most.
 4. `pacelab` joins the parts, but not `labs`, `grading`, `controller`: it reaches these through entry points.
    `labs` and `grading` see pacelab's public API only.
-5. Nobody imports `tests` or `bench`, and nobody says `import pacer`: a student's pacer.py may bear that name.
+5. Nobody imports `tests`, `bench` or `studies`, nor says `import pacer`: a student's pacer.py may bear that name.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SEES = {
 PUBLIC_ONLY = ("labs", "grading")
 PUBLIC = {"pacelab", *(f"pacelab.{name}" for name in pacelab.__all__)}
 BY_ENTRY_POINT = ["pacelab.labs", "pacelab.grading", "pacelab.controller"]
-OURS = ("pacelab", "pacer", "topologies", "controller", "labs", "grading", "tests", "bench")
+OURS = ("pacelab", "pacer", "topologies", "controller", "labs", "grading", "tests", "bench", "studies")
 IMPURE = {
     *("os", "io", "pathlib", "shutil", "tempfile", "subprocess", "sys"),
     *("socket", "select", "selectors", "ssl", "asyncio", "threading", "multiprocessing", "signal"),

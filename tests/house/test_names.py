@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PRIVATE_PATH = re.compile(r"(?<![\w.~}/-])/(?:work|root|home/(?!vagrant\b)\w+|Users/\w+|opt/wheels)(?:/|\b(?![\w.-]))")
 HOST = re.compile(r"\w+://(?:[^/\s\"'@]*@)?([\w.-]+)")
 BUILDS = re.compile(
-    r"(^|/)(Cargo\.(toml|lock)|\.?cargo/config.*|requirements.*\.txt|pyproject\.toml|Makefile|Vagrantfile|package(-lock)?\.json"
+    r"(^|/)(Cargo\.(toml|lock)|\.?cargo/config.*|requirements.*\.txt|uv\.(lock|txt)|pyproject\.toml|Makefile|Vagrantfile|package(-lock)?\.json"
     r"|pip\.conf|\.npmrc|Dockerfile)$|^\.ci/"
 )
 """Files that decide where code comes from. Elsewhere (docs, sources) a link is only a link."""
@@ -66,6 +66,7 @@ def test_names_no_private_place_in_committed_files() -> None:
         ("bench/bench.py", "OUT = '/home/ana/out'"),
         ("docs/how.md", "cd /root"),
         ("requirements.txt", "--index-url https://mirror.example/simple"),
+        ("uv.lock", 'source = { registry = "https://mirror.example/simple" }'),
         ("medium/Cargo.lock", 'source = "registry+https://user:secret@crates.example/index"'),
     ],
 )

@@ -1,7 +1,7 @@
 """Drives lab 1 in JupyterLab with the system's Chromium: runs it, drags a slider, uses keys, predicts.
 
-Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright (requirements-pages.txt). The screenshots'
-folder is $LABS_SCREENSHOTS, else a temporary one.
+Needs Chromium on the PATH (Debian: apt-get install chromium) and Playwright, which `make test-labs` brings. The
+screenshots' folder is $LABS_SCREENSHOTS, else a temporary one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ SLIDER_S = 1.0
 NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker")
 """What JupyterLab itself writes to the console, with or without our notebooks."""
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="pip install -r requirements-pages.txt brings Playwright"
-)
+playwright = pytest.importorskip("playwright.sync_api", reason="tools/sync --group pages brings Playwright")
 pytestmark = [
     pytest.mark.usefixtures("engine"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),

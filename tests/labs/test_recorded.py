@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,19 +25,23 @@ def test_simulation_is_never_recorded(tmp_path: Path) -> None:
 
 
 def test_shipped_recordings_come_from_real_back_ends_and_say_which_run_is_shown() -> None:
-    files = sorted(recorded.FOLDER.glob("*/*.json"))
-    assert files
-    for file in files:
-        document = json.loads(file.read_text("utf-8"))
-        assert document["backend"] in recorded.REAL
-        assert (file.parent.name, file.stem) == (document["backend"], document["name"])
-        for given in document["runs"]:
-            assert given["config"]["backend"] == document["backend"]
-            options = given["config"].get("backend_options", given["config"])
-            assert options.get("where", "here") == document["where"]
-            assert given["fidelity"] == "valid"
-            assert 1 <= len(given["goodputs_bps"]) <= recorded.REPEATS
-            assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])
+    for back_end in recorded.REAL:
+        shipped = recorded.read_recordings(back_end)
+        assert shipped
+        assert recorded.file_of(back_end).read_bytes() == recorded.render_recordings(shipped)
+        for document in shipped.values():
+            assert document["backend"] == back_end
+            assert_valid(document)
+
+
+def assert_valid(document: dict[str, Any]) -> None:
+    for given in document["runs"]:
+        assert given["config"]["backend"] == document["backend"]
+        options = given["config"].get("backend_options", given["config"])
+        assert options.get("where", "here") == document["where"]
+        assert given["fidelity"] == "valid"
+        assert 1 <= len(given["goodputs_bps"]) <= recorded.REPEATS
+        assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])
 
 
 def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -52,7 +56,10 @@ def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatc
 
     seeds: list[int] = []
     monkeypatch.setattr(recorded, "run", stand_in)
-    document = json.loads(recorded.record("lab9.some", "tap", (SHORT,), tmp_path).read_text("utf-8"))
+    write_recording(tmp_path, "tap", name="lab9.other")
+    assert recorded.record("lab9.some", "tap", (SHORT,), tmp_path) == tmp_path / "tap.json"
+    assert list(recorded.read_recordings("tap", tmp_path)) == ["lab9.other", "lab9.some"]
+    document = recorded.read_recordings("tap", tmp_path)["lab9.some"]
     assert seeds == [1, 2, 2, 3]
     (shown,) = document["runs"]
     assert shown["totals"]["goodput_bps"] == 200.0
@@ -93,14 +100,13 @@ def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPat
     assert "No run of 'lab9.some' on hwsim was recorded yet." in shown
 
 
-def write_recording(folder: Path, back_end: str, **more: object) -> None:
+def write_recording(folder: Path, back_end: str, *, name: str = "lab9.some", **more: object) -> None:
     host = {"system": "Linux", "release": "6.1", "machine": "x86_64", "cores": 2, "started_utc": "2026-01-02T03:04:05Z"}
     flows = [{"goodput_bps": 144_000.0}, {"goodput_bps": 119_000.0}]
     run = {"flows": flows, "fidelity": "valid", "config": {"duration_s": 10.0}, **more}
     run["goodputs_bps"] = [250_000.0, 263_000.0, 270_000.0]
-    (folder / back_end).mkdir()
-    document = {"backend": back_end, "host": host, "runs": [run]}
-    (folder / back_end / "lab9.some.json").write_text(json.dumps(document), "utf-8")
+    document = {"name": name, "backend": back_end, "host": host, "runs": [run]}
+    recorded.file_of(back_end, folder).write_bytes(recorded.render_recordings({name: document}))
 
 
 def test_live_run_stands_beside_the_recording_of_the_other_back_end(

@@ -1,4 +1,4 @@
-"""Domains parse what they show and refuse everything else by name."""
+"""What an option allows, and how its text is read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.topologies.domain import ON_OFF, Choice, Real, Whole
+from pacelab.topologies.quantity import LENGTH, RATE, SIZE, TIME, Quantity
+
+# Domains parse what they show and refuse everything else by name.
+
 
 MBPS = Real(0, 100_000_000, above=True, scale=1_000_000, whole=True)
 
@@ -57,3 +61,29 @@ def test_choice_names_what_is_allowed() -> None:
 def test_choice_does_not_take_1_for_on() -> None:
     with pytest.raises(ValueError, match=r"^1: allowed is one of on, off$"):
         ON_OFF.check(1)
+
+
+# Numbers with units.
+
+
+@pytest.mark.parametrize(
+    ("quantity", "text", "value"),
+    [
+        (TIME, "40 ms", 0.04),
+        (TIME, "500us", 0.0005),
+        (TIME, "2 min", 120.0),
+        (RATE, "5.5 Mbit/s", 5_500_000),
+        (RATE, "1e3 bit/s", 1000),
+        (SIZE, "1 MB", 1_000_000),
+        (SIZE, "1 MiB", 1_048_576),
+        (LENGTH, "-0.2 km", -200.0),
+    ],
+)
+def test_quantity_in_the_houses_unit(quantity: Quantity, text: str, value: float) -> None:
+    assert quantity.parse(text) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["40", "ms", "", "1,5 s", "4 S", "nan s", "-1 s", "1e999 s", True, None, [1]])
+def test_quantity_refuses_and_says_what_is_allowed(text: object) -> None:
+    with pytest.raises(ValueError, match=r"allowed is a number of at least 0 with one of the units s, ms, us, min"):
+        TIME.parse(text)

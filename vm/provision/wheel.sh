@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 cache=/var/cache/pacelab
-parts="LICENSE README.md controller grading medium pacelab pacer pyproject.toml requirements-build.txt setup.py tools topologies"
+parts="LICENSE README.md controller grading medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
 cd "$here"
 # shellcheck disable=SC2086  # names, one a word
 parts=$(ls -d $parts 2>/dev/null)
@@ -27,7 +27,8 @@ if [ -z "$wheel" ]; then
     tools/prerequisites build demo
     [ -x $cache/tools/bin/pip ] || python3 -m venv $cache/tools
     export PIP_CERT=/etc/ssl/certs/ca-certificates.crt PIP_DISABLE_PIP_VERSION_CHECK=1
-    $cache/tools/bin/pip install -q --require-hashes -r requirements-build.txt
+    $cache/tools/bin/pip install -q --require-hashes -r tools/uv.txt
+    UV_SYSTEM_CERTS=1 UV_PROJECT_ENVIRONMENT=$cache/tools $cache/tools/bin/uv sync -q --frozen --inexact --only-group build
     export CARGO_HOME=$cache/cargo CARGO_TARGET_DIR=$cache/target CARGO_NET_RETRY=5 PYO3_PYTHON=$cache/tools/bin/python
     tools/demo-engine pacelab/demo/static/engine.wasm
     # What setuptools-rust would compile without a word, it finds compiled.

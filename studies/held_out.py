@@ -1,0 +1,144 @@
+"""The held-out evaluation of pacelab's own scheme against TCP-GAP. Written and committed before it was run.
+
+    .venv/bin/python studies/held_out.py rows.jsonl           run what is missing in the file
+    .venv/bin/python studies/held_out.py rows.jsonl --table   no run: the verdicts, as Markdown
+
+Development saw chains of 2, 4, 7 and 10 hops, `parallel` of 5 hops, `asymmetric` in its long variant and three flows
+on a chain of 7 hops, with seeds 101 to 103. Nothing below was run before the scheme was frozen.
+
+Verdicts, per case and routing, from means over the seeds with 95 % intervals (t):
+    goodput  beats    the interval of the difference, seed by seed, is above 0
+             loses    it is below 0; else "even"
+    fairness matches  the intervals of both schemes' mean Jain index overlap, or ours is higher; else "less"
+The scheme holds what it claims if no case loses goodput, most beat, and every case matches in fairness.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pacelab.experiment import Experiment
+from pacelab.metrics import estimate
+from pacelab.runner import run
+
+LOPSIDED = str(Path(__file__).parent / "lopsided.py")
+SEEDS = range(1001, 1009)
+SECONDS, WARMUP_S = 30.0, 2.0
+ROUTINGS = ("static", "aodv")
+OWN, RIVAL = "tcp-expect", "tcp-gap"
+SCHEMES = (OWN, RIVAL, "newreno", "delayed-ack")
+BOTH_WAYS = ("up", "down")
+CASES: tuple[tuple[str, dict[str, Any], str | None], ...] = (
+    *(("chain", {"hops": hops}, way) for hops in (1, 3, 5, 6, 8, 9, 12) for way in BOTH_WAYS),
+    *(("chain", {"hops": hops, "voice": 0, "tcp": 3}, None) for hops in (5, 9)),
+    *(("parallel", {"hops": hops}, way) for hops in (3, 4, 7) for way in BOTH_WAYS),
+    ("asymmetric", {"variant": "short"}, None),
+    *((LOPSIDED, {"long_hops": far, "short_hops": near}, None) for far, near in ((5, 2), (6, 2), (6, 4))),
+)
+"""Topology, its options, direction."""
+
+Row = dict[str, Any]
+
+
+def name_of(topology: str, options: dict[str, Any], direction: str | None) -> str:
+    """The case as the table calls it."""
+    shown = " ".join(f"{name}={value}" for name, value in options.items())
+    return " ".join(filter(None, (Path(topology).stem, shown, direction)))
+
+
+def measure(case: tuple[str, dict[str, Any], str | None], *, routing: str, scheme: str, seed: int) -> Row:
+    """One run."""
+    topology, options, direction = case
+    experiment = Experiment(
+        topology=topology,
+        topology_options=options,
+        direction=direction,
+        scheme=scheme,
+        routing=routing,
+        seed=seed,
+        duration_s=SECONDS,
+        warmup_s=WARMUP_S,
+    )
+    totals = run(experiment).run["totals"]
+    place = {"case": name_of(*case), "routing": routing, "scheme": scheme, "seed": seed}
+    return place | {"goodput_bps": totals["goodput_bps"], "jain": totals["jain"]}
+
+
+def fill(path: Path) -> None:
+    """Run what is missing, a line per run."""
+    done = {(row["case"], row["routing"], row["scheme"], row["seed"]) for row in read(path)}
+    with path.open("a") as rows:
+        for case in CASES:
+            for routing in ROUTINGS:
+                for scheme in SCHEMES:
+                    for seed in SEEDS:
+                        if (name_of(*case), routing, scheme, seed) not in done:
+                            row = measure(case, routing=routing, scheme=scheme, seed=seed)
+                            rows.write(json.dumps(row) + "\n")
+                            rows.flush()
+
+
+def read(path: Path) -> list[Row]:
+    """The rows that are there."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def table(rows: list[Row]) -> str:
+    """Goodput in kbit/s and Jain's index of all schemes, and the verdicts."""
+    lines = [
+        f"| case | routes | {' | '.join(SCHEMES)} | goodput | fairness |",
+        "|---" * (4 + len(SCHEMES)) + "|",
+    ]
+    for case in CASES:
+        for routing in ROUTINGS:
+            cell = {
+                scheme: [r for r in rows if (r["case"], r["routing"], r["scheme"]) == (name_of(*case), routing, scheme)]
+                for scheme in SCHEMES
+            }
+            shown = " | ".join(_shown(cell[scheme]) for scheme in SCHEMES)
+            verdicts = f"{_goodput(cell[OWN], cell[RIVAL])} | {_fairness(cell[OWN], cell[RIVAL])}"
+            lines.append(f"| {name_of(*case)} | {routing} | {shown} | {verdicts} |")
+    return "\n".join(lines)
+
+
+def _half(values: list[float]) -> tuple[float, float]:
+    value = estimate(values)
+    return value.mean, value.half_width or 0.0
+
+
+def _shown(rows: list[Row]) -> str:
+    mean, half = _half([row["goodput_bps"] / 1000 for row in rows])
+    fair, fair_half = _half([row["jain"] or 0.0 for row in rows])
+    alone = all(row["jain"] == 1.0 for row in rows)
+    return f"{mean:.0f} ± {half:.0f}" + ("" if alone else f", {fair:.3f} ± {fair_half:.3f}")
+
+
+def _goodput(own: list[Row], rival: list[Row]) -> str:
+    pairs = zip(own, rival, strict=True)
+    mean, half = _half([ours["goodput_bps"] - theirs["goodput_bps"] for ours, theirs in pairs])
+    base = estimate([row["goodput_bps"] for row in rival]).mean
+    verdict = "beats" if mean > half else "loses" if mean < -half else "even"
+    return f"{verdict} ({mean / base:+.0%} ± {half / base:.0%})"
+
+
+def _fairness(own: list[Row], rival: list[Row]) -> str:
+    (ours, our_half), (theirs, their_half) = (_half([row["jain"] or 0.0 for row in rows]) for rows in (own, rival))
+    return "matches" if ours + our_half >= theirs - their_half else "less"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
+    parser.add_argument("--table", action="store_true", help="print the table instead of running")
+    given = parser.parse_args()
+    if given.table:
+        print(table(read(given.rows)))
+    else:
+        fill(given.rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Real Linux TCP against the simulator's, feature by feature, in virtual time (`--where uml`): the rows of docs/uml.md.
+
+.venv/bin/python studies/linux_tcp.py [SEEDS [ROW ...]]        rows by the first word of their names; all by default
+
+Each row is two runs per seed that differ in one switch. Means over the seeds, with 95 % intervals.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.experiment import Experiment
+from pacelab.metrics import estimate
+from pacelab.results import RunResult
+from pacelab.runner import run_many
+
+SEEDS = 5
+LINUX: dict[str, Any] = {"backend": "hwsim", "where": "uml"}
+CHAIN: dict[str, Any] = {
+    "topology": "chain",
+    "topology_options": {"hops": 7, "wired": False},
+    "rate_bps": 2_000_000,
+    "window_pkts": 64,
+    "duration_s": 45.0,
+    "warmup_s": 5.0,
+}
+"""Seven hops lose the most packets to contention, so that how losses are met decides."""
+SHORT: dict[str, Any] = CHAIN | {"duration_s": 2.0, "warmup_s": 0.0}
+"""The begin of a transfer over an empty path."""
+TEN: dict[str, Any] = {"initial_window_pkts": 10}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One switch: without and with it."""
+
+    name: str
+    off: dict[str, Any]
+    on: dict[str, Any]
+
+
+def linux(*switches: str, **more: Any) -> dict[str, Any]:
+    """The chain on real Linux with these switches."""
+    return CHAIN | LINUX | more | ({"linux_tcp": "+".join(switches)} if switches else {})
+
+
+ROWS = (
+    Row("simulator -> Linux", CHAIN, linux()),
+    Row("SACK", linux(), linux("sack")),
+    Row("RACK (with SACK)", linux("sack"), linux("sack", "rack")),
+    Row("TLP (with SACK)", linux("sack"), linux("sack", "tlp")),
+    Row("pacing by the kernel", linux(), linux("pacing")),
+    Row("PRR", linux("no-prr"), linux()),
+    Row("HyStart (CUBIC)", linux("no-hystart", cc="cubic"), linux(cc="cubic")),
+    Row("delayed ACKs", linux(), linux(ack="delayed")),
+    Row("F-RTO", linux(), linux("frto")),
+    Row("cubic: simulator -> Linux", CHAIN | {"cc": "cubic"}, linux("no-hystart", cc="cubic")),
+    Row("initial window 2 -> 10, first 2 s", SHORT | LINUX, SHORT | LINUX | TEN),
+    Row("initial window 2 -> 10, first 2 s, simulator", SHORT, SHORT | TEN),
+)
+
+
+def main() -> None:
+    """Print the table's rows as they come."""
+    seeds = int(sys.argv[1]) if len(sys.argv) > 1 else SEEDS
+    wanted = sys.argv[2:]
+    known: dict[str, list[RunResult]] = {}
+
+    def show(options: dict[str, Any]) -> tuple[str, float]:
+        if str(options) not in known:
+            known[str(options)] = run_many([Experiment(seed=seed, **options) for seed in range(1, seeds + 1)], jobs=1)
+        found = estimate([result.goodput_bps / 1e3 for result in known[str(options)]])
+        return f"{found.mean:.4g} ± {found.half_width:.2g}", found.mean
+
+    for row in ROWS:
+        if wanted and row.name.split()[0].strip(":").lower() not in [name.lower() for name in wanted]:
+            continue
+        (off, before), (on, after) = show(row.off), show(row.on)
+        print(f"| {row.name} | {off} | {on} kbit/s | {after / before - 1:+.1%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -2,9 +2,11 @@
 //!
 //! IEEE 802.11-2016 Sec. 10.3; where ns-2 differs, `Rules` says so.
 
+use pacelab_air_config::MacAckRate;
+
 use crate::access::Current;
 use crate::agenda::{NEVER, Ns};
-use crate::air::{Air, Failure, MacAckRate, Notice};
+use crate::air::{Air, Failure, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
 use crate::propagation::Link;
@@ -251,9 +253,9 @@ impl Air {
             here.phase = Phase::WaitData;
             here.counters.cts_sent += 1;
             // The ACK's rate is the data's to decide; where that is not known yet, the fastest leaves the most time.
-            let ack_rate_bps = match self.config.mac_ack_rate {
-                MacAckRate::Basic => self.config.basic_rate_bps,
-                _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.basic_rate_bps),
+            let ack_rate_bps = match self.config.radio.mac_ack_rate {
+                MacAckRate::Basic => self.config.radio.basic_rate_bps,
+                _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.radio.basic_rate_bps),
             };
             let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, ack_rate_bps);
             // ns-2: the announced exchange less its two SIFSs and the ACK must be the data.
@@ -301,7 +303,7 @@ impl Air {
     }
 
     fn fail_rts(&mut self, station: u32, now: Ns, current: Current) {
-        let limit = self.config.short_retry_limit;
+        let limit = self.config.radio.short_retry_limit;
         let rules = self.rules;
         let here = &mut self.stations[station as usize];
         here.counters.rts_failures += 1;
@@ -321,7 +323,7 @@ impl Air {
     }
 
     fn fail_data(&mut self, station: u32, now: Ns, current: Current) {
-        let (short, long) = (self.config.short_retry_limit, self.config.long_retry_limit);
+        let (short, long) = (self.config.radio.short_retry_limit, self.config.radio.long_retry_limit);
         let here = &mut self.stations[station as usize];
         here.counters.data_failures += 1;
         let access = here.access();
@@ -386,8 +388,8 @@ impl Air {
     }
 
     fn ack_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
-        match self.config.mac_ack_rate {
-            MacAckRate::Basic => self.config.basic_rate_bps,
+        match self.config.radio.mac_ack_rate {
+            MacAckRate::Basic => self.config.radio.basic_rate_bps,
             MacAckRate::Data => data_rate_bps,
             MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
         }
@@ -395,9 +397,9 @@ impl Air {
 
     /// Rate of RTS and CTS around data of this rate.
     fn control_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
-        match self.config.mac_ack_rate {
+        match self.config.radio.mac_ack_rate {
             MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
-            _ => self.config.basic_rate_bps,
+            _ => self.config.radio.basic_rate_bps,
         }
     }
 

@@ -12,10 +12,12 @@
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
 //!    whose countdowns end so that neither can have heard the other both send.
 
+use pacelab_air_config::Category;
+
 use crate::access::{Access, Backoff, Contention, Current};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
-use crate::frame::{Arrival, Category};
+use crate::frame::Arrival;
 use crate::random::Stream;
 use crate::rules::Rules;
 

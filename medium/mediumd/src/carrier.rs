@@ -13,7 +13,8 @@
 
 use std::collections::VecDeque;
 
-use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet, PhyKind, Propagation};
+use pacelab_air_config::{PhyKind, Propagation};
+use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet};
 
 use crate::event::{Cause, Event, What, kind};
 use crate::pool::Pool;
@@ -259,8 +260,13 @@ impl<W: Wire> Carrier<W> {
     }
 
     /// Sets powers and ranges.
-    pub fn set_propagation(&mut self, propagation: Propagation, capture_ratio: f64) {
-        self.air.set_propagation(propagation, capture_ratio);
+    pub fn set_propagation(&mut self, propagation: Propagation) {
+        self.air.set_propagation(propagation);
+    }
+
+    /// Sets all links, by sender.
+    pub fn set_all_links(&mut self, links: Vec<Vec<Link>>) {
+        self.air.set_all_links(links);
     }
 
     /// Adds slots to the backoffs of `station`.
@@ -441,7 +447,7 @@ mod tests {
         let dues: Vec<Ns> = rig.hosts.got.drain(..).map(|(_, due, _)| due).collect();
         let slots_ns = dues[1] - dues[0] - (10_000 + 304_000 + 667 + 50_000 + 291_667);
         assert!(slots_ns % 20_000 == 0 && (200_000..=820_000).contains(&slots_ns), "{slots_ns}");
-        rig.carrier.set_propagation(Propagation::Range { decode_m: 100.0, sense_m: 250.0 }, 10.0);
+        rig.carrier.set_propagation(Propagation::Range { decode_m: 100.0, sense_m: 250.0, capture_db: 10.0 });
         assert_eq!(arrives(&mut rig, 7_000 * MS), None);
     }
 

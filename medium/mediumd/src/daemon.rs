@@ -196,7 +196,7 @@ fn pump(
     let radios: Vec<Mac> = config.stations.iter().filter_map(|station| station.hwsim).map(|radio| radio.mac).collect();
     if !radios.is_empty() {
         let air = with_nobody(config.air());
-        let wire = Radios::new(macs.map(Some), Phy::of(air.phy, true).rates_bps());
+        let wire = Radios::new(macs.map(Some), Phy::of(air.radio.phy, true).rates_bps());
         let socket = RadioSocket::open().map_err(Trouble::Host)?;
         let hosts = RadioHosts::new(socket, radios, None, ledger);
         let pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
@@ -216,7 +216,7 @@ fn pump(
 /// its FCS only.
 pub fn with_nobody(mut air: AirConfig) -> AirConfig {
     air.positions_m.push([FAR_M, FAR_M]);
-    air.data_rates_bps.push(air.basic_rate_bps);
+    air.data_rates_bps.push(air.radio.basic_rate_bps);
     air.overhead_bytes = Some(OVERHEAD_BYTES);
     air
 }

@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use pacelab_engine::{Category, Packet};
+use pacelab_air_config::Category;
+use pacelab_engine::Packet;
 use serde::Serialize;
 
 use crate::event::Cause;

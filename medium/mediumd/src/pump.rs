@@ -228,7 +228,7 @@ impl<H: Hosts> Pump<H> {
             Change::Position { station, position_m } => carrier.set_position(station, position_m),
             Change::Rate { station, to, data_rate_bps } => carrier.set_rate(station, to, data_rate_bps),
             Change::RtsThreshold { bytes } => carrier.set_rts_threshold(bytes),
-            Change::Propagation { propagation, capture_ratio } => carrier.set_propagation(propagation, capture_ratio),
+            Change::Propagation(propagation) => carrier.set_propagation(propagation),
             Change::ExtraBackoff { station, slots } => carrier.set_extra_backoff(station, slots),
             Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
         }

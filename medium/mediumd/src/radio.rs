@@ -1,6 +1,7 @@
 //! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
 
-use pacelab_engine::{Category, Packet, RateChain};
+use pacelab_air_config::Category;
+use pacelab_engine::{Packet, RateChain};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
@@ -243,7 +244,8 @@ mod tests {
     use crate::daemon::with_nobody;
     use crate::event::Event;
     use crate::wire::{Delivery, Fate, Surroundings};
-    use pacelab_engine::{DSSS_RATES_BPS, Ns, Phy, PhyKind};
+    use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
+    use pacelab_engine::{Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;
     use proptest::prelude::*;
 

@@ -214,7 +214,7 @@ impl Hosts for RadioHosts {
         if let &[station] = &changed[..] {
             carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
         } else {
-            carrier.set_propagation(world.propagation(), world.capture_ratio());
+            carrier.set_all_links(world.links());
         }
     }
 

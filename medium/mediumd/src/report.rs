@@ -64,7 +64,7 @@ impl Reporter {
         }
         json!({
             "version": VERSION, "name": "mediumd", "release": env!("CARGO_PKG_VERSION"), "pid": std::process::id(),
-            "t0_ns": self.t0, "preset": self.config.preset_name(), "stations": stations,
+            "t0_ns": self.t0, "preset": self.config.radio.preset, "stations": stations,
         })
     }
 

@@ -1,8 +1,7 @@
 //! Requests on the socket: what a line asks for, checked against the configuration.
 
-use pacelab_engine::Propagation;
+use pacelab_air_config::Propagation;
 use pacelab_hwsim::mesh::Mesh;
-use pacelab_network::config::PropagationName;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -58,10 +57,7 @@ pub enum Change {
     RtsThreshold {
         bytes: u32,
     },
-    Propagation {
-        propagation: Propagation,
-        capture_ratio: f64,
-    },
+    Propagation(Propagation),
     ExtraBackoff {
         station: u32,
         slots: u32,
@@ -150,7 +146,7 @@ struct Ranges {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Powers {
-    propagation: PropagationName,
+    propagation: Propagation,
 }
 
 #[derive(Deserialize)]
@@ -194,7 +190,7 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
         }
         "set_rate" => {
             let Rate { station, to, data_rate_bps } = take(params).map_err(wrong)?;
-            config.check_rate(data_rate_bps).map_err(wrong)?;
+            config.radio.phy.check_rate(data_rate_bps).map_err(wrong)?;
             let (station, to) = (name(&station)?, to.map(|to| name(&to)).transpose()?);
             if to == Some(station) {
                 return Err(wrong("to: a link has two ends".into()));
@@ -207,8 +203,8 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
         }
         "set_ranges" => {
             let Ranges { decode_m, sense_m } = take(params).map_err(wrong)?;
-            let capture_db = config.capture_db();
-            propagation(PropagationName::Range { decode_m, sense_m, capture_db }, config).map_err(wrong)?
+            let capture_db = config.radio.propagation.capture_db();
+            propagation(Propagation::Range { decode_m, sense_m, capture_db }, config).map_err(wrong)?
         }
         "set_propagation" => {
             let Powers { propagation: wanted } = take(params).map_err(wrong)?;
@@ -239,9 +235,9 @@ fn station(name: &str, config: &Config) -> Result<u32, String> {
     place.map(|place| place as u32).ok_or_else(|| format!("station {name:?}: there is no such station"))
 }
 
-fn propagation(wanted: PropagationName, config: &Config) -> Result<Change, String> {
-    let (propagation, capture_ratio) = config.propagation(wanted)?;
-    Ok(Change::Propagation { propagation, capture_ratio })
+fn propagation(wanted: Propagation, config: &Config) -> Result<Change, String> {
+    config.check_propagation(&wanted)?;
+    Ok(Change::Propagation(wanted))
 }
 
 fn subscription(wanted: Subscribe, config: &Config) -> Result<Subscription, String> {
@@ -292,12 +288,12 @@ mod tests {
         let Change::RtsThreshold { bytes: u32::MAX } = change("set_rts_threshold", r#"{"bytes": 4294967295}"#) else {
             panic!("set_rts_threshold")
         };
-        let Change::Propagation { propagation: Propagation::Range { decode_m, .. }, capture_ratio } =
+        let Change::Propagation(Propagation::Range { decode_m, capture_db, .. }) =
             change("set_ranges", r#"{"decode_m": 100, "sense_m": 250}"#)
         else {
             panic!("set_ranges")
         };
-        assert!(decode_m == 100.0 && (capture_ratio - 10.0).abs() < 1e-9);
+        assert!(decode_m == 100.0 && capture_db == 10.0);
         let Change::ExtraBackoff { station: 2, slots: 8 } =
             change("set_extra_backoff", r#"{"station": "n2", "slots": 8}"#)
         else {
@@ -442,7 +438,7 @@ mod tests {
                 Ok(Request::Change(Change::Position { station, position_m })) => {
                     prop_assert!(station < 2 && position_m.iter().all(|metres| metres.abs() <= 1e6));
                 }
-                Ok(Request::Change(Change::Propagation { capture_ratio, .. })) => prop_assert!(capture_ratio >= 1.0),
+                Ok(Request::Change(Change::Propagation(wanted))) => prop_assert!(wanted.capture_ratio() >= 1.0),
                 Ok(_) => {}
                 Err(refusal) => prop_assert!(!refusal.message.contains('\n')),
             }

@@ -4,10 +4,8 @@
 //! station's physical layer follows its band and the rates that it tells of: 802.11a from 5 GHz on; below, 802.11b or g
 //! where it tells of those rates alone, else both with long slots, as Linux has it.
 
-use pacelab_engine::{
-    AirConfig, DECODE_THRESHOLD_W, Fading, Link, MacAckRate, Phy, PhyKind, Preset, Propagation, SENSE_THRESHOLD_W,
-    two_ray_power_w,
-};
+use pacelab_air_config::{MacAckRate, PhyKind, Preset, Propagation, Radio};
+use pacelab_engine::{AirConfig, DECODE_THRESHOLD_W, Fading, Link, Phy, SENSE_THRESHOLD_W, two_ray_power_w};
 use pacelab_hwsim::frame::{Rates, is_above_2_4_ghz, told_rates};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::wmediumd_config::{Config, Model, Own};
@@ -18,7 +16,7 @@ const SPARE: usize = 32;
 const FOUND_DB: f64 = 1.0;
 /// A link is there if one frame in 30,000 can be sensed over it.
 const LUCKY_SIGMAS: f64 = 4.0;
-const CAPTURE_RATIO: f64 = 10.0;
+const CAPTURE_DB: f64 = 10.0;
 const QUEUE_PKTS: u32 = 50;
 const NEAREST_M: f64 = 0.1;
 const LIGHT_M_PER_NS: f64 = 0.3;
@@ -31,8 +29,6 @@ pub struct World {
     /// Who is where.
     pub mesh: Mesh,
     own: Own,
-    /// Of all stations, where the file says so.
-    fixed: Option<PhyKind>,
     /// Stations of the engine, those to come included.
     pub capacity: usize,
     tuned: Vec<Tuned>,
@@ -55,21 +51,15 @@ impl World {
         if config.own.ranges_m.is_some() && !matches!(config.model, Model::PathLoss { .. }) {
             return Err("pacelab.decode_m, sense_m: positions are needed, so a model of type path_loss".into());
         }
-        let fixed = config.own.phy.as_deref().map(|phy| match phy {
-            "802.11a" => PhyKind::A,
-            "802.11b" => PhyKind::B,
-            "802.11g" => PhyKind::G,
-            _ => PhyKind::Bg,
-        });
         let mesh = Mesh::new(&config);
         let capacity = mesh.interfaces().len() + SPARE;
         let both = Tuned { frequency_mhz: FIRST_MHZ, rates: Rates { dsss: true, ofdm: true } };
-        Ok(World { mesh, own: config.own, fixed, capacity, tuned: vec![both; capacity] })
+        Ok(World { mesh, own: config.own, capacity, tuned: vec![both; capacity] })
     }
 
     /// The physical layer of a station.
     pub fn phy(&self, station: usize) -> PhyKind {
-        self.fixed.unwrap_or_else(|| match self.tuned[station] {
+        self.own.phy.unwrap_or_else(|| match self.tuned[station] {
             Tuned { frequency_mhz, .. } if is_above_2_4_ghz(frequency_mhz) => PhyKind::A,
             Tuned { rates: Rates { ofdm: false, .. }, .. } => PhyKind::B,
             Tuned { rates: Rates { dsss: false, .. }, .. } => PhyKind::G,
@@ -105,35 +95,35 @@ impl World {
     /// The engine's configuration.
     pub fn air(&self) -> AirConfig {
         let lowest_bps = self.timing(0).rates_bps()[0];
-        AirConfig {
-            preset: match self.own.preset.as_str() {
-                "ns2" => Preset::Ns2,
-                "standard" => Preset::Standard,
-                _ => Preset::Sinr,
-            },
+        let radio = Radio {
+            preset: self.own.preset,
             phy: self.phy(0),
             edca: false,
             voice_first: false,
-            seed: self.own.seed,
-            positions_m: vec![[0.0, 0.0]; self.capacity],
-            propagation: self.propagation(),
-            capture_ratio: CAPTURE_RATIO,
             basic_rate_bps: lowest_bps,
-            data_rates_bps: vec![lowest_bps; self.capacity],
-            link_rates_bps: Vec::new(),
-            mac_ack_rate: MacAckRate::Mandatory,
+            data_rate_bps: lowest_bps,
             rts_threshold_bytes: self.own.rts_threshold_bytes.unwrap_or(u32::MAX),
             short_retry_limit: 7,
             long_retry_limit: 4,
             queue_pkts: QUEUE_PKTS,
+            mac_ack_rate: MacAckRate::Mandatory,
+            propagation: Propagation::TwoRay { capture_db: CAPTURE_DB },
+        };
+        AirConfig {
+            radio,
+            seed: self.own.seed,
+            positions_m: vec![[0.0, 0.0]; self.capacity],
+            links: Some(self.links()),
+            data_rates_bps: vec![lowest_bps; self.capacity],
+            link_rates_bps: Vec::new(),
             overhead_bytes: None,
             tap: false,
         }
     }
 
-    /// Who hears whom now.
-    pub fn propagation(&self) -> Propagation {
-        Propagation::Links((0..self.capacity).map(|from| self.leaving(from)).collect())
+    /// Who hears whom now, by sender.
+    pub fn links(&self) -> Vec<Vec<Link>> {
+        (0..self.capacity).map(|from| self.leaving(from)).collect()
     }
 
     /// The links that leave a station now.
@@ -144,11 +134,6 @@ impl World {
     /// The links to a station now, by sender.
     pub fn arriving(&self, to: usize) -> impl Iterator<Item = Option<Link>> {
         (0..self.capacity).map(move |from| self.link(from, to))
-    }
-
-    /// Power ratio at which the stronger of two frames survives.
-    pub fn capture_ratio(&self) -> f64 {
-        CAPTURE_RATIO
     }
 
     /// What to add to a power of the engine at a station, in dB, to have the model's.
@@ -165,7 +150,7 @@ impl World {
 
     /// The engine's power for a ratio to noise of 0 dB at a station.
     fn zero_db_w(&self, station: usize) -> f64 {
-        if self.own.preset == "sinr" { self.timing(station).noise_w() } else { SENSE_THRESHOLD_W }
+        if self.own.preset == Preset::Sinr { self.timing(station).noise_w() } else { SENSE_THRESHOLD_W }
     }
 
     fn link(&self, from: usize, to: usize) -> Option<Link> {
@@ -179,7 +164,7 @@ impl World {
             return (distance_m <= sense_m).then_some(Link { power_w, decodable: distance_m <= decode_m, ..link });
         }
         let zero_db_w = self.zero_db_w(to);
-        let (sense_w, decode_w) = if self.own.preset == "sinr" {
+        let (sense_w, decode_w) = if self.own.preset == Preset::Sinr {
             let found_w = zero_db_w * ratio(FOUND_DB);
             (found_w, found_w)
         } else {
@@ -213,8 +198,7 @@ mod tests {
                  model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
 
     fn links(text: &str) -> Vec<Vec<Link>> {
-        let Propagation::Links(rows) = World::new(text, None).expect("a world").propagation() else { panic!("links") };
-        rows
+        World::new(text, None).expect("a world").links()
     }
 
     #[test]

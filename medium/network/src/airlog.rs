@@ -1,8 +1,8 @@
 //! What went over the air in a run, for captures: the tap's records, the frames, and the packets inside them.
 
+use pacelab_air_config::PhyKind;
 use pacelab_engine::{Ns, Record, Sent};
 
-use crate::config::PhyName;
 use crate::network::Network;
 use crate::packet::Packet;
 
@@ -21,7 +21,7 @@ pub struct Enqueued {
 #[derive(Clone, Debug, Default)]
 pub struct AirLog {
     /// The physical layer.
-    pub phy: PhyName,
+    pub phy: PhyKind,
     /// Name of each node, by node number.
     pub names: Vec<String>,
     /// Node number of each station.

@@ -1,6 +1,7 @@
 //! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
 
-use pacelab_engine::{Category, Failure, Ns, Packet as AirPacket};
+use pacelab_air_config::Category;
+use pacelab_engine::{Failure, Ns, Packet as AirPacket};
 
 use crate::airlog::Enqueued;
 use crate::aodv::{Aodv, Command, Transit};
@@ -150,7 +151,7 @@ impl Network {
         let to = next_hop.and_then(|next| self.station_of[next as usize]);
         let front = matches!(packet.body, Body::Aodv(_));
         let flow = self.flows.get(packet.flow as usize);
-        let category = flow.map_or(Category::Voice, |flow| flow.config.category.into()); // routing goes first
+        let category = flow.map_or(Category::Voice, |flow| flow.config.category); // routing goes first
         let frame = AirPacket { id, to, bytes: packet.bytes, category, rates: None };
         if self.config.capture.is_some() {
             self.enqueued.push(Enqueued { at: self.now, id, packet: packet.clone() });

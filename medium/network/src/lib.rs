@@ -13,7 +13,6 @@
 
 pub mod airlog;
 pub mod aodv;
-pub mod config;
 pub mod flow;
 mod forwarding;
 pub mod hook;
@@ -25,11 +24,11 @@ pub mod packet;
 mod report;
 mod routes;
 mod shell;
+mod stations;
 pub mod tcp;
 mod transport;
 pub mod voice;
 mod wire;
 
-pub use config::Config;
 pub use network::{Network, Progress};
 pub use shell::ports;

@@ -1,8 +1,8 @@
 //! Nodes that move, and link rates that change on schedule.
 
+use pacelab_air_config::ns_from_s;
 use pacelab_engine::Ns;
 
-use crate::config::ns_from_s;
 use crate::network::{Network, Task, radio_edges, wired_edges};
 use crate::routes::Routes;
 

@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
+use pacelab_air_config::{Config, Flow as FlowConfig, Headers, Preset, Routing, Tcp, Traffic, Voice, ns_from_s};
 use pacelab_engine::{Agenda, Air, Notice, Ns, Stream};
 
 use crate::airlog::Enqueued;
 use crate::aodv::Aodv;
-use crate::config::{Config, Flow as FlowConfig, Headers, PresetName, Routing, Traffic, ns_from_s};
 use crate::flow::{Ends, Flow};
 use crate::hook::{Hook, Place};
 use crate::links::{Class, LinkCounts};
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
+use crate::stations;
 use crate::tcp::congestion::{self, CongestionControl, Few};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rto::Rto;
@@ -169,7 +170,7 @@ impl Network {
         hooks: Vec<(u32, Place, Box<dyn Hook>)>,
         controls: &mut Controls<'_>,
     ) -> Result<Self, String> {
-        let air = Air::new(config.air());
+        let air = Air::new(stations::air(&config));
         let count = config.nodes.len();
         let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
         let mut station_of = vec![None; count];
@@ -395,53 +396,13 @@ fn build_wires(config: &Config) -> (Vec<Wire>, Vec<Vec<u32>>) {
 fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -> Result<Flow, String> {
     let mut stream = Stream::new(config.seed, FIRST_FLOW_STREAM + u64::from(flow.id));
     let ends = match &flow.traffic {
-        Traffic::Tcp {
-            segment_bytes,
-            window_pkts,
-            cc,
-            initial_window,
-            min_rto_s,
-            ack_every,
-            ecn,
-            ack_schedule,
-            few,
-            ..
-        } => {
-            let window_bytes = segment_bytes * window_pkts;
-            let control: Box<dyn CongestionControl> = match few {
-                Some(settings) => Box::new(Few::new(f64::from(*initial_window), *settings)),
-                None => controls(cc, *initial_window, *window_pkts)?,
-            };
-            let ns2 = config.radio.preset == PresetName::Ns2;
-            let initial_ns = if ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
-            let rto = Rto::new(initial_ns, ns_from_s(*min_rto_s));
-            let isn = stream.below(u32::MAX);
-            let mut sender = Sender::new(*segment_bytes, window_bytes, control, rto, isn);
-            sender.ecn = *ecn;
-            let mut receiver = Receiver::new(window_bytes, *ack_every, stream.below(u32::MAX));
-            if !ack_schedule.is_empty() {
-                receiver.set_ack_schedule(ack_schedule.clone());
-            }
-            Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) }
-        }
+        Traffic::Tcp(tcp) => build_tcp(tcp, config.radio.preset, &mut stream, controls)?,
         Traffic::UdpSaturated { .. } => Ends::UdpSaturated,
-        Traffic::Cbr { payload_bytes, rate_bps, burst_pkts } => {
-            let burst_bits = f64::from(*payload_bytes) * 8.0 * f64::from(*burst_pkts);
-            Ends::Cbr { interval_ns: ns_from_s(burst_bits / rate_bps).max(1), burst_pkts: *burst_pkts }
+        Traffic::Cbr(cbr) => {
+            let burst_bits = f64::from(cbr.payload_bytes) * 8.0 * f64::from(cbr.burst_pkts);
+            Ends::Cbr { interval_ns: ns_from_s(burst_bits / cbr.rate_bps).max(1), burst_pkts: cbr.burst_pkts }
         }
-        Traffic::Voice { call, payload_bytes, header_bytes, interval_s, playout_s } => {
-            let interval_ns = ns_from_s(*interval_s);
-            Ends::Voice {
-                codec: Codec {
-                    interval_ns,
-                    port: voice::port(*call),
-                    packet_bytes: payload_bytes + header_bytes,
-                    phase_ns: Ns::from(stream.below(interval_ns as u32)),
-                    first_sequence: stream.below(1 << 16) as u16,
-                },
-                playout: Box::new(Playout::new(ns_from_s(*playout_s))),
-            }
-        }
+        Traffic::Voice(voice) => build_voice(voice, &mut stream),
     };
     Ok(Flow {
         payload_bytes: Flow::payload_of(&flow.traffic),
@@ -454,6 +415,35 @@ fn build_flow(config: &Config, flow: &FlowConfig, controls: &mut Controls<'_>) -
         meter: Default::default(),
         timers_at: [Ns::MAX; 2],
     })
+}
+
+fn build_tcp(tcp: &Tcp, preset: Preset, stream: &mut Stream, controls: &mut Controls<'_>) -> Result<Ends, String> {
+    let window_bytes = tcp.segment_bytes * tcp.window_pkts;
+    let control: Box<dyn CongestionControl> = match tcp.few {
+        Some(settings) => Box::new(Few::new(f64::from(tcp.initial_window), settings)),
+        None => controls(&tcp.cc, tcp.initial_window, tcp.window_pkts)?,
+    };
+    let initial_ns = if preset == Preset::Ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
+    let rto = Rto::new(initial_ns, ns_from_s(tcp.min_rto_s));
+    let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, rto, stream.below(u32::MAX));
+    sender.ecn = tcp.ecn;
+    let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));
+    if !tcp.ack_schedule.is_empty() {
+        receiver.set_ack_schedule(tcp.ack_schedule.clone());
+    }
+    Ok(Ends::Tcp { sender: Box::new(sender), receiver: Box::new(receiver) })
+}
+
+fn build_voice(voice: &Voice, stream: &mut Stream) -> Ends {
+    let interval_ns = ns_from_s(voice.interval_s);
+    let codec = Codec {
+        interval_ns,
+        port: voice::port(voice.call),
+        packet_bytes: voice.payload_bytes + voice.header_bytes,
+        phase_ns: Ns::from(stream.below(interval_ns as u32)),
+        first_sequence: stream.below(1 << 16) as u16,
+    };
+    Ends::Voice { codec, playout: Box::new(Playout::new(ns_from_s(voice.playout_s))) }
 }
 
 /// Bytes of headers above the MAC.

@@ -1,8 +1,8 @@
 //! The result document, version 1, as `medium/README.md` states it.
 
+use pacelab_air_config::{Traffic, ns_from_s};
 use serde_json::{Value, json};
 
-use crate::config::{Traffic, ns_from_s};
 use crate::flow::Ends;
 use crate::network::Network;
 use crate::voice::{Counts, Playout};
@@ -64,10 +64,10 @@ impl Network {
             "cwnd_share": null,
             "voice": null,
         });
-        if let (Ends::Voice { playout, .. }, Traffic::Voice { call, .. }) = (&flow.ends, &flow.config.traffic) {
+        if let (Ends::Voice { playout, .. }, Traffic::Voice(voice)) = (&flow.ends, &flow.config.traffic) {
             let counts = playout.counts(self.measured_from, now);
             value["voice"] = json!({
-                "call": call,
+                "call": voice.call,
                 "playout_s": playout.playout_s(),
                 "due_pkts": counts.due,
                 "lost_pkts": counts.lost,

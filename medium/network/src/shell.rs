@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use pacelab_air_config::{Tcp, Traffic, Voice};
 use pacelab_engine::{NEVER, Ns};
 
-use crate::config::Traffic;
 use crate::flow::{Ends, Flow};
 use crate::hook::{Action, Event, Hook, Place, Point, Rtp, Segment, mask};
 use crate::network::{Network, Task};
@@ -290,7 +290,7 @@ impl Network {
     /// The direction of a call that bears these addresses and ports.
     fn flow_of_call(&self, call: (u32, u32, u32, u32)) -> Option<u32> {
         let is_it = |flow: &Flow| match flow.config.traffic {
-            Traffic::Voice { call: number, .. } => {
+            Traffic::Voice(Voice { call: number, .. }) => {
                 let port = u32::from(voice::port(number));
                 (flow.config.src, flow.config.dst, port, port) == call
             }
@@ -303,7 +303,7 @@ impl Network {
     fn is_ecn_capable(&self, packet: &Packet) -> bool {
         let Body::Tcp { header, .. } = &packet.body else { return false };
         let flow = self.flows.get(packet.flow as usize);
-        let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp { ecn: true, .. }));
+        let capable = flow.is_some_and(|flow| matches!(flow.config.traffic, Traffic::Tcp(Tcp { ecn: true, .. })));
         capable && header.payload_bytes > 0
     }
 

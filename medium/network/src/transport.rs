@@ -1,5 +1,6 @@
 //! Flows meet packets: what the ends send and receive.
 
+use pacelab_air_config::{Tcp, Traffic};
 use pacelab_engine::{NEVER, Ns};
 
 use crate::flow::Ends;
@@ -26,11 +27,7 @@ impl Network {
         flow.meter.window_since = now;
         match &mut flow.ends {
             Ends::Tcp { sender, .. } => {
-                let size = match flow.config.traffic {
-                    crate::config::Traffic::Tcp { size_bytes, .. } => size_bytes,
-                    _ => None,
-                };
-                sender.open(size);
+                sender.open(size_bytes(&flow.config.traffic));
                 self.pump_sender(index);
             }
             Ends::UdpSaturated => self.saturate(index),
@@ -294,7 +291,7 @@ impl Network {
 
     fn note_finish(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
-        let crate::config::Traffic::Tcp { size_bytes: Some(size), .. } = flow.config.traffic else { return };
+        let Some(size) = size_bytes(&flow.config.traffic) else { return };
         if flow.meter.total_bytes >= size {
             flow.meter.finished_s.get_or_insert(self.now as f64 / 1e9);
         }
@@ -317,5 +314,13 @@ impl Network {
                 self.finished = counts.all(|count| count >= enough);
             }
         }
+    }
+}
+
+/// Octets that a sized flow has.
+fn size_bytes(traffic: &Traffic) -> Option<u64> {
+    match traffic {
+        Traffic::Tcp(Tcp { size_bytes, .. }) => *size_bytes,
+        _ => None,
     }
 }

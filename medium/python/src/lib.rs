@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use pacelab_air_config::Config;
+use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::tcp::congestion::{self, CongestionControl};
-use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;

@@ -7,12 +7,13 @@ mod few;
 mod vegas;
 mod westwood;
 
+use pacelab_air_config::FewSettings;
 use pacelab_engine::Ns;
 
 pub use aimd::{NewReno, Reno, Tahoe};
 pub use compound::Compound;
 pub use cubic::Cubic;
-pub use few::{Few, Settings as FewSettings};
+pub use few::Few;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
 

@@ -6,12 +6,12 @@ use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
-use crate::carrier::Carrier;
-use crate::ethernet::Ethernet;
-use crate::event::{Cause, Event};
-use crate::pump::{Hosts, Ledger};
-use crate::tap::Tap;
-use crate::wire::{Delivery, Fate, Surroundings, Verdict};
+use crate::air::pump::{Hosts, Ledger};
+use crate::frames::carrier::Carrier;
+use crate::frames::ethernet::Ethernet;
+use crate::frames::event::{Cause, Event};
+use crate::frames::wire::{Delivery, Fate, Surroundings, Verdict};
+use crate::hosts::tap::Tap;
 
 /// Frames read of one TAP in a row, before the others and the air have their turn.
 const BATCH: usize = 16;

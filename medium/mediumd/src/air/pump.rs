@@ -18,13 +18,12 @@ use nix::time::{ClockId, clock_gettime};
 use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
-use crate::air_handle::{Order, Snapshot, StationSnapshot};
-use crate::carrier::Carrier;
-use crate::event::Cause;
-use crate::lateness::Lateness;
-use crate::request::Change;
-use crate::tell::Teller;
-use crate::wire::{Surroundings, Wire};
+use crate::air::lateness::Lateness;
+use crate::air::order::{Change, Order, Snapshot, StationSnapshot};
+use crate::air::tell::Teller;
+use crate::frames::carrier::Carrier;
+use crate::frames::event::Cause;
+use crate::frames::wire::{Surroundings, Wire};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;
@@ -110,24 +109,6 @@ pub struct Pump<H: Hosts> {
     timer: TimerFd,
     armed: Ns,
     bell: Arc<EventFd>,
-}
-
-/// What runs until it is told to stop.
-pub trait Run: Send {
-    /// Runs.
-    ///
-    /// # Errors
-    /// When waiting fails: a bug.
-    fn run(&mut self) -> io::Result<()>;
-}
-
-impl<H: Hosts + Send> Run for Pump<H>
-where
-    Carrier<H::Wire>: Send,
-{
-    fn run(&mut self) -> io::Result<()> {
-        Pump::run(self)
-    }
 }
 
 impl<H: Hosts> Pump<H> {

@@ -2,7 +2,7 @@
 
 use pacelab_engine::Ns;
 
-use crate::ethernet::Head;
+use crate::frames::head::Head;
 
 /// Kinds of events, as bits.
 pub mod kind {

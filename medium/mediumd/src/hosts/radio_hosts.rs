@@ -9,14 +9,14 @@ use pacelab_hwsim::frame::{Head, rate_index};
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::message::{Message, Sent};
 
-use crate::carrier::Carrier;
-use crate::event::{Cause, Event};
+use crate::air::pump::{Hosts, Ledger};
+use crate::frames::carrier::Carrier;
+use crate::frames::event::{Cause, Event};
+use crate::frames::radio::{Radios, Tag, carried_out};
+use crate::frames::wire::{Delivery, Fate, Surroundings};
+use crate::hosts::radio_socket::{Heard, RadioSocket};
+use crate::hosts::world::World;
 use crate::mac::Mac;
-use crate::pump::{Hosts, Ledger};
-use crate::radio::{Radios, Tag, carried_out};
-use crate::radio_socket::{Heard, RadioSocket};
-use crate::wire::{Delivery, Fate, Surroundings};
-use crate::world::World;
 
 /// Messages read in a row, before the air has its turn.
 const BATCH: usize = 32;

@@ -15,12 +15,13 @@ use nix::sys::signalfd::SignalFd;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde_json::{Value, json};
 
-use crate::air_handle::{AirHandle, Snapshot};
-use crate::connection::{Connection, Incoming};
-use crate::event::{Event, kind};
-use crate::report::Reporter;
-use crate::request::{self, Refusal, Request, Subscription, refusal};
-use crate::tell::Shared;
+use crate::air::handle::AirHandle;
+use crate::air::order::Snapshot;
+use crate::air::tell::Shared;
+use crate::frames::event::{Event, kind};
+use crate::socket::connection::{Connection, Incoming};
+use crate::socket::report::Reporter;
+use crate::socket::request::{self, Refusal, Request, Subscription, refusal};
 
 const CONNECTIONS_MAX: usize = 16;
 /// Events passed on before clients, signals and clock have their turn.

@@ -1,18 +1,20 @@
 //! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
 
 use pacelab_air_config::Category;
-use pacelab_engine::{Packet, RateChain};
+use pacelab_engine::{AirConfig, Packet, RateChain};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
-use crate::ethernet::Head;
-use crate::event::Cause;
+use crate::frames::event::Cause;
+use crate::frames::head::Head;
+use crate::frames::pool::FRAME_BYTES;
+use crate::frames::wire::{Fate, Wire};
 use crate::mac::Mac;
-use crate::pool::FRAME_BYTES;
-use crate::wire::{Fate, Wire};
 
 /// What the MAC adds to a frame of the kernel: its FCS.
-pub const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
+const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
+/// Further than anyone may be.
+const FAR_M: f64 = 1e9;
 /// Further addresses that one radio's interfaces may have.
 const ADDRESSES_MAX: usize = 16;
 /// LLC and SNAP, before the ethertype.
@@ -147,6 +149,15 @@ impl Radios {
     }
 }
 
+/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
+/// its FCS only.
+pub fn with_nobody(mut air: AirConfig) -> AirConfig {
+    air.positions_m.push([FAR_M, FAR_M]);
+    air.data_rates_bps.push(air.radio.basic_rate_bps);
+    air.overhead_bytes = Some(OVERHEAD_BYTES);
+    air
+}
+
 impl Wire for Radios {
     type Tag = Tag;
 
@@ -239,11 +250,10 @@ pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::Carrier;
     use crate::config::tests::line;
-    use crate::daemon::with_nobody;
-    use crate::event::Event;
-    use crate::wire::{Delivery, Fate, Surroundings};
+    use crate::frames::carrier::Carrier;
+    use crate::frames::event::Event;
+    use crate::frames::wire::{Delivery, Fate, Surroundings};
     use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
     use pacelab_engine::{Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;

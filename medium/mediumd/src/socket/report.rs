@@ -6,12 +6,13 @@ use nix::sys::resource::{UsageWho, getrusage};
 use pacelab_engine::{Counters, Ns};
 use serde_json::{Map, Value, json};
 
-use crate::air_handle::{Realtime, Snapshot};
+use crate::air::handle::Realtime;
+use crate::air::histogram::Histogram;
+use crate::air::lateness::Fidelity;
+use crate::air::order::Snapshot;
 use crate::config::{Config, VERSION};
-use crate::event::{Cause, Event, What};
-use crate::histogram::Histogram;
-use crate::lateness::Fidelity;
-use crate::tap::TapInfo;
+use crate::frames::event::{Cause, Event, What};
+use crate::hosts::tap::TapInfo;
 
 /// What does not change while mediumd runs.
 pub struct Reporter {
@@ -78,7 +79,7 @@ impl Reporter {
             .map(|(cause, count)| (cause.name().into(), count.into()))
             .collect();
         drops.insert("tap_ring".into(), json!(ring_drops.iter().copied().sum::<Option<u64>>()));
-        let traffic = |pick: fn(&crate::wire::Traffic) -> u64| -> u64 {
+        let traffic = |pick: fn(&crate::frames::wire::Traffic) -> u64| -> u64 {
             snapshot.stations.iter().map(|station| pick(&station.traffic)).sum()
         };
         let [valid, degraded, invalid] = snapshot.seconds;

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use pacelab_engine::Ns;
 
-use crate::histogram::Histogram;
+use crate::air::histogram::Histogram;
 
 const SECOND_NS: Ns = 1_000_000_000;
 /// Seconds that the present judgement looks back.

@@ -2,8 +2,8 @@
 
 use pacelab_engine::{Ns, Packet};
 
-use crate::ethernet::Head;
-use crate::event::{Cause, Event};
+use crate::frames::event::{Cause, Event};
+use crate::frames::head::Head;
 
 /// The kind of frames that hosts send.
 pub trait Wire {

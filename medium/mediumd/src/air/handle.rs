@@ -1,62 +1,19 @@
-//! How the server speaks to the thread of the air: orders, and their answers.
+//! The thread of the air, as the server holds it.
 
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use nix::sys::eventfd::EventFd;
 use nix::sys::prctl;
-use pacelab_engine::{Counters, Ns};
 
-use crate::event::Cause;
-use crate::histogram::Histogram;
-use crate::lateness::Fidelity;
-use crate::pump::Run;
-use crate::request::Change;
+use crate::air::order::{Change, Order, Snapshot};
 use crate::syscalls;
-use crate::wire::Traffic;
 
 /// Above all ordinary threads, below the kernel's own (50 and more).
 const FIFO_PRIORITY: i32 = 20;
 const TIMER_SLACK_NS: u64 = 1;
-
-/// What the air is asked to do.
-#[derive(Debug)]
-pub enum Order {
-    /// A change; answered when it is in force.
-    Change(Change, SyncSender<()>),
-    /// How things stand.
-    Snapshot(SyncSender<Snapshot>),
-    /// The end.
-    Stop,
-}
-
-/// How things stand at one moment.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)] // PROTOCOL.md documents them under "Statistics"
-pub struct Snapshot {
-    pub at: Ns,
-    pub stations: Vec<StationSnapshot>,
-    pub in_air: usize,
-    pub drops: [u64; Cause::ALL.len()],
-    pub delivery: Histogram,
-    pub wakeup: Histogram,
-    pub fidelity: Fidelity,
-    pub seconds: [u64; 3],
-    pub cpu_ns: Ns,
-}
-
-/// How things stand at one station.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub struct StationSnapshot {
-    pub position_m: [f64; 2],
-    pub data_rate_bps: u32,
-    pub queue_pkts: usize,
-    pub traffic: Traffic,
-    pub counters: Counters,
-}
 
 /// What real-time help the thread got.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +22,9 @@ pub struct Realtime {
     pub sched_fifo: bool,
     pub timer_slack_ns: i32,
 }
+
+/// What the thread does until it is told to stop; an error is a bug.
+pub type Work = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// The running thread.
 #[derive(Debug)]
@@ -86,12 +46,12 @@ impl Drop for EndBell {
 }
 
 impl AirHandle {
-    /// Starts the thread. It hears `bell` for `orders`, and rings `end_bell` when it ends.
+    /// Starts the thread for `work`, which hears `bell` for `orders`; rings `end_bell` when it ends.
     ///
     /// # Errors
     /// When the kernel has no more threads.
     pub fn start(
-        mut pump: Box<dyn Run>,
+        work: Work,
         orders: Sender<Order>,
         bell: Arc<EventFd>,
         end_bell: Arc<EventFd>,
@@ -101,7 +61,7 @@ impl AirHandle {
         let thread = thread::Builder::new().name("air".into()).spawn(move || {
             let _rings_at_the_end = EndBell(end_bell);
             let _ = report.send(prepare(realtime));
-            pump.run()
+            work()
         })?;
         let realtime = reported.recv().map_err(|_| io::Error::other("the thread of the air has ended at once"))?;
         Ok(AirHandle { orders, bell, thread, realtime })

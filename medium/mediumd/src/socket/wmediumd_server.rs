@@ -12,8 +12,8 @@ use nix::sys::signalfd::SignalFd;
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 
-use crate::air_handle::AirHandle;
-use crate::request::Change;
+use crate::air::handle::AirHandle;
+use crate::air::order::Change;
 
 const CLIENTS_MAX: usize = 64;
 /// Answers that a client has not read; its requests wait then.

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use crate::request::{LINE_BYTES_MAX, Refusal, Subscription, refusal};
+use crate::socket::request::{LINE_BYTES_MAX, Refusal, Subscription, refusal};
 
 /// A client that reads slowly loses events beyond this, and its requests wait.
 const OUTBOX_BYTES_MAX: usize = 1 << 20;

@@ -16,9 +16,9 @@ use std::collections::VecDeque;
 use pacelab_air_config::{PhyKind, Propagation};
 use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet};
 
-use crate::event::{Cause, Event, What, kind};
-use crate::pool::Pool;
-use crate::wire::{Delivery, Fate, Surroundings, Traffic, Verdict, Wire};
+use crate::frames::event::{Cause, Event, What, kind};
+use crate::frames::pool::Pool;
+use crate::frames::wire::{Delivery, Fate, Surroundings, Traffic, Verdict, Wire};
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
@@ -279,7 +279,8 @@ impl<W: Wire> Carrier<W> {
 mod tests {
     use super::*;
     use crate::config::{Config, tests::line};
-    use crate::ethernet::{Ethernet, tests::ipv4};
+    use crate::frames::ethernet::Ethernet;
+    use crate::frames::head::tests::ipv4;
     use proptest::prelude::*;
 
     const MS: Ns = 1_000_000;

@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::net::if_::if_nametoindex;
 
 use crate::config::Tap as Place;
+use crate::hosts::namespace::inside;
 use crate::mac::Mac;
-use crate::namespace::inside;
 use crate::syscalls;
 
 /// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that the

@@ -1,13 +1,13 @@
 //! Requests on the socket: what a line asks for, checked against the configuration.
 
 use pacelab_air_config::Propagation;
-use pacelab_hwsim::mesh::Mesh;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::air::order::Change;
 use crate::config::{Config, VERSION};
-use crate::event::kind;
+use crate::frames::event::kind;
 
 /// Longest line that is read, in bytes.
 pub const LINE_BYTES_MAX: usize = 65_536;
@@ -39,31 +39,6 @@ pub enum Request {
     Unsubscribe,
     /// The end.
     Shutdown,
-}
-
-/// A change of the air, for stations by number.
-#[derive(Clone, Debug)]
-#[allow(missing_docs)]
-pub enum Change {
-    Position {
-        station: u32,
-        position_m: [f64; 2],
-    },
-    Rate {
-        station: u32,
-        to: Option<u32>,
-        data_rate_bps: u32,
-    },
-    RtsThreshold {
-        bytes: u32,
-    },
-    Propagation(Propagation),
-    ExtraBackoff {
-        station: u32,
-        slots: u32,
-    },
-    /// Only wmediumd's socket asks for it.
-    Mesh(Mesh),
 }
 
 /// What one connection wants to be told.
@@ -260,6 +235,7 @@ fn subscription(wanted: Subscribe, config: &Config) -> Result<Subscription, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::air::order::Change;
     use crate::config::tests::line;
     use proptest::prelude::*;
 
@@ -312,9 +288,17 @@ mod tests {
         assert_eq!(subscription, Subscription { kinds, stations: 0b101, interval_s: 1.0 });
     }
 
+    fn check_refused(cases: &[(&str, &str, &str)]) {
+        for &(text, code, told) in cases {
+            let (id, Err(refusal)) = ask(text) else { panic!("{text}: accepted") };
+            assert_eq!((refusal.code, id.is_null()), (code, code == "parse"), "{text}");
+            assert!(refusal.message.contains(told) && !refusal.message.contains('\n'), "{text}: {}", refusal.message);
+        }
+    }
+
     #[test]
-    fn bad_requests_are_refused_with_code_and_one_line() {
-        for (text, code, told) in [
+    fn what_is_no_request_is_refused_with_code_and_one_line() {
+        check_refused(&[
             ("", "parse", "not a request"),
             ("{", "parse", "not a request"),
             ("[1]", "parse", "not a request"),
@@ -323,6 +307,14 @@ mod tests {
             (r#"{"id": 1, "method": "stats", "extra": 1}"#, "parse", "extra"),
             (r#"{"id": 1, "method": "fly"}"#, "method", "fly"),
             (r#"{"id": 1, "method": "stats", "params": {"a": 1}}"#, "params", "a"),
+        ]);
+        let nested = "[".repeat(60_000);
+        assert!(ask(&nested).1.is_err_and(|refusal| refusal.code == "parse"));
+    }
+
+    #[test]
+    fn bad_parameters_are_refused_with_code_and_one_line() {
+        check_refused(&[
             (r#"{"id": 1, "method": "hello", "params": {"version": 2}}"#, "version", "version 2"),
             (r#"{"id": 1, "method": "hello"}"#, "params", "version"),
             (
@@ -369,13 +361,7 @@ mod tests {
             ),
             (r#"{"id": 1, "method": "subscribe", "params": {"kinds": ["fun"]}}"#, "params", "fun"),
             (r#"{"id": 1, "method": "subscribe", "params": {"kinds": [], "interval_s": 0}}"#, "params", "interval_s 0"),
-        ] {
-            let (id, Err(refusal)) = ask(text) else { panic!("{text}: accepted") };
-            assert_eq!((refusal.code, id.is_null()), (code, code == "parse"), "{text}");
-            assert!(refusal.message.contains(told) && !refusal.message.contains('\n'), "{text}: {}", refusal.message);
-        }
-        let nested = "[".repeat(60_000);
-        assert!(ask(&nested).1.is_err_and(|refusal| refusal.code == "parse"));
+        ]);
     }
 
     /// JSON of some depth, with the words of the protocol in it.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use nix::sys::eventfd::EventFd;
 
-use crate::event::Event;
+use crate::frames::event::Event;
 
 /// Events under way; at 5,000 a second three seconds' worth.
 const RING_EVENTS: usize = 16_384;
@@ -62,8 +62,8 @@ impl Teller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ethernet::Head;
-    use crate::event::{Cause, What};
+    use crate::frames::event::{Cause, What};
+    use crate::frames::head::Head;
 
     #[test]
     fn a_full_ring_drops_and_counts_and_never_waits() {

@@ -8,6 +8,10 @@ use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::voice::{Codec, Playout};
 
+/// Client ports of flows begin here.
+pub(crate) const FIRST_CLIENT_PORT: u32 = 49_152;
+const SERVER_PORT: u32 = 5_001;
+
 /// The ends of a flow.
 pub enum Ends {
     /// A TCP connection, one-way data.
@@ -77,4 +81,9 @@ impl Flow {
             Traffic::Voice(_) => "voice",
         }
     }
+}
+
+/// Ports of a flow: each has a client port of its own.
+pub fn ports(flow: u32) -> (u32, u32) {
+    (FIRST_CLIENT_PORT + flow, SERVER_PORT)
 }

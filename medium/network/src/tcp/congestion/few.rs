@@ -8,7 +8,7 @@
 use pacelab_air_config::FewSettings;
 use pacelab_engine::Ns;
 
-use super::{Ack, CongestionControl};
+use super::control::{Ack, CongestionControl};
 
 /// The slowest that is left to a sender: a segment every hundred round trips.
 const LEAST_WINDOW: f64 = 0.01;

@@ -3,14 +3,15 @@
 use pacelab_air_config::ns_from_s;
 use pacelab_engine::Ns;
 
-use crate::network::{Network, Task, radio_edges, wired_edges};
+use super::task::Task;
+use super::{Network, radio_edges, wired_edges};
 use crate::routes::Routes;
 
 /// Positions are brought up to date this often: 0.2 m at 2 m/s.
 const STEP_NS: Ns = 100_000_000;
 
 impl Network {
-    pub(crate) fn schedule_motion(&mut self) {
+    pub(super) fn schedule_motion(&mut self) {
         let mut nodes: Vec<u32> = self.config.moves.iter().map(|&(node, ..)| node).collect();
         nodes.sort_unstable();
         nodes.dedup();
@@ -23,7 +24,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn change_rate(&mut self, index: u32) {
+    pub(super) fn change_rate(&mut self, index: u32) {
         let (_, from, to, rate_bps) = self.config.rate_changes[index as usize];
         if let (Some(from), Some(to)) = (self.station_of[from as usize], self.station_of[to as usize]) {
             self.air.set_link_rate(from, to, rate_bps);
@@ -31,7 +32,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn move_node(&mut self, node: u32) {
+    pub(super) fn move_node(&mut self, node: u32) {
         let Some(station) = self.station_of[node as usize] else { return };
         let (position_m, moving_at) = self.place(node);
         self.air.move_station(station, position_m);

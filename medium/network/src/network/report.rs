@@ -3,8 +3,8 @@
 use pacelab_air_config::{Traffic, ns_from_s};
 use serde_json::{Value, json};
 
+use super::Network;
 use crate::flow::Ends;
-use crate::network::Network;
 use crate::voice::{Counts, Playout};
 
 /// Quantiles of the round trips that a result states.

@@ -1,11 +1,12 @@
 //! Flows meet packets: what the ends send and receive.
 
-use pacelab_air_config::{Tcp, Traffic};
+use pacelab_air_config::{Headers, Tcp, Traffic};
 use pacelab_engine::{NEVER, Ns};
 
+use super::Network;
+use super::task::Task;
 use crate::flow::Ends;
 use crate::hook::Point;
-use crate::network::{Network, Task, udp_header_bytes};
 use crate::packet::{Body, Packet, TcpHeader};
 use crate::voice::Codec;
 
@@ -20,7 +21,7 @@ const HELD_LIMIT_PKTS: u32 = 2;
 const TTL: u8 = 64;
 
 impl Network {
-    pub(crate) fn start_flow(&mut self, index: u32) {
+    pub(super) fn start_flow(&mut self, index: u32) {
         let now = self.now;
         let flow = &mut self.flows[index as usize];
         flow.active = true;
@@ -39,7 +40,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn stop_flow(&mut self, index: u32) {
+    pub(super) fn stop_flow(&mut self, index: u32) {
         let flow = &mut self.flows[index as usize];
         flow.active = false;
         if let Ends::Tcp { sender, .. } = &mut flow.ends {
@@ -49,7 +50,7 @@ impl Network {
     }
 
     /// A timer of the sender (0) or receiver (1) may be due.
-    pub(crate) fn flow_timer(&mut self, index: u32, end: usize) {
+    pub(super) fn flow_timer(&mut self, index: u32, end: usize) {
         let now = self.now;
         let flow = &mut self.flows[index as usize];
         if flow.timers_at[end] != now {
@@ -70,7 +71,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn send_burst(&mut self, index: u32) {
+    pub(super) fn send_burst(&mut self, index: u32) {
         let flow = &self.flows[index as usize];
         if !flow.active {
             return;
@@ -110,7 +111,7 @@ impl Network {
     }
 
     /// Tops up what waits at the source.
-    pub(crate) fn saturate(&mut self, index: u32) {
+    pub(super) fn saturate(&mut self, index: u32) {
         if !self.flows[index as usize].active {
             return;
         }
@@ -122,7 +123,7 @@ impl Network {
     }
 
     /// A packet has left `node`, one way or another; a saturating source that it came from sends the next.
-    pub(crate) fn left_source(&mut self, node: u32, id: u32) {
+    pub(super) fn left_source(&mut self, node: u32, id: u32) {
         let Some(packet) = self.pool.get(id) else { return };
         let index = packet.flow;
         if packet.src != node || index == u32::MAX {
@@ -171,7 +172,7 @@ impl Network {
     }
 
     /// Counts a segment that the hook at its source takes (true) or lets go; the sender goes on when there is room.
-    pub(crate) fn note_held(&mut self, point: Point, id: u32, taken: bool) {
+    pub(super) fn note_held(&mut self, point: Point, id: u32, taken: bool) {
         if point != Point::LocalOut {
             return;
         }
@@ -227,7 +228,7 @@ impl Network {
     }
 
     /// A packet has reached the transport it was meant for.
-    pub(crate) fn deliver(&mut self, packet: Packet) {
+    pub(super) fn deliver(&mut self, packet: Packet) {
         let index = packet.flow;
         match packet.body {
             Body::Udp { payload_bytes, .. } => {
@@ -322,5 +323,13 @@ fn size_bytes(traffic: &Traffic) -> Option<u64> {
     match traffic {
         Traffic::Tcp(Tcp { size_bytes, .. }) => *size_bytes,
         _ => None,
+    }
+}
+
+/// Bytes of headers above the MAC.
+fn udp_header_bytes(headers: Headers) -> u32 {
+    match headers {
+        Headers::Real => 28,
+        Headers::Ns2 => 0,
     }
 }

@@ -3,11 +3,12 @@
 use pacelab_air_config::Category;
 use pacelab_engine::{Failure, Ns, Packet as AirPacket};
 
+use super::Network;
+use super::task::{InLinkLayer, Task};
 use crate::airlog::Enqueued;
 use crate::aodv::{Aodv, Command, Transit};
 use crate::hook::Point;
 use crate::links::Class;
-use crate::network::{InLinkLayer, Network, Task};
 use crate::packet::{Body, Packet};
 use crate::shell::Seen;
 
@@ -16,7 +17,7 @@ const LAST_ECHO_NS: Ns = 100_000;
 
 impl Network {
     /// A packet leaves its transport.
-    pub(crate) fn originate(&mut self, packet: Packet) {
+    pub(super) fn originate(&mut self, packet: Packet) {
         let node = packet.src;
         let id = self.pool.add(packet);
         if self.wires_from[node as usize].is_empty() && self.hook_sees(node, Point::LocalOut, id) {
@@ -26,7 +27,7 @@ impl Network {
     }
 
     /// A packet is at `node` and wants to go on, or is at its end.
-    pub(crate) fn route(&mut self, node: u32, id: u32) {
+    pub(super) fn route(&mut self, node: u32, id: u32) {
         let Some(packet) = self.pool.get(id) else { return };
         let (src, dst) = (packet.src, packet.dst);
         if dst == node {
@@ -57,7 +58,7 @@ impl Network {
     }
 
     /// Continues a packet that a hook let go.
-    pub(crate) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
+    pub(super) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
         match seen.point {
             Point::Link => self.queue_up(node, id, seen.next_hop),
             Point::LocalIn => self.deliver_local(id),
@@ -103,7 +104,7 @@ impl Network {
         }
     }
 
-    pub(crate) fn arrive_by_wire(&mut self, wire: u32) {
+    pub(super) fn arrive_by_wire(&mut self, wire: u32) {
         // The reverse direction of wire 2k is 2k + 1: its far end is where this packet came from.
         let (node, from) = (self.wires[wire as usize].to, self.wires[(wire ^ 1) as usize].to);
         let Some(id) = self.wires[wire as usize].arrive() else { return };
@@ -132,7 +133,7 @@ impl Network {
         self.link_layer.push_back((at, InLinkLayer::Down { node, packet: id, next_hop }));
     }
 
-    pub(crate) fn leave_link_layer(&mut self) {
+    pub(super) fn leave_link_layer(&mut self) {
         match self.link_layer.pop_front() {
             Some((_, InLinkLayer::Up { node, packet })) => self.arrive_by_air(node, packet),
             Some((_, InLinkLayer::Down { node, packet, next_hop })) => self.enqueue(node, packet, next_hop),
@@ -163,7 +164,7 @@ impl Network {
     }
 
     /// The air has brought a packet (a broadcast stays in the pool until its sender is done with it).
-    pub(crate) fn received(&mut self, station: u32, from: u32, id: u32) {
+    pub(super) fn received(&mut self, station: u32, from: u32, id: u32) {
         let (node, previous) = (self.node_of[station as usize], self.node_of[from as usize]);
         let Some(packet) = self.pool.get(id) else { return };
         let mut copy = packet.clone();
@@ -196,7 +197,7 @@ impl Network {
     }
 
     /// The link layer is done with a packet.
-    pub(crate) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
+    pub(super) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
         let node = self.node_of[station as usize];
         let next_hop = frame.to.map(|to| self.node_of[to as usize]);
         self.hook_transmitted(node, frame.id, next_hop, attempts, failure.is_none());
@@ -245,7 +246,7 @@ impl Network {
     }
 
     /// The last wireless node on the way from `node` to `dst`.
-    pub(crate) fn air_target(&mut self, node: u32, dst: u32) -> Option<u32> {
+    pub(super) fn air_target(&mut self, node: u32, dst: u32) -> Option<u32> {
         if self.station_of[dst as usize].is_some() {
             return Some(dst);
         }
@@ -254,7 +255,7 @@ impl Network {
     }
 
     /// Carries out what AODV at `node` wants.
-    pub(crate) fn obey(&mut self, node: u32) {
+    pub(super) fn obey(&mut self, node: u32) {
         while let Some(command) = self.aodv[node as usize].as_mut().and_then(Aodv::poll) {
             match command {
                 Command::Broadcast { message, ttl, delay_ns } => {
@@ -322,13 +323,13 @@ impl Network {
         self.schedule(self.now + delay_ns, Task::Delayed(slot as u32));
     }
 
-    pub(crate) fn send_delayed(&mut self, slot: u32) {
+    pub(super) fn send_delayed(&mut self, slot: u32) {
         if let Some(InLinkLayer::Down { node, packet, next_hop }) = self.delayed[slot as usize].take() {
             self.descend(node, packet, next_hop);
         }
     }
 
-    pub(crate) fn purge_routes(&mut self, node: u32) {
+    pub(super) fn purge_routes(&mut self, node: u32) {
         let now = self.now;
         self.purge_pending[node as usize] = false;
         if let Some(aodv) = &mut self.aodv[node as usize] {

@@ -35,14 +35,8 @@ impl Air {
     /// A frame for this station, or a broadcast, was decoded.
     pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
-        let phase = self.stations[station as usize].phase;
-        let unexpected = match phase {
-            Phase::WaitCts => header.kind != Kind::Cts,
-            Phase::WaitData => header.kind != Kind::Data,
-            Phase::WaitAck => header.kind != Kind::Ack,
-            _ => false,
-        };
-        if unexpected && self.rules.patience == Patience::ReceptionStart {
+        let awaited = self.stations[station as usize].phase.awaited();
+        if awaited.is_some_and(|kind| kind != header.kind) && self.rules.patience == Patience::ReceptionStart {
             self.time_out(station);
         }
         match header.kind {
@@ -80,9 +74,7 @@ impl Air {
         if let Some(current) = access.current.as_mut() {
             current.cleared = true;
         }
-        here.phase = Phase::Idle;
-        here.idle_since = now;
-        here.timeout_at = NEVER;
+        here.stop_waiting(now);
         here.data_at = now + sifs_ns;
     }
 
@@ -94,9 +86,7 @@ impl Air {
                 if here.phase != Phase::WaitData {
                     return;
                 }
-                here.phase = Phase::Idle;
-                here.idle_since = now;
-                here.timeout_at = NEVER;
+                here.stop_waiting(now);
             } else if here.response.is_some() {
                 return;
             }
@@ -125,9 +115,7 @@ impl Air {
         if here.phase != Phase::WaitAck {
             return;
         }
-        here.phase = Phase::Idle;
-        here.idle_since = now;
-        here.timeout_at = NEVER;
+        here.stop_waiting(now);
         let Some(current) = here.current() else { return };
         if current.protected {
             here.access().long_retries = 0;
@@ -272,8 +260,7 @@ impl Air {
     fn time_out(&mut self, station: u32) {
         let now = self.now;
         let here = &mut self.stations[station as usize];
-        let waiting = matches!(here.phase, Phase::WaitCts | Phase::WaitData | Phase::WaitAck);
-        if waiting && self.rules.patience == Patience::ReceptionStart {
+        if here.phase.awaited().is_some() && self.rules.patience == Patience::ReceptionStart {
             if let Some(lock) = here.lock.filter(|lock| !lock.spoiled) {
                 here.timeout_at = lock.arrival.end; // being received: decided when it ends
                 return;

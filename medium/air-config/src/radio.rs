@@ -136,3 +136,43 @@ impl Propagation {
         check(placed || listed, || format!("node {name}: wireless without a position"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"preset": "sinr", "phy": "802.11a", "basic_rate_bps": 6000000, "data_rate_bps": 54000000,
+        "rts_threshold_bytes": 0, "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50,
+        "mac_ack_rate": "mandatory", "propagation": {"kind": "two-ray", "capture_db": 10.0}}"#;
+
+    fn read(old: &str, new: &str, further_bps: &[u32]) -> Result<Radio, String> {
+        assert!(TEXT.contains(old), "{old}");
+        let radio: Radio = serde_json::from_str(&TEXT.replace(old, new)).map_err(|error| error.to_string())?;
+        radio.check(further_bps.iter().copied()).map(|()| radio)
+    }
+
+    #[test]
+    fn a_radio_is_read_without_a_run() {
+        let radio = read("", "", &[9_000_000]).expect("a good radio");
+        assert_eq!((radio.preset, radio.phy, radio.edca), (Preset::Sinr, PhyKind::A, false));
+        assert_eq!(radio.propagation.capture_ratio(), 10.0);
+    }
+
+    #[test]
+    fn what_a_radio_cannot_be_is_refused_with_its_name() {
+        for (old, new, told) in [
+            ("802.11a", "802.11bg", "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`"),
+            ("sinr", "ns3", "unknown variant `ns3`"),
+            ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),
+            ("54000000", "11000000", "rate 11000000 bit/s: this physical layer has [6000000, "),
+            ("\"queue_pkts\": 50", "\"queue_pkts\": 0", "queue_pkts 0: must be >= 1"),
+            ("\"long_retry_limit\": 4", "\"long_retry_limit\": 0", "retry limits: must be >= 1"),
+        ] {
+            assert!(read(old, new, &[]).expect_err(new).contains(told), "{new}");
+        }
+        assert!(read("", "", &[1_000_000]).expect_err("a rate of 802.11b").starts_with("rate 1000000 bit/s"));
+        let nowhere = Propagation::TwoRay { capture_db: 10.0 }.check_place("n0", None);
+        assert_eq!(nowhere, Err("node n0: wireless without a position".into()));
+        assert_eq!(Propagation::Matrix { capture_db: 10.0, links: Vec::new() }.check_place("n0", None), Ok(()));
+    }
+}

@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use super::Network;
 use crate::flow::Ends;
+use crate::meter::FlowMeter;
+use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
 
 /// Quantiles of the round trips that a result states.
@@ -64,34 +66,15 @@ impl Network {
             "cwnd_share": null,
             "voice": null,
         });
-        if let (Ends::Voice { playout, .. }, Traffic::Voice(voice)) = (&flow.ends, &flow.config.traffic) {
-            let counts = playout.counts(self.measured_from, now);
-            value["voice"] = json!({
-                "call": voice.call,
-                "playout_s": playout.playout_s(),
-                "due_pkts": counts.due,
-                "lost_pkts": counts.lost,
-                "late_pkts": counts.late,
-                "delay_mean_s": counts.delay_mean_s(),
-                "delay_quantiles_s": counts.delay_quantiles_s(&QUANTILES),
-                "reports_sent": playout.reports_sent,
-                "reports_received": playout.reports_received,
-            });
-        }
-        if let Ends::Tcp { sender, .. } = &flow.ends {
-            flow.meter.window(now, sender.window_pkts());
-            let (mean, sd) = flow.meter.rtt_mean_sd_s();
-            value["sent_pkts"] = json!(sender.sent_pkts - flow.meter.sent_pkts_before);
-            value["retransmitted_pkts"] = json!(sender.retransmitted_pkts - flow.meter.retransmitted_before);
-            value["timeouts"] = json!(sender.timeouts - flow.meter.timeouts_before);
-            value["rtt_mean_s"] = json!(mean);
-            value["rtt_sd_s"] = json!(sd);
-            value["cwnd_mean_pkts"] = json!(flow.meter.window_pkt_s / measured_s);
-            value["rtt_quantiles_s"] = json!(flow.meter.rtt_quantiles_s(&QUANTILES));
-            let total_s: f64 = flow.meter.window_share_s.iter().sum();
-            let shares = flow.meter.window_share_s.iter().enumerate().filter(|&(_, &time_s)| time_s > 0.0);
-            value["cwnd_share"] =
-                shares.map(|(window, time_s)| (window.to_string(), json!(time_s / total_s))).collect();
+        match (&flow.ends, &flow.config.traffic) {
+            (Ends::Voice { playout, .. }, Traffic::Voice(voice)) => {
+                value["voice"] = report_voice(voice.call, playout, &playout.counts(self.measured_from, now));
+            }
+            (Ends::Tcp { sender, .. }, _) => {
+                flow.meter.window(now, sender.window_pkts());
+                report_tcp(&mut value, sender, &flow.meter, measured_s);
+            }
+            _ => {}
         }
         value
     }
@@ -231,4 +214,33 @@ impl Network {
             })
             .collect()
     }
+}
+
+fn report_voice(call: u32, playout: &Playout, counts: &Counts) -> Value {
+    json!({
+        "call": call,
+        "playout_s": playout.playout_s(),
+        "due_pkts": counts.due,
+        "lost_pkts": counts.lost,
+        "late_pkts": counts.late,
+        "delay_mean_s": counts.delay_mean_s(),
+        "delay_quantiles_s": counts.delay_quantiles_s(&QUANTILES),
+        "reports_sent": playout.reports_sent,
+        "reports_received": playout.reports_received,
+    })
+}
+
+/// Fills in what TCP alone has.
+fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s: f64) {
+    let (mean, sd) = meter.rtt_mean_sd_s();
+    value["sent_pkts"] = json!(sender.sent_pkts - meter.sent_pkts_before);
+    value["retransmitted_pkts"] = json!(sender.retransmitted_pkts - meter.retransmitted_before);
+    value["timeouts"] = json!(sender.timeouts - meter.timeouts_before);
+    value["rtt_mean_s"] = json!(mean);
+    value["rtt_sd_s"] = json!(sd);
+    value["cwnd_mean_pkts"] = json!(meter.window_pkt_s / measured_s);
+    value["rtt_quantiles_s"] = json!(meter.rtt_quantiles_s(&QUANTILES));
+    let total_s: f64 = meter.window_share_s.iter().sum();
+    let shares = meter.window_share_s.iter().enumerate().filter(|&(_, &time_s)| time_s > 0.0);
+    value["cwnd_share"] = shares.map(|(window, time_s)| (window.to_string(), json!(time_s / total_s))).collect();
 }

@@ -1,6 +1,6 @@
 """The real-time shell around one hook of the core: packets in, verdicts out. No socket or clock of its own.
 
-Invariants, those of `pacelab.pacer.core.contract` as the simulator's shell has them (medium/network/src/shell.rs)
+Invariants, those of `pacelab.pacer.core.contract` as the simulator's shell has them (medium/network/src/network/hooks.rs)
 1. Every packet shown to the hook is held until the hook names its handle in Forward or Drop.
 2. An action on a handle that is not held or kept is an error of the algorithm: counted, and all goes on.
 3. A hook that raises is bypassed from then on, and all that it held goes on its way (fail open).

@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 
+use pacelab_air_config::Category;
+
 use crate::agenda::Ns;
-use crate::frame::{Category, Packet};
+use crate::frame::Packet;
 use crate::phy::Phy;
 
 /// How a category contends.

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use pacelab_air_config::{Category, Preset, Radio};
+
 use crate::access::{Backoff, Contention, Current};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
-use crate::frame::{BROADCAST, Category, Packet};
-use crate::phy::{Phy, PhyKind};
-use crate::propagation::{Link, Propagation, link_between, links_from};
+use crate::frame::{BROADCAST, Packet};
+use crate::phy::Phy;
+use crate::propagation::{Link, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::Rules;
 use crate::station::{Phase, Station};
@@ -15,67 +17,44 @@ use crate::tap::{Happening, Record, Sent, Tap};
 
 const FADING_STREAM: u64 = 4 << 32;
 
-/// The radio presets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
-    /// The papers' simulator.
-    Ns2,
-    /// IEEE 802.11 as written.
-    Standard,
-    /// The standard's DCF, cumulative interference and per-rate error curves.
-    Sinr,
-}
-
-/// At which rate ACKs are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MacAckRate {
-    /// The basic rate, as RTS and CTS.
-    Basic,
-    /// The rate of the frame that is acknowledged; RTS and CTS use the basic rate.
-    Data,
-    /// ACKs, and RTS and CTS too: the highest mandatory rate not above the data rate.
-    Mandatory,
-}
-
 /// What the air needs to know.
 #[derive(Clone, Debug)]
 pub struct AirConfig {
-    /// Radio preset.
-    pub preset: Preset,
-    /// Physical layer.
-    pub phy: PhyKind,
-    /// Four access categories instead of one.
-    pub edca: bool,
-    /// One queue a station in which packets of the category voice go before all others (EDCA has a queue for them).
-    pub voice_first: bool,
+    /// What all stations have; nodes that it names are stations here.
+    pub radio: Radio,
     /// Seed of all stations' backoffs.
     pub seed: u64,
     /// Station positions in m; their number is the number of stations.
     pub positions_m: Vec<[f64; 2]>,
-    /// Powers and ranges.
-    pub propagation: Propagation,
-    /// Power ratio (not dB) at which the stronger of two frames survives.
-    pub capture_ratio: f64,
-    /// RTS, CTS, broadcasts (and ACKs, see `mac_ack_rate`), bit/s.
-    pub basic_rate_bps: u32,
+    /// The links themselves, by sender and in the order of receivers, in the place of those that the radio's
+    /// propagation makes: positions say nothing, and only its capture ratio counts.
+    pub links: Option<Vec<Vec<Link>>>,
     /// Data rate of each station, bit/s.
     pub data_rates_bps: Vec<u32>,
     /// Exceptions: (from, to, bit/s).
     pub link_rates_bps: Vec<(u32, u32, u32)>,
-    /// Rate of ACKs.
-    pub mac_ack_rate: MacAckRate,
-    /// Frames of at least this size, MAC header included, are protected by RTS/CTS.
-    pub rts_threshold_bytes: u32,
-    /// Attempts for an RTS, and for data sent without one.
-    pub short_retry_limit: u32,
-    /// Attempts for data after RTS/CTS.
-    pub long_retry_limit: u32,
-    /// Packets that may wait, the one in service not counted.
-    pub queue_pkts: u32,
     /// What the MAC adds to a packet, in the place of the preset's, bytes.
     pub overhead_bytes: Option<u32>,
     /// Collect `Record`s.
     pub tap: bool,
+}
+
+impl AirConfig {
+    /// The links that leave station `from`; stations that do not sense it are left out.
+    fn links_from(&self, from: u32) -> Vec<Link> {
+        match &self.links {
+            Some(rows) => rows.get(from as usize).cloned().unwrap_or_default(),
+            None => links_from(&self.radio.propagation, &self.positions_m, self.seed, from),
+        }
+    }
+
+    /// The link from one station to another, or None where nothing is sensed.
+    fn link_between(&self, from: u32, to: u32) -> Option<Link> {
+        match &self.links {
+            Some(rows) => rows.get(from as usize)?.iter().find(|link| link.to == to).copied(),
+            None => link_between(&self.radio.propagation, &self.positions_m, self.seed, from, to),
+        }
+    }
 }
 
 /// Why the link layer gave a packet up.
@@ -122,6 +101,8 @@ pub struct Air {
     pub(crate) config: AirConfig,
     pub(crate) stations: Vec<Station>,
     pub(crate) links: Vec<Vec<Link>>,
+    /// Power ratio (not dB) at which the stronger of two frames survives.
+    pub(crate) capture_ratio: f64,
     /// The channel of each station; 0: hears all.
     pub(crate) channels: Vec<u32>,
     pub(crate) agenda: Agenda,
@@ -139,22 +120,23 @@ pub struct Air {
 impl Air {
     /// The air at time 0, silent.
     pub fn new(config: AirConfig) -> Self {
-        let phy = Phy::of(config.phy, config.preset != Preset::Ns2);
-        let mut rules = match config.preset {
+        let phy = Phy::of(config.radio.phy, config.radio.preset != Preset::Ns2);
+        let mut rules = match config.radio.preset {
             Preset::Ns2 => Rules::ns2(phy),
             Preset::Standard => Rules::standard(phy),
             Preset::Sinr => Rules::sinr(phy),
         };
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
-        let contentions = contentions(&phy, config.edca);
+        let contentions = contentions(&phy, config.radio.edca);
         let count = config.positions_m.len() as u32;
         let stations =
             (0..count).map(|i| Station::new(rules, &contentions, Stream::new(config.seed, u64::from(i)))).collect();
-        let links = (0..count).map(|i| links_from(&config.propagation, &config.positions_m, config.seed, i)).collect();
+        let links = (0..count).map(|i| config.links_from(i)).collect();
         Air {
             rules,
             stations,
             links,
+            capture_ratio: config.radio.propagation.capture_ratio(),
             channels: vec![0; count as usize],
             agenda: Agenda::default(),
             now: 0,
@@ -196,7 +178,7 @@ impl Air {
 
     /// The basic rate; where the station's own physical layer lacks it, the lowest that it has.
     fn basic_rate_bps(&self, station: u32) -> u32 {
-        let (phy, basic_bps) = (self.phy(station), self.config.basic_rate_bps);
+        let (phy, basic_bps) = (self.phy(station), self.config.radio.basic_rate_bps);
         if phy.has(basic_bps) { basic_bps } else { phy.rates_bps()[0] }
     }
 
@@ -244,13 +226,13 @@ impl Air {
     pub fn enqueue(&mut self, now: Ns, station: u32, packet: Packet, front: bool) -> Result<(), Packet> {
         debug_assert!(now >= self.now);
         self.now = now;
-        let limit = self.config.queue_pkts as usize;
+        let limit = self.config.radio.queue_pkts as usize;
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
         let index = here.index_of(packet.category);
         let access = &mut here.accesses[index];
         let mut refused = None;
-        let urgent = self.config.voice_first && packet.category == Category::Voice;
+        let urgent = self.config.radio.voice_first && packet.category == Category::Voice;
         if access.queue.len() >= limit {
             let yields = front || (urgent && access.queue.back().is_some_and(|last| last.category != Category::Voice));
             let victim = if yields { access.queue.pop_back().unwrap_or(packet) } else { packet };
@@ -386,7 +368,7 @@ impl Air {
             frame_bytes,
             rate_bps,
             number: here.next_number,
-            protected: packet.to.is_some() && frame_bytes >= self.config.rts_threshold_bytes,
+            protected: packet.to.is_some() && frame_bytes >= self.config.radio.rts_threshold_bytes,
             cleared: false,
             attempts: 0,
         });
@@ -421,8 +403,7 @@ impl Air {
             if other == station {
                 self.links[other as usize] = self.links_on_channel(other);
             } else {
-                let config = &self.config;
-                let link = link_between(&config.propagation, &config.positions_m, config.seed, other, station);
+                let link = self.config.link_between(other, station);
                 let link = link.filter(|_| hears(&self.channels, other, station));
                 replace_link(&mut self.links[other as usize], station, link);
             }
@@ -431,8 +412,7 @@ impl Air {
 
     /// The links that leave `station` to those that hear its channel.
     pub(crate) fn links_on_channel(&self, station: u32) -> Vec<Link> {
-        let config = &self.config;
-        let mut links = links_from(&config.propagation, &config.positions_m, config.seed, station);
+        let mut links = self.config.links_from(station);
         links.retain(|link| hears(&self.channels, station, link.to));
         links
     }

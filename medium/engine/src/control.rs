@@ -1,9 +1,11 @@
 //! Changes to an air that is running. Frames under way keep their course; a packet in service keeps its rate and RTS.
 
+use pacelab_air_config::{PhyKind, Preset, Propagation};
+
 use crate::agenda::Ns;
-use crate::air::{Air, Preset, contentions, replace_link};
-use crate::phy::{Phy, PhyKind};
-use crate::propagation::{Link, Propagation};
+use crate::air::{Air, contentions, replace_link};
+use crate::phy::Phy;
+use crate::propagation::Link;
 
 impl Air {
     /// Sets the data rate of one station from now on; rates set for a link outweigh it.
@@ -13,22 +15,33 @@ impl Air {
 
     /// Sets from which size on, MAC header included, frames are protected by RTS/CTS.
     pub fn set_rts_threshold(&mut self, bytes: u32) {
-        self.config.rts_threshold_bytes = bytes;
+        self.config.radio.rts_threshold_bytes = bytes;
     }
 
     /// Sets powers and ranges, and the power ratio at which the stronger of two frames survives.
-    pub fn set_propagation(&mut self, propagation: Propagation, capture_ratio: f64) {
-        self.config.propagation = propagation;
-        self.config.capture_ratio = capture_ratio;
+    pub fn set_propagation(&mut self, propagation: Propagation) {
+        self.capture_ratio = propagation.capture_ratio();
+        self.config.radio.propagation = propagation;
+        self.config.links = None;
+        self.redraw_all_links();
+    }
+
+    /// Puts these links, by sender and in the order of receivers, in the place of all that there are.
+    pub fn set_all_links(&mut self, links: Vec<Vec<Link>>) {
+        self.config.links = Some(links);
+        self.redraw_all_links();
+    }
+
+    fn redraw_all_links(&mut self) {
         for station in 0..self.links.len() {
             self.links[station] = self.links_on_channel(station as u32);
         }
     }
 
-    /// Puts all links of one station in the place of those it has under `Propagation::Links`: those that leave it, by
+    /// Puts all links of one station in the place of those it has, where links were given: those that leave it, by
     /// receiver, and of each other station the one to it.
     pub fn set_links(&mut self, station: u32, leaving: Vec<Link>, arriving: impl IntoIterator<Item = Option<Link>>) {
-        let Propagation::Links(rows) = &mut self.config.propagation else { return };
+        let Some(rows) = &mut self.config.links else { return };
         for (row, link) in rows.iter_mut().zip(arriving) {
             replace_link(row, station, link);
         }
@@ -39,11 +52,11 @@ impl Air {
     /// The physical layer of `station` from now on; that of a new air is everybody's. A countdown that runs goes on by
     /// the new slots. A frame at a rate that its receiver's physical layer lacks is energy there.
     pub fn set_phy(&mut self, station: u32, kind: PhyKind) {
-        let phy = Phy::of(kind, self.config.preset != Preset::Ns2);
+        let phy = Phy::of(kind, self.config.radio.preset != Preset::Ns2);
         self.catch_up(station, self.now);
         let here = &mut self.stations[station as usize];
         here.rules.phy = phy;
-        for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.edca)) {
+        for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.radio.edca)) {
             let widened = access.cw != access.contention.cw_min;
             access.cw = if widened { access.cw.clamp(contention.cw_min, contention.cw_max) } else { contention.cw_min };
             access.contention = contention;

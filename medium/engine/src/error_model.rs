@@ -5,7 +5,9 @@
 //! Source: G. Pei and T. Henderson, "Validation of ns-3 802.11b PHY model" (2009) and "Validation of OFDM error rate
 //! model in ns-3" (2010); distance spectra: P. Frenger et al., IEEE Commun. Lett. 3(11), 1999.
 
-use crate::phy::{DSSS_BANDWIDTH_HZ, DSSS_RATES_BPS, Modulation, Phy};
+use pacelab_air_config::DSSS_RATES_BPS;
+
+use crate::phy::{DSSS_BANDWIDTH_HZ, Modulation, Phy};
 
 /// Outside these ratios the fitted CCK curves are not used: beyond doubt good, beyond doubt lost.
 const CCK_PERFECT: f64 = 10.0;

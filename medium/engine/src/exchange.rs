@@ -2,9 +2,11 @@
 //!
 //! IEEE 802.11-2016 Sec. 10.3; where ns-2 differs, `Rules` says so.
 
+use pacelab_air_config::MacAckRate;
+
 use crate::access::Current;
 use crate::agenda::{NEVER, Ns};
-use crate::air::{Air, Failure, MacAckRate, Notice};
+use crate::air::{Air, Failure, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
 use crate::propagation::Link;
@@ -33,14 +35,8 @@ impl Air {
     /// A frame for this station, or a broadcast, was decoded.
     pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
-        let phase = self.stations[station as usize].phase;
-        let unexpected = match phase {
-            Phase::WaitCts => header.kind != Kind::Cts,
-            Phase::WaitData => header.kind != Kind::Data,
-            Phase::WaitAck => header.kind != Kind::Ack,
-            _ => false,
-        };
-        if unexpected && self.rules.patience == Patience::ReceptionStart {
+        let awaited = self.stations[station as usize].phase.awaited();
+        if awaited.is_some_and(|kind| kind != header.kind) && self.rules.patience == Patience::ReceptionStart {
             self.time_out(station);
         }
         match header.kind {
@@ -78,9 +74,7 @@ impl Air {
         if let Some(current) = access.current.as_mut() {
             current.cleared = true;
         }
-        here.phase = Phase::Idle;
-        here.idle_since = now;
-        here.timeout_at = NEVER;
+        here.stop_waiting(now);
         here.data_at = now + sifs_ns;
     }
 
@@ -92,9 +86,7 @@ impl Air {
                 if here.phase != Phase::WaitData {
                     return;
                 }
-                here.phase = Phase::Idle;
-                here.idle_since = now;
-                here.timeout_at = NEVER;
+                here.stop_waiting(now);
             } else if here.response.is_some() {
                 return;
             }
@@ -123,9 +115,7 @@ impl Air {
         if here.phase != Phase::WaitAck {
             return;
         }
-        here.phase = Phase::Idle;
-        here.idle_since = now;
-        here.timeout_at = NEVER;
+        here.stop_waiting(now);
         let Some(current) = here.current() else { return };
         if current.protected {
             here.access().long_retries = 0;
@@ -251,9 +241,9 @@ impl Air {
             here.phase = Phase::WaitData;
             here.counters.cts_sent += 1;
             // The ACK's rate is the data's to decide; where that is not known yet, the fastest leaves the most time.
-            let ack_rate_bps = match self.config.mac_ack_rate {
-                MacAckRate::Basic => self.config.basic_rate_bps,
-                _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.basic_rate_bps),
+            let ack_rate_bps = match self.config.radio.mac_ack_rate {
+                MacAckRate::Basic => self.config.radio.basic_rate_bps,
+                _ => *rules.phy.rates_bps().last().unwrap_or(&self.config.radio.basic_rate_bps),
             };
             let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, ack_rate_bps);
             // ns-2: the announced exchange less its two SIFSs and the ACK must be the data.
@@ -270,8 +260,7 @@ impl Air {
     fn time_out(&mut self, station: u32) {
         let now = self.now;
         let here = &mut self.stations[station as usize];
-        let waiting = matches!(here.phase, Phase::WaitCts | Phase::WaitData | Phase::WaitAck);
-        if waiting && self.rules.patience == Patience::ReceptionStart {
+        if here.phase.awaited().is_some() && self.rules.patience == Patience::ReceptionStart {
             if let Some(lock) = here.lock.filter(|lock| !lock.spoiled) {
                 here.timeout_at = lock.arrival.end; // being received: decided when it ends
                 return;
@@ -301,7 +290,7 @@ impl Air {
     }
 
     fn fail_rts(&mut self, station: u32, now: Ns, current: Current) {
-        let limit = self.config.short_retry_limit;
+        let limit = self.config.radio.short_retry_limit;
         let rules = self.rules;
         let here = &mut self.stations[station as usize];
         here.counters.rts_failures += 1;
@@ -321,7 +310,7 @@ impl Air {
     }
 
     fn fail_data(&mut self, station: u32, now: Ns, current: Current) {
-        let (short, long) = (self.config.short_retry_limit, self.config.long_retry_limit);
+        let (short, long) = (self.config.radio.short_retry_limit, self.config.radio.long_retry_limit);
         let here = &mut self.stations[station as usize];
         here.counters.data_failures += 1;
         let access = here.access();
@@ -386,8 +375,8 @@ impl Air {
     }
 
     fn ack_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
-        match self.config.mac_ack_rate {
-            MacAckRate::Basic => self.config.basic_rate_bps,
+        match self.config.radio.mac_ack_rate {
+            MacAckRate::Basic => self.config.radio.basic_rate_bps,
             MacAckRate::Data => data_rate_bps,
             MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
         }
@@ -395,9 +384,9 @@ impl Air {
 
     /// Rate of RTS and CTS around data of this rate.
     fn control_rate_bps(&self, station: u32, data_rate_bps: u32) -> u32 {
-        match self.config.mac_ack_rate {
+        match self.config.radio.mac_ack_rate {
             MacAckRate::Mandatory => self.phy(station).mandatory_rate_bps(data_rate_bps),
-            _ => self.config.basic_rate_bps,
+            _ => self.config.radio.basic_rate_bps,
         }
     }
 

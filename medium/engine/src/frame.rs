@@ -1,5 +1,7 @@
 //! Frames: what the upper layer hands over, and what travels.
 
+use pacelab_air_config::Category;
+
 use crate::agenda::Ns;
 
 /// A packet that the upper layer wants on the air.
@@ -43,25 +45,6 @@ impl RateChain {
     pub fn rate_bps(&self, made: u32) -> u32 {
         self.stages[self.stage(made)].0
     }
-}
-
-/// EDCA's access categories, least urgent first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Category {
-    /// AC_BK.
-    Background,
-    /// AC_BE.
-    #[default]
-    BestEffort,
-    /// AC_VI.
-    Video,
-    /// AC_VO.
-    Voice,
-}
-
-impl Category {
-    /// All of them, least urgent first.
-    pub const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 }
 
 /// Kinds of frames on the air.

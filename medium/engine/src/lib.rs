@@ -30,13 +30,11 @@ mod station;
 mod tap;
 
 pub use agenda::{Agenda, NEVER, Ns};
-pub use air::{Air, AirConfig, Failure, MacAckRate, Notice, Preset};
+pub use air::{Air, AirConfig, Failure, Notice};
 pub use counters::Counters;
-pub use frame::{Category, Kind, Packet, RateChain};
-pub use phy::{DSSS_RATES_BPS, Modulation, OFDM_RATES_BPS, Phy, PhyKind, frame_bytes};
-pub use propagation::{
-    DECODE_THRESHOLD_W, Fading, Link, Propagation, SENSE_THRESHOLD_W, link_between, links_from, two_ray_power_w,
-};
+pub use frame::{Kind, Packet, RateChain};
+pub use phy::{Modulation, Phy, frame_bytes};
+pub use propagation::{DECODE_THRESHOLD_W, Fading, Link, SENSE_THRESHOLD_W, two_ray_power_w};
 pub use random::Stream;
 pub use rules::{Overlap, Patience, Rules};
 pub use tap::{Happening, Record, Sent};

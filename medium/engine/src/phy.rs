@@ -3,6 +3,8 @@
 //! 802.11b DSSS with the long preamble (IEEE 802.11-2016 Sec. 15.3, Table 15-2), 802.11a OFDM (Sec. 17.4.3,
 //! Table 17-21) and 802.11g ERP-OFDM without 802.11b stations (Sec. 18.4.4: short slots, signal extension).
 
+use pacelab_air_config::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
+
 use crate::agenda::Ns;
 
 /// Thermal noise at 290 K, W/Hz, and a receiver's noise figure of 7 dB.
@@ -12,19 +14,6 @@ pub(crate) const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
 const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
-
-/// The rates of 802.11b in bit/s.
-pub const DSSS_RATES_BPS: [u32; 4] = [1_000_000, 2_000_000, 5_500_000, 11_000_000];
-
-/// The rates of 802.11a and g OFDM in bit/s.
-pub const OFDM_RATES_BPS: [u32; 8] =
-    [6_000_000, 9_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000, 48_000_000, 54_000_000];
-
-/// Those of both, in the order of their speed.
-const ALL_RATES_BPS: [u32; 12] = [
-    1_000_000, 2_000_000, 5_500_000, 6_000_000, 9_000_000, 11_000_000, 12_000_000, 18_000_000, 24_000_000, 36_000_000,
-    48_000_000, 54_000_000,
-];
 
 const fn is_dsss(rate_bps: u32) -> bool {
     matches!(rate_bps, 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
@@ -41,20 +30,6 @@ pub mod frame_bytes {
     pub const CTS: u32 = 14;
     /// Acknowledgement.
     pub const ACK: u32 = 14;
-}
-
-/// The physical layers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PhyKind {
-    /// DSSS and CCK, long preamble.
-    #[default]
-    B,
-    /// OFDM at 5 GHz.
-    A,
-    /// OFDM at 2.4 GHz without 802.11b stations.
-    G,
-    /// All rates of 802.11b and g, long slots: what Linux does at 2.4 GHz.
-    Bg,
 }
 
 /// How bits become airtime.
@@ -172,7 +147,7 @@ impl Phy {
         match self.modulation {
             Modulation::Dsss { .. } => &DSSS_RATES_BPS,
             Modulation::Ofdm { .. } => &OFDM_RATES_BPS,
-            Modulation::DsssAndOfdm => &ALL_RATES_BPS,
+            Modulation::DsssAndOfdm => PhyKind::Bg.rates_bps(),
         }
     }
 

@@ -4,6 +4,8 @@
 //! system loss; Friis below the crossover 4 pi ht hr / lambda (86.14 m).
 //! Source: T. Rappaport, Wireless Communications, Sec. 3.6; ns-2.35's defaults.
 
+use pacelab_air_config::Propagation;
+
 use crate::agenda::Ns;
 use crate::random::Stream;
 
@@ -17,39 +19,6 @@ const ANTENNA_HEIGHT_M: f64 = 1.5;
 pub const DECODE_THRESHOLD_W: f64 = 3.652e-10;
 /// Weakest signal that is sensed: 550 m in two-ray ground.
 pub const SENSE_THRESHOLD_W: f64 = 1.559e-11;
-
-/// How powers and ranges come about.
-#[derive(Clone, Debug)]
-pub enum Propagation {
-    /// Powers decide: `DECODE_THRESHOLD_W`, `SENSE_THRESHOLD_W`.
-    TwoRay,
-    /// Two-ray powers (for capture), but these distances decide who decodes and who senses.
-    Range {
-        /// Decodable up to here, in m.
-        decode_m: f64,
-        /// Sensed up to here, in m.
-        sense_m: f64,
-    },
-    /// Loss grows with the logarithm of the distance; each pair of stations has its own shadowing for the run.
-    LogDistance {
-        /// Loss exponent.
-        exponent: f64,
-        /// Loss at 1 m, dB.
-        reference_loss_db: f64,
-        /// Transmit power, dBm.
-        tx_power_dbm: f64,
-        /// Standard deviation of the shadowing, dB.
-        shadowing_db: f64,
-        /// Weakest signal that is decoded, dBm.
-        decode_dbm: f64,
-        /// Weakest signal that is sensed, dBm.
-        sense_dbm: f64,
-    },
-    /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
-    Matrix(Vec<(u32, u32, f64)>),
-    /// The links themselves, by sender and in the order of receivers; positions say nothing.
-    Links(Vec<Vec<Link>>),
-}
 
 /// One directed link of the air.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,24 +72,21 @@ pub fn two_ray_power_w(distance_m: f64) -> f64 {
 }
 
 /// The links that leave station `from`, by number; stations that do not sense it are left out.
-pub fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], seed: u64, from: u32) -> Vec<Link> {
-    if let Propagation::Links(rows) = propagation {
-        return rows.get(from as usize).cloned().unwrap_or_default();
-    }
+pub(crate) fn links_from(propagation: &Propagation, positions_m: &[[f64; 2]], seed: u64, from: u32) -> Vec<Link> {
     let others = (0..positions_m.len() as u32).filter(|&to| to != from);
     others.filter_map(|to| link_between(propagation, positions_m, seed, from, to)).collect()
 }
 
 /// The link from one station to another, or None where nothing is sensed.
-pub fn link_between(
+pub(crate) fn link_between(
     propagation: &Propagation,
     positions_m: &[[f64; 2]],
     seed: u64,
     from: u32,
     to: u32,
 ) -> Option<Link> {
-    if let Propagation::Matrix(entries) = propagation {
-        let entry = entries.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
+    if let Propagation::Matrix { links, .. } = propagation {
+        let entry = links.iter().find(|&&(source, sink, _)| (source, sink) == (from, to));
         let &(_, _, power_w) = entry.filter(|&&(_, _, power_w)| power_w >= SENSE_THRESHOLD_W)?;
         return Some(Link {
             to,
@@ -131,16 +97,21 @@ pub fn link_between(
             fading: None,
         });
     }
-    if let Propagation::Links(rows) = propagation {
-        return rows.get(from as usize)?.iter().find(|link| link.to == to).copied();
-    }
     let (here, there) = (positions_m[from as usize], positions_m[to as usize]);
     let distance_m = libm::hypot(there[0] - here[0], there[1] - here[1]);
     let (power_w, decodable, sensed) = match propagation {
-        Propagation::Range { decode_m, sense_m } => {
+        Propagation::Range { decode_m, sense_m, .. } => {
             (two_ray_power_w(distance_m), distance_m <= *decode_m, distance_m <= *sense_m)
         }
-        Propagation::LogDistance { exponent, reference_loss_db, tx_power_dbm, shadowing_db, decode_dbm, sense_dbm } => {
+        Propagation::LogDistance {
+            exponent,
+            reference_loss_db,
+            tx_power_dbm,
+            shadowing_db,
+            decode_dbm,
+            sense_dbm,
+            ..
+        } => {
             let loss_db = reference_loss_db + 10.0 * exponent * libm::log10(distance_m.max(1.0));
             let power_dbm = tx_power_dbm - loss_db + shadowing_db * pair_normal(seed, from, to);
             (w_from_dbm(power_dbm), power_dbm >= *decode_dbm, power_dbm >= *sense_dbm)
@@ -182,7 +153,7 @@ mod tests {
     #[test]
     fn a_chain_of_200_m_decodes_one_hop_and_senses_two() {
         let positions: Vec<[f64; 2]> = (0..5).map(|i| [200.0 * f64::from(i), 0.0]).collect();
-        let links = links_from(&Propagation::TwoRay, &positions, 1, 2);
+        let links = links_from(&Propagation::TwoRay { capture_db: 10.0 }, &positions, 1, 2);
         let summary: Vec<_> = links.iter().map(|link| (link.to, link.decodable, link.delay_ns)).collect();
         assert_eq!(summary, [(0, false, 1333), (1, true, 667), (3, true, 667), (4, false, 1333)]);
     }
@@ -197,6 +168,7 @@ mod tests {
             shadowing_db,
             decode_dbm: -70.0,
             sense_dbm: -90.0,
+            capture_db: 10.0,
         };
         // 20 - 40 - 30 = -50 dBm at 10 m, -80 dBm at 100 m
         let links = links_from(&propagation(0.0), &positions, 1, 0);
@@ -211,7 +183,7 @@ mod tests {
     #[test]
     fn own_ranges_override_powers() {
         let positions = [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]];
-        let range = Propagation::Range { decode_m: 250.0, sense_m: 250.0 };
+        let range = Propagation::Range { decode_m: 250.0, sense_m: 250.0, capture_db: 10.0 };
         assert_eq!(links_from(&range, &positions, 1, 0).len(), 1);
     }
 }

@@ -48,7 +48,7 @@ impl Air {
             return;
         };
         let airtime_ns = arrival.end - arrival.start;
-        if lock.arrival.power_w >= self.config.capture_ratio * arrival.power_w {
+        if lock.arrival.power_w >= self.capture_ratio * arrival.power_w {
             let hold_ns = rules.phy.eifs_ns() + airtime_ns;
             let nav = arrival.start + if rules.nav_whole_us { round_to_us(hold_ns) } else { hold_ns };
             here.nav = here.nav.max(nav);
@@ -67,7 +67,7 @@ impl Air {
     }
 
     fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
-        let ratio = self.config.capture_ratio;
+        let ratio = self.capture_ratio;
         let here = &mut self.stations[station as usize];
         let rules = here.rules;
         let by_model = rules.overlap == Overlap::ErrorModel;

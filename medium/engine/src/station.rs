@@ -12,10 +12,12 @@
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
 //!    whose countdowns end so that neither can have heard the other both send.
 
+use pacelab_air_config::Category;
+
 use crate::access::{Access, Backoff, Contention, Current};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
-use crate::frame::{Arrival, Category};
+use crate::frame::{Arrival, Kind};
 use crate::random::Stream;
 use crate::rules::Rules;
 
@@ -34,6 +36,18 @@ pub(crate) enum Phase {
     WaitData,
     /// ACK leaving.
     SendAck,
+}
+
+impl Phase {
+    /// The frame that the station waits for. Another one is none of its exchange's business.
+    pub fn awaited(self) -> Option<Kind> {
+        match self {
+            Phase::WaitCts => Some(Kind::Cts),
+            Phase::WaitAck => Some(Kind::Ack),
+            Phase::WaitData => Some(Kind::Data),
+            Phase::Idle | Phase::Broadcast | Phase::SendAck => None,
+        }
+    }
 }
 
 /// A frame that the receiver is locked on.
@@ -138,6 +152,13 @@ impl Station {
 
     pub fn is_sending(&self, at: Ns) -> bool {
         self.send_start <= at && at < self.send_end
+    }
+
+    /// The frame that was waited for is here: the exchange goes on, or is over.
+    pub fn stop_waiting(&mut self, now: Ns) {
+        self.phase = Phase::Idle;
+        self.idle_since = now;
+        self.timeout_at = NEVER;
     }
 
     /// Physically and virtually idle at `at`, which must not lie before the last look.

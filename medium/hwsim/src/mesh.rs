@@ -268,12 +268,13 @@ fn path_loss_db(law: Law, a: &Interface, b: &Interface, carrier_mhz: u32) -> f64
 mod tests {
     use super::*;
     use crate::wmediumd_config::Own;
+    use pacelab_air_config::Preset;
 
     const A: Mac = [2, 0, 0, 0, 0, 0];
     const B: Mac = [2, 0, 0, 0, 1, 0];
 
     fn mesh(model: Model) -> Mesh {
-        let own = Own { preset: "sinr".into(), phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
+        let own = Own { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 };
         Mesh::new(&Config { interfaces: vec![A, B], mediums: vec![0, 0], model, fading_db: 3.0, own })
     }
 

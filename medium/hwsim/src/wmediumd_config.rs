@@ -9,6 +9,10 @@
 //! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is taken where a float is meant (there it
 //! silently becomes 0); a missing `medium_array` puts all on one medium.
 
+use pacelab_air_config::{PhyKind, Preset};
+use serde::Deserialize;
+use serde::de::value::{Error, StrDeserializer};
+
 use crate::Mac;
 use crate::libconfig::Value;
 
@@ -101,9 +105,9 @@ pub enum Law {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Own {
     /// Radio preset.
-    pub preset: String,
+    pub preset: Preset,
     /// Physical layer of all stations; None: as their channels and rates say.
-    pub phy: Option<String>,
+    pub phy: Option<PhyKind>,
     /// Frames of at least this size use RTS; None: never.
     pub rts_threshold_bytes: Option<u32>,
     /// Ranges in m that take the place of the model's powers: (decode, sense).
@@ -283,25 +287,29 @@ fn own(file: &Value) -> Result<Own, String> {
     }
     let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
     let preset = file.at("pacelab.preset").map_or(Some("sinr"), Value::text).unwrap_or_default();
-    if !["ns2", "standard", "sinr"].contains(&preset) {
-        return Err(format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"));
-    }
+    let preset = named(preset).ok_or_else(|| format!("pacelab.preset: {preset:?}: allowed is ns2, standard, sinr"))?;
     let phy = file.at("pacelab.phy").map(|value| value.text().unwrap_or_default());
-    if let Some(phy) = phy.filter(|phy| !["802.11a", "802.11b", "802.11g", "802.11bg"].contains(phy)) {
-        return Err(format!("pacelab.phy: {phy:?}: allowed is 802.11a, 802.11b, 802.11g, 802.11bg"));
-    }
+    let phy = phy.map(|name| {
+        let found = if name == "802.11bg" { Some(PhyKind::Bg) } else { named(name) };
+        found.ok_or_else(|| format!("pacelab.phy: {name:?}: allowed is 802.11a, 802.11b, 802.11g, 802.11bg"))
+    });
     let ranges_m = match (number("decode_m"), number("sense_m")) {
         (None, None) => None,
         (Some(decode), Some(sense)) if decode > 0.0 && sense >= decode => Some((decode, sense)),
         _ => return Err("pacelab.decode_m, sense_m: both are needed, 0 < decode_m <= sense_m".to_owned()),
     };
     Ok(Own {
-        preset: preset.to_owned(),
-        phy: phy.map(str::to_owned),
+        preset,
+        phy: phy.transpose()?,
         rts_threshold_bytes: number("rts_threshold").map(|bytes| bytes.clamp(0.0, f64::from(u32::MAX)) as u32),
         ranges_m,
         seed: number("seed").map_or(1, |seed| seed as u64),
     })
+}
+
+/// What the air configuration calls so.
+fn named<'a, T: Deserialize<'a>>(name: &'a str) -> Option<T> {
+    T::deserialize(StrDeserializer::<Error>::new(name)).ok()
 }
 
 #[cfg(test)]
@@ -349,7 +357,7 @@ model:
         assert_eq!(law, Law::LogDistance { exponent: 4.0, xg_db: 0.0 });
         assert_eq!(
             config.own,
-            Own { preset: "sinr".into(), phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
+            Own { preset: Preset::Sinr, phy: None, rts_threshold_bytes: None, ranges_m: None, seed: 1 }
         );
     }
 
@@ -363,8 +371,8 @@ model:
         assert_eq!(config.mediums, [1, 0, 1]);
         assert_eq!(config.model, Model::Snr(vec![(0, 1, 20.0)]));
         let own = Own {
-            preset: "ns2".into(),
-            phy: Some("802.11b".into()),
+            preset: Preset::Ns2,
+            phy: Some(PhyKind::B),
             rts_threshold_bytes: Some(0),
             ranges_m: Some((250.0, 550.0)),
             seed: 7,

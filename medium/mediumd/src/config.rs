@@ -1,10 +1,9 @@
-//! The configuration, version 1, as PROTOCOL.md states it. The radio is the simulator's, read by the simulator's code.
+//! The configuration, version 1, as PROTOCOL.md states it. The radio is that of an air configuration.
 
 use std::path::PathBuf;
 
-use pacelab_engine::{AirConfig, Propagation};
-use pacelab_network::Config as Simulation;
-use pacelab_network::config::{Headers, Node, PresetName, PropagationName, Radio as RadioSettings, Routing};
+use pacelab_air_config::{Propagation, Radio as RadioSettings};
+use pacelab_engine::AirConfig;
 use serde::Deserialize;
 
 use crate::mac::Mac;
@@ -107,84 +106,32 @@ impl Config {
         if let Some((from, to, _)) = self.link_rates_bps.iter().find(|&&(from, to, _)| from.max(to) >= count) {
             return Err(format!("link_rates_bps: {from} to {to}: stations are numbered 0..{count}"));
         }
-        check_propagation(&self.radio.propagation, count)?;
-        self.simulation().check()
+        let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
+        self.check_propagation(&self.radio.propagation)?;
+        self.radio.check(self.stations.iter().filter_map(|station| station.data_rate_bps).chain(link_rates))
+    }
+
+    /// Checks what is to be put in the place of the radio's propagation, or is there.
+    ///
+    /// # Errors
+    /// One line that names the value and what is allowed.
+    pub fn check_propagation(&self, propagation: &Propagation) -> Result<(), String> {
+        check_numbers(propagation, self.stations.len() as u32)?;
+        self.stations.iter().try_for_each(|station| propagation.check_place(&station.name, station.position_m))
     }
 
     /// The engine's configuration.
     pub fn air(&self) -> AirConfig {
-        self.simulation().air()
-    }
-
-    /// Whether the physical layer has this rate.
-    ///
-    /// # Errors
-    /// One line that names the rates there are.
-    pub fn check_rate(&self, rate_bps: u32) -> Result<(), String> {
-        let mut simulation = self.simulation();
-        simulation.radio.data_rate_bps = rate_bps;
-        simulation.check()
-    }
-
-    /// The radio preset's name.
-    pub fn preset_name(&self) -> &'static str {
-        match self.radio.preset {
-            PresetName::Ns2 => "ns2",
-            PresetName::Standard => "standard",
-            PresetName::Sinr => "sinr",
-        }
-    }
-
-    /// The configured capture ratio in dB.
-    pub fn capture_db(&self) -> f64 {
-        match self.radio.propagation {
-            PropagationName::TwoRay { capture_db }
-            | PropagationName::Range { capture_db, .. }
-            | PropagationName::LogDistance { capture_db, .. }
-            | PropagationName::Matrix { capture_db, .. } => capture_db,
-        }
-    }
-
-    /// What `propagation` is to the engine, with the capture ratio.
-    ///
-    /// # Errors
-    /// One line that names the value and what is allowed.
-    pub fn propagation(&self, propagation: PropagationName) -> Result<(Propagation, f64), String> {
-        check_propagation(&propagation, self.stations.len() as u32)?;
-        let mut simulation = self.simulation();
-        simulation.radio.propagation = propagation;
-        simulation.check()?;
-        let air = simulation.air();
-        Ok((air.propagation, air.capture_ratio))
-    }
-
-    /// The same radio and stations, as the simulator reads them.
-    fn simulation(&self) -> Simulation {
-        let node = |station: &Station| Node {
-            name: station.name.clone(),
-            wireless: true,
-            position_m: station.position_m,
-            data_rate_bps: station.data_rate_bps,
-        };
-        Simulation {
-            version: pacelab_network::config::VERSION,
-            seed: self.seed,
-            duration_s: 1.0,
-            warmup_s: 0.0,
-            stop_after_pkts: None,
-            batch_pkts: None,
-            series_interval_s: 1.0,
-            tap: false,
-            capture: None,
+        let rate_bps = |station: &Station| station.data_rate_bps.unwrap_or(self.radio.data_rate_bps);
+        AirConfig {
             radio: self.radio.clone(),
-            headers: Headers::Real,
-            nodes: self.stations.iter().map(node).collect(),
+            seed: self.seed,
+            positions_m: self.stations.iter().map(|station| station.position_m.unwrap_or([0.0, 0.0])).collect(),
+            links: None,
+            data_rates_bps: self.stations.iter().map(rate_bps).collect(),
             link_rates_bps: self.link_rates_bps.clone(),
-            rate_changes: Vec::new(),
-            moves: Vec::new(),
-            wired: Vec::new(),
-            routing: Routing::Static,
-            flows: Vec::new(),
+            overhead_bytes: None,
+            tap: false,
         }
     }
 }
@@ -232,9 +179,9 @@ impl Station {
     }
 }
 
-fn check_propagation(propagation: &PropagationName, stations: u32) -> Result<(), String> {
+fn check_numbers(propagation: &Propagation, stations: u32) -> Result<(), String> {
     match propagation {
-        PropagationName::Matrix { links, capture_db } => {
+        Propagation::Matrix { links, capture_db } => {
             check_number("capture_db", *capture_db, 0.0, 100.0)?;
             for &(from, to, power_w) in links {
                 if from.max(to) >= stations || from == to {
@@ -244,12 +191,12 @@ fn check_propagation(propagation: &PropagationName, stations: u32) -> Result<(),
             }
             Ok(())
         }
-        PropagationName::Range { decode_m, sense_m, capture_db } => {
+        Propagation::Range { decode_m, sense_m, capture_db } => {
             check_number("capture_db", *capture_db, 0.0, 100.0)?;
             check_number("sense_m", *sense_m, 0.0, 1e6)?;
             check_number("decode_m", *decode_m, 0.0, *sense_m)
         }
-        PropagationName::LogDistance { capture_db, .. } | PropagationName::TwoRay { capture_db } => {
+        Propagation::LogDistance { capture_db, .. } | Propagation::TwoRay { capture_db } => {
             check_number("capture_db", *capture_db, 0.0, 100.0)
         }
     }
@@ -292,7 +239,7 @@ pub mod tests {
     fn a_good_configuration_is_the_engines() {
         let air = line(3, 200.0, "ns2").air();
         assert_eq!(air.positions_m, [[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]]);
-        assert_eq!((air.data_rates_bps, air.queue_pkts, air.tap), (vec![2_000_000; 3], 50, false));
+        assert_eq!((air.data_rates_bps, air.radio.queue_pkts, air.tap), (vec![2_000_000; 3], 50, false));
     }
 
     #[test]

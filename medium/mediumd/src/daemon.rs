@@ -12,35 +12,33 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
-use pacelab_engine::{AirConfig, Phy};
+use pacelab_engine::Phy;
 use pacelab_hwsim::wmediumd_config::OWN_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
-use crate::air_handle::{AirHandle, Order};
-use crate::carrier::Carrier;
+use crate::air::handle::{AirHandle, Work};
+use crate::air::order::Order;
+use crate::air::pump::{Ledger, Pump, clock_ns};
+use crate::air::tell::{Shared, ring};
 use crate::config::Config;
-use crate::ethernet::Ethernet;
+use crate::frames::carrier::Carrier;
+use crate::frames::ethernet::Ethernet;
+use crate::frames::radio::{Radios, with_nobody};
+use crate::hosts::radio_hosts::RadioHosts;
+use crate::hosts::radio_socket::RadioSocket;
+use crate::hosts::tap::{Tap, TapInfo};
+use crate::hosts::tap_hosts::TapHosts;
+use crate::hosts::world::World;
 use crate::mac::Mac;
 use crate::options::{self, Command, Options};
-use crate::pump::{Ledger, Pump, Run, clock_ns};
-use crate::radio::{OVERHEAD_BYTES, Radios};
-use crate::radio_hosts::RadioHosts;
-use crate::radio_socket::RadioSocket;
-use crate::report::Reporter;
-use crate::server::Server;
-use crate::socket_file::SocketFile;
-use crate::tap::{Tap, TapInfo};
-use crate::tap_hosts::TapHosts;
-use crate::tell::{Shared, ring};
+use crate::socket::report::Reporter;
+use crate::socket::server::Server;
+use crate::socket::socket_file::SocketFile;
+use crate::socket::wmediumd_server::WmediumdServer;
 use crate::wmediumd;
-use crate::wmediumd_server::WmediumdServer;
-use crate::world::World;
 
 /// The other name.
 const WMEDIUMD: &str = "wmediumd";
-
-/// Further than anyone may be.
-const FAR_M: f64 = 1e9;
 
 /// Why it ends before its time: whose fault it is, and one line.
 enum Trouble {
@@ -137,8 +135,8 @@ fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
     let memory_locked = options.realtime && mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
     let t0 = clock_ns();
     let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
-    let (pump, infos) = pump(&config, Ledger::new(t0, teller), to_obey, air_bell.clone())?;
-    let air = AirHandle::start(pump, orders, air_bell, server_bell.clone(), options.realtime).map_err(host)?;
+    let (work, infos) = work(&config, Ledger::new(t0, teller), to_obey, air_bell.clone())?;
+    let air = AirHandle::start(work, orders, air_bell, server_bell.clone(), options.realtime).map_err(host)?;
 
     let reporter = Reporter::new(config, infos, t0);
     print_line(&reporter.ready(path, air.realtime, memory_locked).to_string())?;
@@ -175,8 +173,9 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
     let carrier = Carrier::new(with_nobody(world.air()), wire);
     let (mesh, capacity) = (world.mesh.clone(), world.capacity);
     let hosts = RadioHosts::new(radio_socket, permanent, Some(world), Ledger::new(clock_ns(), teller));
-    let pump = Pump::new(carrier, hosts, to_obey, air_bell.clone()).map_err(host)?;
-    let air = AirHandle::start(Box::new(pump), orders, air_bell, server_bell.clone(), true).map_err(host)?;
+    let mut pump = Pump::new(carrier, hosts, to_obey, air_bell.clone()).map_err(host)?;
+    let air =
+        AirHandle::start(Box::new(move || pump.run()), orders, air_bell, server_bell.clone(), true).map_err(host)?;
 
     let listener = socket.as_ref().map(|socket| socket.listener.try_clone()).transpose().map_err(host)?;
     let served = WmediumdServer::new(listener, signals, server_bell, mesh, capacity).run(&air);
@@ -185,22 +184,22 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
 }
 
 /// The air between the configuration's hosts, and what is known of their TAPs.
-fn pump(
+fn work(
     config: &Config,
     ledger: Ledger,
     orders: Receiver<Order>,
     bell: Arc<EventFd>,
-) -> Result<(Box<dyn Run>, Vec<TapInfo>), Trouble> {
+) -> Result<(Work, Vec<TapInfo>), Trouble> {
     let host = |error: std::io::Error| Trouble::Host(format!("starting the air: {error}"));
     let macs = config.stations.iter().map(|station| station.mac);
     let radios: Vec<Mac> = config.stations.iter().filter_map(|station| station.hwsim).map(|radio| radio.mac).collect();
     if !radios.is_empty() {
         let air = with_nobody(config.air());
-        let wire = Radios::new(macs.map(Some), Phy::of(air.phy, true).rates_bps());
+        let wire = Radios::new(macs.map(Some), Phy::of(air.radio.phy, true).rates_bps());
         let socket = RadioSocket::open().map_err(Trouble::Host)?;
         let hosts = RadioHosts::new(socket, radios, None, ledger);
-        let pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
-        return Ok((Box::new(pump), Vec::new()));
+        let mut pump = Pump::new(Carrier::new(air, wire), hosts, orders, bell).map_err(host)?;
+        return Ok((Box::new(move || pump.run()), Vec::new()));
     }
     let created = config.stations.iter().filter_map(|station| {
         let made = Tap::create(station.tap.as_ref()?, station.mac, config.mtu_bytes);
@@ -209,16 +208,8 @@ fn pump(
     let (taps, infos) = created.collect::<Result<(Vec<_>, Vec<_>), String>>().map_err(Trouble::Host)?;
     let carrier = Carrier::new(config.air(), Ethernet::new(macs.collect(), config.mtu_bytes));
     let hosts = TapHosts::new(taps, config.radio.queue_pkts, ledger);
-    Ok((Box::new(Pump::new(carrier, hosts, orders, bell).map_err(host)?), infos))
-}
-
-/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
-/// its FCS only.
-pub fn with_nobody(mut air: AirConfig) -> AirConfig {
-    air.positions_m.push([FAR_M, FAR_M]);
-    air.data_rates_bps.push(air.basic_rate_bps);
-    air.overhead_bytes = Some(OVERHEAD_BYTES);
-    air
+    let mut pump = Pump::new(carrier, hosts, orders, bell).map_err(host)?;
+    Ok((Box::new(move || pump.run()), infos))
 }
 
 /// SIGTERM and SIGINT come as a descriptor; call while there is one thread.

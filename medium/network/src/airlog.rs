@@ -1,9 +1,8 @@
 //! What went over the air in a run, for captures: the tap's records, the frames, and the packets inside them.
 
+use pacelab_air_config::PhyKind;
 use pacelab_engine::{Ns, Record, Sent};
 
-use crate::config::PhyName;
-use crate::network::Network;
 use crate::packet::Packet;
 
 /// A packet as it was handed to a station's queue.
@@ -21,7 +20,7 @@ pub struct Enqueued {
 #[derive(Clone, Debug, Default)]
 pub struct AirLog {
     /// The physical layer.
-    pub phy: PhyName,
+    pub phy: PhyKind,
     /// Name of each node, by node number.
     pub names: Vec<String>,
     /// Node number of each station.
@@ -34,19 +33,4 @@ pub struct AirLog {
     pub packets: Vec<Enqueued>,
     /// When the run ended.
     pub end: Ns,
-}
-
-impl Network {
-    /// Takes the log of a run whose configuration asks for a capture; `report` then has no tap.
-    pub fn take_air_log(&mut self) -> AirLog {
-        AirLog {
-            phy: self.config.radio.phy,
-            names: self.config.nodes.iter().map(|node| node.name.clone()).collect(),
-            node_of: self.node_of.clone(),
-            records: self.air.take_records(),
-            frames: self.air.take_frames(),
-            packets: std::mem::take(&mut self.enqueued),
-            end: self.now,
-        }
-    }
 }

@@ -1,11 +1,16 @@
 //! A flow: its two ends and its meter.
 
-use crate::config::{Flow as FlowConfig, Traffic};
+use pacelab_air_config::{Cbr, Flow as FlowConfig, Tcp, Traffic, Voice};
+use pacelab_engine::Ns;
+
 use crate::meter::FlowMeter;
 use crate::tcp::receiver::Receiver;
 use crate::tcp::sender::Sender;
 use crate::voice::{Codec, Playout};
-use pacelab_engine::Ns;
+
+/// Client ports of flows begin here.
+pub(crate) const FIRST_CLIENT_PORT: u32 = 49_152;
+const SERVER_PORT: u32 = 5_001;
 
 /// The ends of a flow.
 pub enum Ends {
@@ -60,20 +65,25 @@ impl Flow {
     /// Payload octets of a full packet of this traffic.
     pub fn payload_of(traffic: &Traffic) -> u32 {
         match traffic {
-            Traffic::Tcp { segment_bytes, .. } => *segment_bytes,
+            Traffic::Tcp(Tcp { segment_bytes, .. }) => *segment_bytes,
             Traffic::UdpSaturated { payload_bytes }
-            | Traffic::Cbr { payload_bytes, .. }
-            | Traffic::Voice { payload_bytes, .. } => *payload_bytes,
+            | Traffic::Cbr(Cbr { payload_bytes, .. })
+            | Traffic::Voice(Voice { payload_bytes, .. }) => *payload_bytes,
         }
     }
 
     /// Its kind, as the configuration spells it.
     pub fn kind(&self) -> &'static str {
         match self.config.traffic {
-            Traffic::Tcp { .. } => "tcp",
+            Traffic::Tcp(_) => "tcp",
             Traffic::UdpSaturated { .. } => "udp-saturated",
-            Traffic::Cbr { .. } => "cbr",
-            Traffic::Voice { .. } => "voice",
+            Traffic::Cbr(_) => "cbr",
+            Traffic::Voice(_) => "voice",
         }
     }
+}
+
+/// Ports of a flow: each has a client port of its own.
+pub fn ports(flow: u32) -> (u32, u32) {
+    (FIRST_CLIENT_PORT + flow, SERVER_PORT)
 }

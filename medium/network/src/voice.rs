@@ -12,10 +12,6 @@
 
 use pacelab_engine::Ns;
 
-/// IP, UDP and RTP.
-pub const HEADER_BYTES: u32 = 40;
-/// Calls of a run, at most: their ports end below those of the other flows.
-pub const CALLS: u32 = 16_000;
 const FIRST_PORT: u32 = 16_384;
 /// Mean talk spurt. Source: ITU-T P.59 Table 1 (1.004 s).
 const SPURT_NS: Ns = 1_000_000_000;

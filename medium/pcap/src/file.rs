@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use pacelab_air_config::{Capture, PhyKind};
 use pacelab_engine::{Kind, Sent};
 use pacelab_network::airlog::AirLog;
-use pacelab_network::config::{Capture, PhyName};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
@@ -115,9 +115,9 @@ fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &Air
     let spoiled = if seen.how == How::Garbled { radiotap::BAD_FCS } else { 0 };
     data.extend([radiotap::FCS_AT_END | spoiled, (sent.rate_bps / radiotap::RATE_UNIT_BPS) as u8]);
     let (megahertz, flags) = match log.phy {
-        PhyName::B => radiotap::CHANNEL_B,
-        PhyName::G => radiotap::CHANNEL_G,
-        PhyName::A => radiotap::CHANNEL_A,
+        PhyKind::B => radiotap::CHANNEL_B,
+        PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
+        PhyKind::A => radiotap::CHANNEL_A,
     };
     data.extend(megahertz.to_le_bytes());
     data.extend(flags.to_le_bytes());

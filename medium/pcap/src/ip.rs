@@ -4,8 +4,8 @@
 
 use pacelab_engine::Ns;
 use pacelab_network::aodv::Message;
+use pacelab_network::flow::ports;
 use pacelab_network::packet::{Body, Packet, TcpHeader, VoiceQuality, flag};
-use pacelab_network::ports;
 
 use crate::address::{BROADCAST_IP, ip};
 

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use pacelab_air_config::Config;
+use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
 use pacelab_network::tcp::congestion::{self, CongestionControl};
-use pacelab_network::{Config, Network};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -33,16 +34,11 @@ fn run(
 ) -> PyResult<String> {
     let config = Config::from_json(config_json).map_err(PyValueError::new_err)?;
     let capture = config.capture;
-    let mut boxed: Vec<(u32, Place, Box<dyn Hook>)> = Vec::with_capacity(hooks.len());
     let contract = Contract::load(py)?;
-    for (node, object, place) in hooks {
-        let place = match place.as_str() {
-            "node" => Place::Node,
-            "link" => Place::Link,
-            other => return Err(PyValueError::new_err(format!("hook place {other:?}: \"node\" or \"link\""))),
-        };
-        boxed.push((node, place, Box::new(PythonHook::new(py, &contract, object)?)));
-    }
+    let hooks = hooks.into_iter().map(|(node, object, place)| {
+        Ok((node, place_named(&place)?, Box::new(PythonHook::new(py, &contract, object)?) as Box<dyn Hook>))
+    });
+    let hooks = hooks.collect::<PyResult<Vec<_>>>()?;
     let mut failure = None;
     let mut controls = |name: &str, initial_window: u32, window_limit: u32| {
         let Some(make) = &make_control else { return congestion::by_name(name, initial_window, window_limit) };
@@ -54,7 +50,7 @@ fn run(
         })?;
         Ok(Box::new(control) as Box<dyn CongestionControl>)
     };
-    let built = Network::with_controls(config, boxed, &mut controls);
+    let built = Network::with_controls(config, hooks, &mut controls);
     if let Some(error) = failure {
         return Err(error);
     }
@@ -82,6 +78,14 @@ fn run(
         call.call1((PyBytes::new(py, &bytes),))?;
     }
     Ok(network.report().to_string())
+}
+
+fn place_named(name: &str) -> PyResult<Place> {
+    match name {
+        "node" => Ok(Place::Node),
+        "link" => Ok(Place::Link),
+        other => Err(PyValueError::new_err(format!("hook place {other:?}: \"node\" or \"link\""))),
+    }
 }
 
 /// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file in the order of time.

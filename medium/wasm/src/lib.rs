@@ -12,7 +12,8 @@
 
 use std::ops::ControlFlow;
 
-use pacelab_network::{Config, Network};
+use pacelab_air_config::Config;
+use pacelab_network::Network;
 use serde_json::json;
 
 /// Runs an air configuration. Schemes need Python and are not here: a configuration runs without hooks.

@@ -1,8 +1,9 @@
 //! One saturated sender, 150 m (500 ns) from its receiver: every cycle less its backoff is a sum made by hand.
 
-use pacelab_engine::{AirConfig, Happening, MacAckRate, Notice, Ns, Preset, Propagation};
+use pacelab_air_config::{MacAckRate, Preset, Propagation};
+use pacelab_engine::{AirConfig, Happening, Notice, Ns};
 
-use crate::rig::{M1, NEVER_RTS, Rig, plain, unicast};
+use crate::rig::{M1, NEVER_RTS, Rig, plain, tuned, unicast};
 
 const CYCLES: usize = 2_000;
 
@@ -10,11 +11,12 @@ const CYCLES: usize = 2_000;
 fn saturate(preset: Preset, rate_bps: u32, rts: bool, mac_ack_rate: MacAckRate, bytes: u32) -> (Ns, Vec<u64>) {
     let mut rig = Rig::new(AirConfig {
         positions_m: vec![[0.0, 0.0], [150.0, 0.0]],
-        propagation: Propagation::TwoRay,
         data_rates_bps: vec![rate_bps; 2],
-        rts_threshold_bytes: if rts { 0 } else { NEVER_RTS },
-        mac_ack_rate,
-        ..plain(preset, &[])
+        ..tuned(plain(preset, &[]), |radio| {
+            radio.propagation = Propagation::TwoRay { capture_db: 10.0 };
+            radio.rts_threshold_bytes = if rts { 0 } else { NEVER_RTS };
+            radio.mac_ack_rate = mac_ack_rate;
+        })
     });
     (0..2).for_each(|id| rig.air.enqueue(0, 0, unicast(id, 1, bytes), false).unwrap());
     let mut sent = 2;

@@ -1,8 +1,9 @@
 //! What both presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix.
 
-use pacelab_engine::{AirConfig, Failure, Happening, Preset};
+use pacelab_air_config::Preset;
+use pacelab_engine::{AirConfig, Failure, Happening};
 
-use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, unicast, voice};
+use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast, voice};
 
 const PRESETS: [Preset; 2] = [Preset::Ns2, Preset::Standard];
 
@@ -11,7 +12,9 @@ fn an_rts_and_data_without_rts_are_tried_7_times() {
     for preset in PRESETS {
         let cases = [(0, Failure::Rts, Happening::SendRts), (NEVER_RTS, Failure::Data, Happening::SendData)];
         for (rts_threshold_bytes, failure, sent) in cases {
-            let mut rig = Rig::new(AirConfig { rts_threshold_bytes, ..plain(preset, &[(0, 2, STRONG)]) });
+            let mut rig = Rig::new(tuned(plain(preset, &[(0, 2, STRONG)]), |radio| {
+                radio.rts_threshold_bytes = rts_threshold_bytes
+            }));
             rig.start_at(5 * MS, 0, unicast(1, 1, 500)); // 1 hears nothing
             rig.run(2_000 * MS);
             assert_eq!(rig.done(0), [(1, 7, Some(failure))]);
@@ -27,7 +30,7 @@ fn frames_of_the_threshold_use_rts_and_smaller_ones_do_not() {
     for (preset, frame_bytes) in [(Preset::Ns2, 534), (Preset::Standard, 536)] {
         for (threshold, rts) in [(frame_bytes, 1), (frame_bytes + 1, 0)] {
             let links = both_ways(&[(0, 1, STRONG)]);
-            let mut rig = Rig::new(AirConfig { rts_threshold_bytes: threshold, ..plain(preset, &links) });
+            let mut rig = Rig::new(tuned(plain(preset, &links), |radio| radio.rts_threshold_bytes = threshold));
             rig.start_at(5 * MS, 0, unicast(1, 1, 500));
             rig.run(100 * MS);
             assert_eq!((rig.times(0, Happening::SendRts).len(), rig.received(1)), (rts, vec![1]));
@@ -55,7 +58,7 @@ fn the_interface_queue_holds_50_and_drops_the_last() {
 fn voice_goes_first_in_its_own_order_and_the_others_give_way() {
     for preset in PRESETS {
         let links = both_ways(&[(0, 1, STRONG)]);
-        let mut rig = Rig::new(AirConfig { voice_first: true, queue_pkts: 4, ..plain(preset, &links) });
+        let mut rig = Rig::new(tuned(plain(preset, &links), |radio| (radio.voice_first, radio.queue_pkts) = (true, 4)));
         // 0 is served at once; 1 and 2 wait, 10 and 11 pass them; 12 and 13 push out 2, then 1
         for id in 0..3 {
             rig.air.enqueue(0, 0, unicast(id, 1, 100), false).unwrap();
@@ -86,8 +89,10 @@ fn voice_waits_its_turn_where_it_has_no_priority() {
 fn a_broadcast_is_sent_once_at_the_basic_rate_and_not_acknowledged() {
     for (preset, airtime_us) in [(Preset::Ns2, 192 + 134 * 8), (Preset::Standard, 192 + 136 * 8)] {
         let links = [(0, 1, STRONG), (0, 2, STRONG), (0, 3, FAINT)];
-        let mut rig =
-            Rig::new(AirConfig { data_rates_bps: vec![11 * M1; 4], rts_threshold_bytes: 0, ..plain(preset, &links) });
+        let mut rig = Rig::new(AirConfig {
+            data_rates_bps: vec![11 * M1; 4],
+            ..tuned(plain(preset, &links), |radio| radio.rts_threshold_bytes = 0)
+        });
         rig.start_at(5 * MS, 0, broadcast(1, 100));
         rig.run(100 * MS);
         assert_eq!((rig.received(1), rig.received(2), rig.received(3)), (vec![1], vec![1], vec![]));
@@ -146,7 +151,7 @@ fn the_matrix_says_who_decodes_and_who_senses_in_each_direction() {
 fn a_bystander_holds_the_nav_that_the_rts_announces() {
     // 3 SIFS + CTS 304 + data 192 + 8 (100 + 34) + ACK 304
     let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG)]);
-    let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Ns2, &links) });
+    let mut rig = Rig::new(tuned(plain(Preset::Ns2, &links), |radio| radio.rts_threshold_bytes = 0));
     rig.start_at(5 * MS, 0, unicast(1, 1, 100));
     rig.run(50 * MS);
     let rts_end = 5_352 * US;

@@ -1,8 +1,9 @@
 //! What ns-2 does and its manual does not say. Data at 1 Mbit/s: a packet of b bytes takes 192 + 8 (b + 34) us.
 
-use pacelab_engine::{AirConfig, Failure, Happening, Preset};
+use pacelab_air_config::Preset;
+use pacelab_engine::{AirConfig, Failure, Happening};
 
-use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast};
 
 /// 0 is the receiver; what 1, 2 and 3 send reaches it alone.
 fn to_the_receiver(powers: &[f64]) -> Rig {
@@ -82,7 +83,7 @@ fn the_longer_frame_of_a_collision_is_what_later_ones_are_compared_with() {
 fn with_rts(preset: Preset, others: &[(u32, f64)]) -> Rig {
     let mut links = both_ways(&[(0, 1, STRONG)]);
     links.extend(others.iter().map(|&(station, power_w)| (station, 0, power_w)));
-    Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(preset, &links) })
+    Rig::new(tuned(plain(preset, &links), |radio| radio.rts_threshold_bytes = 0))
 }
 
 #[test]
@@ -119,7 +120,8 @@ fn data_is_held_after_the_cts_when_the_medium_is_busy_without_counting_a_retry()
     for seed in 1..=40 {
         let mut links = both_ways(&[(0, 1, STRONG)]);
         links.push((2, 1, FAIR));
-        let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, seed, ..plain(Preset::Ns2, &links) });
+        let mut rig =
+            Rig::new(AirConfig { seed, ..tuned(plain(Preset::Ns2, &links), |radio| radio.rts_threshold_bytes = 0) });
         rig.start_at(5 * MS, 1, unicast(1, 0, 100));
         rig.start_at(5_500 * US, 2, broadcast(2, 100));
         rig.run(500 * MS);
@@ -154,7 +156,7 @@ fn eifs_is_held_as_nav_and_a_good_frame_does_not_end_it() {
 /// 1 sends to 0 with RTS; 2 is heard by 0 alone and destroys each data frame, then blocks the RTSs for long.
 fn lose_data_then_rts(data_losses: u64, block: bool) -> Rig {
     let links = [(0, 1, STRONG), (1, 0, STRONG), (2, 0, STRONG)];
-    let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Ns2, &links) });
+    let mut rig = Rig::new(tuned(plain(Preset::Ns2, &links), |radio| radio.rts_threshold_bytes = 0));
     rig.start_at(5 * MS, 1, unicast(1, 0, 1500));
     rig.arrive_at(1_200 * MS, 1, unicast(2, 0, 1500));
     let (mut seen, mut blocked) = (0, false);
@@ -198,7 +200,8 @@ fn a_missing_response_is_given_up_4_us_after_its_end() {
     let links = [(0, 1, STRONG)];
     // RTS 352 + SIFS 10 + CTS 304 + 4; data 1264 + SIFS 10 + ACK 304 + 4
     for (rts_threshold_bytes, wait) in [(0, 670 * US), (u32::MAX, 1582 * US)] {
-        let mut rig = Rig::new(AirConfig { rts_threshold_bytes, ..plain(Preset::Ns2, &links) });
+        let mut rig =
+            Rig::new(tuned(plain(Preset::Ns2, &links), |radio| radio.rts_threshold_bytes = rts_threshold_bytes));
         rig.start_at(5 * MS, 0, unicast(1, 2, 100));
         rig.run(50 * MS);
         assert_eq!(rig.times(0, Happening::Retry)[0], 5 * MS + wait);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pacelab_engine::{AirConfig, Category, Happening, MacAckRate, Notice, Ns, Packet, Preset, Propagation, Record};
+use pacelab_air_config::{Category, MacAckRate, Preset, Propagation};
+use pacelab_engine::{AirConfig, Happening, Notice, Ns, Packet, Record};
 use proptest::prelude::*;
 
-use crate::rig::{M1, MS, NEVER_RTS, plain};
+use crate::rig::{M1, MS, NEVER_RTS, plain, tuned};
 
 const STATIONS: u32 = 6;
 
@@ -27,13 +28,13 @@ fn scenes() -> impl Strategy<Value = Scene> {
         let config = AirConfig {
             seed,
             positions_m: places,
-            propagation: Propagation::TwoRay,
             data_rates_bps: vec![rate; STATIONS as usize],
-            rts_threshold_bytes: if rts { 0 } else { NEVER_RTS },
-            mac_ack_rate: if data_acks { MacAckRate::Data } else { MacAckRate::Basic },
-            queue_pkts: 5,
-            overhead_bytes: None,
-            ..plain(if standard { Preset::Standard } else { Preset::Ns2 }, &[])
+            ..tuned(plain(if standard { Preset::Standard } else { Preset::Ns2 }, &[]), |radio| {
+                radio.propagation = Propagation::TwoRay { capture_db: 10.0 };
+                radio.rts_threshold_bytes = if rts { 0 } else { NEVER_RTS };
+                radio.mac_ack_rate = if data_acks { MacAckRate::Data } else { MacAckRate::Basic };
+                radio.queue_pkts = 5;
+            })
         };
         let mut plan: Vec<_> = packets
             .into_iter()

@@ -1,9 +1,10 @@
 //! What simulated radios need: a rate for each attempt, links with losses and fading of their own, channels, all rates of
 //! 802.11b and g, a physical layer a station.
 
-use pacelab_engine::{AirConfig, Fading, Happening, Link, Notice, Packet, PhyKind, Preset, Propagation, RateChain};
+use pacelab_air_config::{MacAckRate, PhyKind, Preset, Radio};
+use pacelab_engine::{AirConfig, Fading, Happening, Link, Notice, Packet, RateChain};
 
-use crate::rig::{M1, MS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+use crate::rig::{M1, MS, Rig, STRONG, US, both_ways, broadcast, matrix, plain, tuned, unicast};
 
 fn deaf() -> Vec<(u32, u32, f64)> {
     vec![(0, 2, STRONG)] // 1 hears nothing
@@ -36,8 +37,8 @@ fn the_overhead_can_be_told() {
 
 fn lossy(loss: f64) -> AirConfig {
     let link = |to, loss| Link { to, delay_ns: 0, power_w: STRONG, decodable: true, loss, fading: None };
-    let propagation = Propagation::Links(vec![vec![link(1, loss)], vec![link(0, 0.0)]]);
-    AirConfig { propagation, ..plain(Preset::Standard, &[(0, 1, STRONG)]) }
+    let links = Some(vec![vec![link(1, loss)], vec![link(0, 0.0)]]);
+    AirConfig { links, ..plain(Preset::Standard, &[(0, 1, STRONG)]) }
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn channels_do_not_hear_each_other_and_who_has_none_hears_all() {
     rig.air.set_channel(0, 2412);
     rig.air.set_channel(1, 2462);
     assert_eq!((heard(&rig, 0), heard(&rig, 1), heard(&rig, 2)), (vec![2], vec![2], vec![]));
-    rig.air.set_propagation(Propagation::Matrix(both_ways(&[(0, 1, STRONG), (0, 2, STRONG)])), 10.0);
+    rig.air.set_propagation(matrix(&both_ways(&[(0, 1, STRONG), (0, 2, STRONG)])));
     assert_eq!((heard(&rig, 0), heard(&rig, 1)), (vec![2], vec![]));
     rig.air.set_channel(1, 2412);
     assert_eq!((heard(&rig, 0), heard(&rig, 1)), (vec![1, 2], vec![0]));
@@ -72,7 +73,7 @@ fn rates_of_b_and_g_live_on_one_air() {
     // 54 Mbit/s: 16 + 4288 + 6 bits are 20 symbols of 216; the silence after it included
     for (rate_bps, airtime_us) in [(2 * M1, 192 + 536 * 4), (54 * M1, 26 + 80)] {
         let links = both_ways(&[(0, 1, STRONG)]);
-        let mut rig = Rig::new(AirConfig { phy: PhyKind::Bg, ..plain(Preset::Sinr, &links) });
+        let mut rig = Rig::new(tuned(plain(Preset::Sinr, &links), |radio| radio.phy = PhyKind::Bg));
         rig.start_at(5 * MS, 0, with_chain([(rate_bps, 7), (0, 0), (0, 0), (0, 0)]));
         rig.run(100 * MS);
         let sent = rig.records.iter().find(|record| record.what == Happening::SendData);
@@ -87,8 +88,8 @@ fn faded(seed: u64, margin_db: f64) -> Rig {
     let fading = Fading { sigma_db: FADES_BY_DB, sense_w: STRONG / 10.0, decode_w: STRONG };
     let power_w = STRONG * 10_f64.powf(margin_db / 10.0);
     let link = Link { to: 1, delay_ns: 0, power_w, decodable: true, loss: 0.0, fading: Some(fading) };
-    let propagation = Propagation::Links(vec![vec![link], Vec::new()]);
-    let mut rig = Rig::new(AirConfig { propagation, seed, ..plain(Preset::Standard, &[(0, 1, STRONG)]) });
+    let links = Some(vec![vec![link], Vec::new()]);
+    let mut rig = Rig::new(AirConfig { links, seed, ..plain(Preset::Standard, &[(0, 1, STRONG)]) });
     (0..400).for_each(|number| rig.arrive_at((5 + 5 * u64::from(number)) * MS, 0, broadcast(number, 100)));
     rig.run(3_000 * MS);
     rig
@@ -125,8 +126,8 @@ fn the_power_that_is_told_is_that_of_the_frame() {
 #[test]
 fn stations_on_one_air_have_a_physical_layer_each() {
     let links = both_ways(&[(0, 1, STRONG), (2, 3, STRONG)]);
-    let mac_ack_rate = pacelab_engine::MacAckRate::Mandatory;
-    let mut rig = Rig::new(AirConfig { phy: PhyKind::Bg, mac_ack_rate, ..plain(Preset::Standard, &links) });
+    let mandatory = |radio: &mut Radio| (radio.phy, radio.mac_ack_rate) = (PhyKind::Bg, MacAckRate::Mandatory);
+    let mut rig = Rig::new(tuned(plain(Preset::Standard, &links), mandatory));
     [0, 1].into_iter().for_each(|station| rig.air.set_phy(station, PhyKind::A));
     let at_6 = |id, to| Packet { rates: Some(RateChain { stages: [(6 * M1, 7); 4] }), ..unicast(id, to, 500) };
     rig.start_at(5 * MS, 0, at_6(1, 1));
@@ -144,7 +145,7 @@ fn stations_on_one_air_have_a_physical_layer_each() {
 #[test]
 fn a_slot_is_the_stations_own() {
     let backoff_ns = |phy| {
-        let mut rig = Rig::new(AirConfig { phy: PhyKind::Bg, ..plain(Preset::Standard, &[(0, 1, STRONG)]) });
+        let mut rig = Rig::new(tuned(plain(Preset::Standard, &[(0, 1, STRONG)]), |radio| radio.phy = PhyKind::Bg));
         rig.air.set_phy(0, phy);
         // The second broadcast waits DIFS and a backoff after the first.
         (0..2).for_each(|id| rig.arrive_at(5 * MS, 0, broadcast(id, 100)));
@@ -166,7 +167,7 @@ fn a_slot_is_the_stations_own() {
 fn what_a_station_cannot_demodulate_keeps_it_silent_and_is_lost() {
     for preset in [Preset::Standard, Preset::Sinr] {
         let links = both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)]);
-        let mut rig = Rig::new(AirConfig { phy: PhyKind::Bg, ..plain(preset, &links) });
+        let mut rig = Rig::new(tuned(plain(preset, &links), |radio| radio.phy = PhyKind::Bg));
         rig.air.set_phy(1, PhyKind::B);
         let at = |id, rate_bps| Packet { rates: Some(RateChain { stages: [(rate_bps, 1); 4] }), ..broadcast(id, 1500) };
         rig.start_at(5 * MS, 0, at(1, 6 * M1));
@@ -181,9 +182,8 @@ fn what_a_station_cannot_demodulate_keeps_it_silent_and_is_lost() {
 #[test]
 fn links_of_one_station_can_be_put_anew() {
     let link = |to, power_w| Link { to, delay_ns: 0, power_w, decodable: true, loss: 0.0, fading: None };
-    let rows = vec![vec![link(1, STRONG)], vec![link(0, STRONG), link(2, STRONG)], vec![link(1, STRONG)]];
-    let propagation = Propagation::Links(rows);
-    let mut rig = Rig::new(AirConfig { propagation, ..plain(Preset::Standard, &[(0, 2, STRONG)]) });
+    let links = Some(vec![vec![link(1, STRONG)], vec![link(0, STRONG), link(2, STRONG)], vec![link(1, STRONG)]]);
+    let mut rig = Rig::new(AirConfig { links, ..plain(Preset::Standard, &[(0, 2, STRONG)]) });
     rig.air.set_links(0, vec![link(2, 0.5)], [None, None, Some(link(0, 0.25))]);
     let all = |rig: &Rig| [0, 1, 2].map(|from| rig.air.links(from).to_vec());
     let expected = [vec![link(2, 0.5)], vec![link(2, STRONG)], vec![link(0, 0.25), link(1, STRONG)]];

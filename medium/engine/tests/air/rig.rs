@@ -1,9 +1,7 @@
 //! A few stations, frames that start when a test wants them to, and what the tap and the notices tell.
 
-use pacelab_engine::{
-    Air, AirConfig, Category, Failure, Happening, MacAckRate, NEVER, Notice, Ns, Packet, PhyKind, Preset, Propagation,
-    Record, Stream,
-};
+use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
+use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};
 
 pub const US: Ns = 1_000;
 pub const MS: Ns = 1_000_000;
@@ -20,25 +18,39 @@ pub const FAINT: f64 = 1e-10;
 pub fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
     let stations = links.iter().map(|&(a, b, _)| a.max(b) + 1).max().unwrap_or(1) as usize;
     AirConfig {
-        preset,
-        phy: PhyKind::B,
-        edca: false,
-        voice_first: false,
+        radio: Radio {
+            preset,
+            phy: PhyKind::B,
+            edca: false,
+            voice_first: false,
+            basic_rate_bps: M1,
+            data_rate_bps: M1,
+            rts_threshold_bytes: NEVER_RTS,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            queue_pkts: 50,
+            mac_ack_rate: MacAckRate::Basic,
+            propagation: matrix(links),
+        },
         seed: 1,
         positions_m: vec![[0.0, 0.0]; stations],
-        propagation: Propagation::Matrix(links.to_vec()),
-        capture_ratio: 10.0,
-        basic_rate_bps: M1,
+        links: None,
         data_rates_bps: vec![M1; stations],
         link_rates_bps: Vec::new(),
-        mac_ack_rate: MacAckRate::Basic,
-        rts_threshold_bytes: NEVER_RTS,
-        short_retry_limit: 7,
-        long_retry_limit: 4,
-        queue_pkts: 50,
         overhead_bytes: None,
         tap: true,
     }
+}
+
+/// These powers alone.
+pub fn matrix(links: &[(u32, u32, f64)]) -> Propagation {
+    Propagation::Matrix { capture_db: 10.0, links: links.to_vec() }
+}
+
+/// The same with another radio.
+pub fn tuned(mut config: AirConfig, tune: impl FnOnce(&mut Radio)) -> AirConfig {
+    tune(&mut config.radio);
+    config
 }
 
 /// Each pair in both directions.
@@ -69,7 +81,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(config: AirConfig) -> Self {
-        let (preset, seed) = (config.preset, config.seed);
+        let (preset, seed) = (config.radio.preset, config.seed);
         Rig { air: Air::new(config), preset, seed, notices: Vec::new(), records: Vec::new(), plan: Vec::new() }
     }
 

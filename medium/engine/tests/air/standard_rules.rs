@@ -1,8 +1,9 @@
 //! IEEE 802.11 as written, where ns-2 differs. Data at 1 Mbit/s: a packet of b bytes takes 192 + 8 (b + 36) us.
 
-use pacelab_engine::{AirConfig, Happening, Preset};
+use pacelab_air_config::Preset;
+use pacelab_engine::Happening;
 
-use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, unicast};
+use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast};
 
 #[test]
 fn a_packet_that_finds_the_medium_idle_for_difs_leaves_at_once() {
@@ -56,7 +57,7 @@ fn a_good_frame_ends_eifs() {
 fn with_rts(power_w: f64) -> Rig {
     let mut links = both_ways(&[(0, 1, STRONG)]);
     links.push((2, 0, power_w));
-    Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Standard, &links) })
+    Rig::new(tuned(plain(Preset::Standard, &links), |radio| radio.rts_threshold_bytes = 0))
 }
 
 #[test]
@@ -77,7 +78,7 @@ fn a_cts_is_refused_while_the_nav_is_set() {
     // SIFS, data of 192 + 8 * 1036, SIFS and the ACK more.
     let mut links = both_ways(&[(0, 1, STRONG), (2, 3, STRONG)]);
     links.push((3, 0, STRONG));
-    let mut rig = Rig::new(AirConfig { rts_threshold_bytes: 0, ..plain(Preset::Standard, &links) });
+    let mut rig = Rig::new(tuned(plain(Preset::Standard, &links), |radio| radio.rts_threshold_bytes = 0));
     rig.start_at(5 * MS, 2, unicast(2, 3, 1000));
     rig.start_at(6 * MS, 1, unicast(1, 0, 100));
     rig.run(7 * MS);

@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
+use pacelab_air_config::Config;
 use pacelab_engine::{NEVER, Ns};
+use pacelab_network::Network;
 use pacelab_network::hook::{Action, Event, Hook, Place, Point, Segment, mask};
 use pacelab_network::packet::TcpHeader;
-use pacelab_network::{Config, Network};
 
 /// Advertised windows that no real segment of the run has: they name the injected ones.
 const TO_THE_PEER: u32 = 54_321;

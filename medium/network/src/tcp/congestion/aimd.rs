@@ -5,7 +5,7 @@
 
 use pacelab_engine::Ns;
 
-use super::{Ack, CongestionControl, Recovery};
+use super::control::{Ack, CongestionControl, Recovery};
 
 /// Window and threshold; the threshold starts at the receiver's window: arbitrarily high, as far as it can be reached.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 use pacelab_engine::Ns;
 
 use super::aimd::Aimd;
-use super::{Ack, CongestionControl};
+use super::control::{Ack, CongestionControl};
 
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 0.5;

@@ -5,41 +5,24 @@
 //! Source: K. Nahm, A. Helmy, J. Kuo, ACM MobiHoc 2005, Eq. (8): W + alpha/W, 0 < alpha <= 1 (0.01 there); minimum
 //! window: Lee 2012, Sec. 3.5.
 
+use pacelab_air_config::FewSettings;
 use pacelab_engine::Ns;
-use serde::Deserialize;
 
-use super::{Ack, CongestionControl};
+use super::control::{Ack, CongestionControl};
 
 /// The slowest that is left to a sender: a segment every hundred round trips.
 const LEAST_WINDOW: f64 = 0.01;
-
-/// What may be chosen.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Growth in segments per window that was acknowledged, 0 < alpha <= 1.
-    pub alpha: f64,
-    /// Least window in use while W is at least one segment; in segments, 1 or more.
-    pub min_window_pkts: f64,
-}
-
-impl Default for Settings {
-    /// Nahm et al., Sec. 4.2, and Lee's minimum.
-    fn default() -> Self {
-        Settings { alpha: 0.01, min_window_pkts: 1.0 }
-    }
-}
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Few {
     window: f64,
-    settings: Settings,
+    settings: FewSettings,
 }
 
 impl Few {
     /// Starts as others do; its own growth is all that follows.
-    pub fn new(window: f64, settings: Settings) -> Self {
+    pub fn new(window: f64, settings: FewSettings) -> Self {
         Few { window, settings }
     }
 }
@@ -74,7 +57,7 @@ mod tests {
 
     #[test]
     fn a_hundred_acks_add_a_segment_at_a_window_of_one() {
-        let mut few = Few::new(1.0, Settings::default());
+        let mut few = Few::new(1.0, FewSettings::default());
         (0..150).for_each(|_| few.acknowledged(&ACK));
         // W^2 grows by 2 alpha an ACK: sqrt(1 + 150 * 0.02) = 2
         assert!((few.window() - 2.0).abs() < 0.01, "{}", few.window());
@@ -84,14 +67,14 @@ mod tests {
 
     #[test]
     fn alpha_says_how_fast() {
-        let mut few = Few::new(2.0, Settings { alpha: 0.5, ..Settings::default() });
+        let mut few = Few::new(2.0, FewSettings { alpha: 0.5, ..FewSettings::default() });
         few.acknowledged(&ACK);
         assert_eq!(few.window(), 2.25); // 2 + 0.5 / 2
     }
 
     #[test]
     fn the_minimum_holds_from_one_segment_on_and_not_below() {
-        let mut few = Few::new(1.0, Settings { min_window_pkts: 3.0, ..Settings::default() });
+        let mut few = Few::new(1.0, FewSettings { min_window_pkts: 3.0, ..FewSettings::default() });
         assert_eq!(few.window(), 3.0);
         few.timed_out(0, 3.0);
         assert_eq!(few.window(), 3.0); // W = 1, half of the window in use at most

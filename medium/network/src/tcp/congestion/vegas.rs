@@ -6,7 +6,7 @@
 use pacelab_engine::Ns;
 
 use super::aimd::Aimd;
-use super::{Ack, CongestionControl};
+use super::control::{Ack, CongestionControl};
 
 const ALPHA: f64 = 1.0;
 const BETA: f64 = 3.0;

@@ -6,7 +6,7 @@
 use pacelab_engine::Ns;
 
 use super::aimd::Aimd;
-use super::{Ack, CongestionControl};
+use super::control::{Ack, CongestionControl};
 
 /// Share of the old estimate.
 const SMOOTHING: f64 = 7.0 / 8.0;

@@ -1,0 +1,178 @@
+//! The radio that all stations of an air have.
+
+use serde::{Deserialize, Serialize};
+
+use crate::check::check;
+use crate::phy::PhyKind;
+
+/// Radio settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Radio {
+    /// Whose rules.
+    pub preset: Preset,
+    /// Physical layer.
+    #[serde(default)]
+    pub phy: PhyKind,
+    /// Four access categories instead of one.
+    #[serde(default)]
+    pub edca: bool,
+    /// One queue a station in which packets of the category voice go before all others (EDCA has a queue for them).
+    #[serde(default)]
+    pub voice_first: bool,
+    /// RTS, CTS, broadcasts (and ACKs, see `mac_ack_rate`), bit/s.
+    pub basic_rate_bps: u32,
+    /// Of stations that have no rate of their own, bit/s.
+    pub data_rate_bps: u32,
+    /// Frames of at least this size, MAC header included, are protected by RTS/CTS.
+    pub rts_threshold_bytes: u32,
+    /// Attempts for an RTS, and for data sent without one.
+    pub short_retry_limit: u32,
+    /// Attempts for data after RTS/CTS.
+    pub long_retry_limit: u32,
+    /// Packets that may wait, the one in service not counted.
+    pub queue_pkts: u32,
+    /// Rate of ACKs.
+    pub mac_ack_rate: MacAckRate,
+    /// Powers and ranges.
+    pub propagation: Propagation,
+}
+
+/// The radio presets.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// The papers' simulator.
+    Ns2,
+    /// IEEE 802.11 as written.
+    Standard,
+    /// The standard's DCF, cumulative interference and per-rate error curves.
+    Sinr,
+}
+
+/// At which rate ACKs are sent.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum MacAckRate {
+    /// The basic rate, as RTS and CTS.
+    Basic,
+    /// The rate of the frame that is acknowledged; RTS and CTS use the basic rate.
+    Data,
+    /// ACKs, and RTS and CTS too: the highest mandatory rate not above the data rate.
+    Mandatory,
+}
+
+/// How powers and ranges come about; `capture_db`: the power ratio at which the stronger of two frames survives.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[allow(missing_docs)] // capture_db, as above
+pub enum Propagation {
+    /// Powers decide: the engine's thresholds.
+    TwoRay { capture_db: f64 },
+    /// Two-ray powers (for capture), but these distances decide who decodes and who senses.
+    Range {
+        /// Decodable up to here, in m.
+        decode_m: f64,
+        /// Sensed up to here, in m.
+        sense_m: f64,
+        capture_db: f64,
+    },
+    /// Loss grows with the logarithm of the distance; each pair of stations has its own shadowing for the run.
+    LogDistance {
+        /// Loss exponent.
+        exponent: f64,
+        /// Loss at 1 m, dB.
+        reference_loss_db: f64,
+        /// Transmit power, dBm.
+        tx_power_dbm: f64,
+        /// Standard deviation of the shadowing, dB.
+        shadowing_db: f64,
+        /// Weakest signal that is decoded, dBm.
+        decode_dbm: f64,
+        /// Weakest signal that is sensed, dBm.
+        sense_dbm: f64,
+        capture_db: f64,
+    },
+    /// Received power in W for each listed (from, to); nothing is received where nothing is listed.
+    Matrix { capture_db: f64, links: Vec<(u32, u32, f64)> },
+}
+
+impl Radio {
+    /// Checks the radio, and that its physical layer has these `further_bps` that stations and links use.
+    ///
+    /// # Errors
+    /// One line: the key, the value and what is allowed.
+    pub fn check(&self, further_bps: impl IntoIterator<Item = u32>) -> Result<(), String> {
+        let own_bps = [self.basic_rate_bps, self.data_rate_bps];
+        own_bps.into_iter().chain(further_bps).try_for_each(|rate_bps| self.phy.check_rate(rate_bps))?;
+        check(self.short_retry_limit > 0 && self.long_retry_limit > 0, || "retry limits: must be >= 1".into())?;
+        check(self.queue_pkts > 0, || "queue_pkts 0: must be >= 1".into())
+    }
+}
+
+impl Propagation {
+    /// The capture ratio in dB.
+    pub fn capture_db(&self) -> f64 {
+        match *self {
+            Propagation::TwoRay { capture_db }
+            | Propagation::Range { capture_db, .. }
+            | Propagation::LogDistance { capture_db, .. }
+            | Propagation::Matrix { capture_db, .. } => capture_db,
+        }
+    }
+
+    /// The same as a ratio of powers.
+    pub fn capture_ratio(&self) -> f64 {
+        libm::pow(10.0, self.capture_db() / 10.0)
+    }
+
+    /// Whether a station may be where it is, or nowhere.
+    ///
+    /// # Errors
+    /// One line that names the station.
+    pub fn check_place(&self, name: &str, position_m: Option<[f64; 2]>) -> Result<(), String> {
+        let placed = position_m.is_some_and(|[x, y]| x.is_finite() && y.is_finite());
+        let listed = matches!(self, Propagation::Matrix { .. });
+        check(placed || listed, || format!("node {name}: wireless without a position"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"preset": "sinr", "phy": "802.11a", "basic_rate_bps": 6000000, "data_rate_bps": 54000000,
+        "rts_threshold_bytes": 0, "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50,
+        "mac_ack_rate": "mandatory", "propagation": {"kind": "two-ray", "capture_db": 10.0}}"#;
+
+    fn read(old: &str, new: &str, further_bps: &[u32]) -> Result<Radio, String> {
+        assert!(TEXT.contains(old), "{old}");
+        let radio: Radio = serde_json::from_str(&TEXT.replace(old, new)).map_err(|error| error.to_string())?;
+        radio.check(further_bps.iter().copied()).map(|()| radio)
+    }
+
+    #[test]
+    fn a_radio_is_read_without_a_run() {
+        let radio = read("", "", &[9_000_000]).expect("a good radio");
+        assert_eq!((radio.preset, radio.phy, radio.edca), (Preset::Sinr, PhyKind::A, false));
+        assert_eq!(radio.propagation.capture_ratio(), 10.0);
+    }
+
+    #[test]
+    fn what_a_radio_cannot_be_is_refused_with_its_name() {
+        for (old, new, told) in [
+            ("802.11a", "802.11bg", "unknown variant `802.11bg`, expected one of `802.11b`, `802.11a`, `802.11g`"),
+            ("sinr", "ns3", "unknown variant `ns3`"),
+            ("\"capture_db\"", "\"links\": [], \"capture_db\"", "links"),
+            ("54000000", "11000000", "rate 11000000 bit/s: this physical layer has [6000000, "),
+            ("\"queue_pkts\": 50", "\"queue_pkts\": 0", "queue_pkts 0: must be >= 1"),
+            ("\"long_retry_limit\": 4", "\"long_retry_limit\": 0", "retry limits: must be >= 1"),
+        ] {
+            assert!(read(old, new, &[]).expect_err(new).contains(told), "{new}");
+        }
+        assert!(read("", "", &[1_000_000]).expect_err("a rate of 802.11b").starts_with("rate 1000000 bit/s"));
+        let nowhere = Propagation::TwoRay { capture_db: 10.0 }.check_place("n0", None);
+        assert_eq!(nowhere, Err("node n0: wireless without a position".into()));
+        assert_eq!(Propagation::Matrix { capture_db: 10.0, links: Vec::new() }.check_place("n0", None), Ok(()));
+    }
+}

@@ -1,0 +1,179 @@
+//! A whole run in virtual time.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::check::check;
+use crate::radio::Radio;
+use crate::traffic::{Flow, Traffic, Voice};
+
+/// The version this crate understands.
+pub const VERSION: u32 = 1;
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)] // medium/README.md documents every key
+pub struct Config {
+    pub version: u32,
+    pub seed: u64,
+    pub duration_s: f64,
+    pub warmup_s: f64,
+    #[serde(default)]
+    pub stop_after_pkts: Option<u64>,
+    #[serde(default)]
+    pub batch_pkts: Option<u64>,
+    pub series_interval_s: f64,
+    pub tap: bool,
+    #[serde(default)]
+    pub capture: Option<Capture>,
+    pub radio: Radio,
+    pub headers: Headers,
+    pub nodes: Vec<Node>,
+    #[serde(default)]
+    pub link_rates_bps: Vec<(u32, u32, u32)>,
+    #[serde(default)]
+    pub rate_changes: Vec<(f64, u32, u32, u32)>,
+    #[serde(default)]
+    pub moves: Vec<(u32, f64, f64, f64)>,
+    pub wired: Vec<Wired>,
+    pub routing: Routing,
+    pub flows: Vec<Flow>,
+}
+
+/// What a capture file is to hold.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Bytes kept of each frame, its radiotap header included; 0: all.
+    pub snap_bytes: u32,
+    /// Also frames that a node could not decode because others fell into them.
+    pub garbled: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Headers {
+    Real,
+    Ns2,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Routing {
+    Static,
+    Aodv,
+}
+
+/// A node; wireless ones have a position.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Node {
+    pub name: String,
+    pub wireless: bool,
+    #[serde(default)]
+    pub position_m: Option<[f64; 2]>,
+    #[serde(default)]
+    pub data_rate_bps: Option<u32>,
+}
+
+/// A full-duplex wired link.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct Wired {
+    pub a: u32,
+    pub b: u32,
+    pub rate_bps: f64,
+    pub delay_s: f64,
+    pub queue_pkts: u32,
+}
+
+impl Config {
+    /// Reads and checks a configuration.
+    ///
+    /// # Errors
+    /// One line: the key, the value and what is allowed.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let config: Config = serde_json::from_str(text).map_err(|error| format!("air configuration: {error}"))?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        check(self.version == VERSION, || format!("version {}: this engine speaks version {VERSION}", self.version))?;
+        check(self.duration_s > 0.0 && self.duration_s <= 1e6, || {
+            format!("duration_s {}: must lie in (0, 1000000]", self.duration_s)
+        })?;
+        check(self.warmup_s >= 0.0 && self.warmup_s < self.duration_s, || {
+            format!("warmup_s {}: must lie in [0, duration_s)", self.warmup_s)
+        })?;
+        check(self.series_interval_s > 0.0, || format!("series_interval_s {}: must be > 0", self.series_interval_s))?;
+        check(!self.nodes.is_empty(), || "nodes: there are none".into())?;
+        self.check_radio()?;
+        self.check_nodes()?;
+        self.flows.iter().try_for_each(|flow| flow.check(self.nodes.len() as u32))?;
+        self.check_calls()
+    }
+
+    /// A call has two directions between the same two nodes at most.
+    fn check_calls(&self) -> Result<(), String> {
+        let mut ends = BTreeMap::new();
+        for flow in &self.flows {
+            let Traffic::Voice(Voice { call, .. }) = flow.traffic else { continue };
+            let fits = match ends.insert((call, flow.src), flow.dst) {
+                Some(_) => false,
+                None => ends
+                    .range((call, 0)..=(call, u32::MAX))
+                    .all(|(&(_, src), &dst)| (src, dst) == (flow.src, flow.dst) || (src, dst) == (flow.dst, flow.src)),
+            };
+            check(fits, || format!("flow {}: call {call}: has two flows, there and back, at most", flow.id))?;
+        }
+        Ok(())
+    }
+
+    fn check_radio(&self) -> Result<(), String> {
+        let node_rates = self.nodes.iter().filter_map(|node| node.data_rate_bps);
+        let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate)| rate);
+        let changes = self.rate_changes.iter().map(|&(_, _, _, rate)| rate);
+        self.radio.check(node_rates.chain(link_rates).chain(changes))
+    }
+
+    fn check_nodes(&self) -> Result<(), String> {
+        let count = self.nodes.len() as u32;
+        for node in self.nodes.iter().filter(|node| node.wireless) {
+            self.radio.propagation.check_place(&node.name, node.position_m)?;
+        }
+        for &(node, at_s, x, y) in &self.moves {
+            check(node < count && self.nodes[node as usize].wireless, || {
+                format!("moves: node {node} is not wireless")
+            })?;
+            check(at_s >= 0.0 && x.is_finite() && y.is_finite(), || {
+                format!("moves: node {node}: time >= 0, finite x, y")
+            })?;
+        }
+        for &(at_s, from, to, _) in &self.rate_changes {
+            check(at_s >= 0.0 && from < count && to < count, || {
+                format!("rate_changes: {at_s} s, {from} to {to}: time >= 0, nodes below {count}")
+            })?;
+        }
+        for wire in &self.wired {
+            check(wire.a < count && wire.b < count && wire.a != wire.b, || {
+                format!("wired link {}-{}: needs two different nodes below {count}", wire.a, wire.b)
+            })?;
+            check(wire.rate_bps > 0.0 && wire.delay_s >= 0.0 && wire.queue_pkts > 0, || {
+                format!("wired link {}-{}: rate > 0, delay >= 0, queue >= 1", wire.a, wire.b)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds to the nearest nanosecond.
+pub fn ns_from_s(seconds: f64) -> u64 {
+    libm::round(seconds * 1e9) as u64
+}

@@ -1,0 +1,191 @@
+//! How late the daemon is, and what that means for a measurement.
+//!
+//! Limits: a delivery that is 100 us late is a fifth of the shortest data exchange (60 B at 11 Mbit/s); 1 ms is a
+//! tenth of the longest (1500 B at 2 Mbit/s with RTS). TCP over such an air waits tens of ms for an acknowledgement.
+
+use std::collections::VecDeque;
+
+use pacelab_engine::Ns;
+
+use crate::air::histogram::Histogram;
+
+const SECOND_NS: Ns = 1_000_000_000;
+/// Seconds that the present judgement looks back.
+const WINDOW: usize = 10;
+
+/// (median, 99th percentile) up to which the air is as good as punctual.
+const VALID_NS: (Ns, Ns) = (100_000, 1_000_000);
+/// (median, 99th percentile) up to which results are of some use.
+const DEGRADED_NS: (Ns, Ns) = (500_000, 10_000_000);
+
+/// What the lateness means for a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fidelity {
+    /// None.
+    Valid,
+    /// Times are off; rates may be.
+    Degraded,
+    /// The machine was measured, not the air.
+    Invalid,
+}
+
+impl Fidelity {
+    /// The name on the socket.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fidelity::Valid => "valid",
+            Fidelity::Degraded => "degraded",
+            Fidelity::Invalid => "invalid",
+        }
+    }
+
+    fn of(histogram: &Histogram, lost: u64) -> Self {
+        let (Some(p50), Some(p99)) = (histogram.quantile_ns(0.5), histogram.quantile_ns(0.99)) else {
+            return if lost > 0 { Fidelity::Invalid } else { Fidelity::Valid };
+        };
+        let within = |(median_ns, high_ns): (Ns, Ns)| p50 <= median_ns && p99 <= high_ns;
+        match () {
+            () if lost > 0 => Fidelity::Invalid,
+            () if within(VALID_NS) => Fidelity::Valid,
+            () if within(DEGRADED_NS) => Fidelity::Degraded,
+            () => Fidelity::Invalid,
+        }
+    }
+}
+
+/// Deliveries of one second.
+#[derive(Clone, Debug, Default)]
+struct Second {
+    deliveries: Histogram,
+    lost: u64,
+}
+
+/// The daemon's own lateness.
+#[derive(Debug)]
+pub struct Lateness {
+    /// Of frames handed over, since the start.
+    pub delivery: Histogram,
+    /// Of awakenings by the timer, since the start.
+    pub wakeup: Histogram,
+    /// Seconds with deliveries or losses that were valid, degraded, invalid.
+    pub seconds: [u64; 3],
+    /// The last seconds, the running one at the end.
+    window: VecDeque<Second>,
+    /// Number of the running second.
+    running: u64,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Lateness {
+            delivery: Histogram::default(),
+            wakeup: Histogram::default(),
+            seconds: [0; 3],
+            window: (0..WINDOW).map(|_| Second::default()).collect(),
+            running: 0,
+        }
+    }
+}
+
+impl Lateness {
+    /// A frame was due at `due` and was handed over at `now`.
+    pub fn delivered(&mut self, due: Ns, now: Ns) {
+        self.roll(now);
+        let late_ns = now.saturating_sub(due);
+        self.delivery.count(late_ns);
+        self.window[WINDOW - 1].deliveries.count(late_ns);
+    }
+
+    /// A frame was lost outside the model.
+    pub fn lost(&mut self, now: Ns) {
+        self.roll(now);
+        self.window[WINDOW - 1].lost += 1;
+    }
+
+    /// The timer was to ring at `due` and was heard at `now`.
+    pub fn woken(&mut self, due: Ns, now: Ns) {
+        self.wakeup.count(now.saturating_sub(due));
+    }
+
+    /// The judgement of the last seconds.
+    pub fn fidelity(&mut self, now: Ns) -> Fidelity {
+        self.roll(now);
+        let mut all = Second::default();
+        for second in &self.window {
+            all.deliveries.add(&second.deliveries);
+            all.lost += second.lost;
+        }
+        Fidelity::of(&all.deliveries, all.lost)
+    }
+
+    fn roll(&mut self, now: Ns) {
+        let second = now / SECOND_NS;
+        if second == self.running {
+            return;
+        }
+        let ended = &self.window[WINDOW - 1];
+        if ended.deliveries.total() > 0 || ended.lost > 0 {
+            self.seconds[Fidelity::of(&ended.deliveries, ended.lost) as usize] += 1;
+        }
+        for _ in 0..(second - self.running).min(WINDOW as u64) {
+            let Some(mut oldest) = self.window.pop_front() else { break };
+            oldest.deliveries.clear();
+            oldest.lost = 0;
+            self.window.push_back(oldest);
+        }
+        self.running = second;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: Ns = 1_000;
+
+    fn second(lateness: &mut Lateness, number: u64, late_ns: Ns) {
+        for index in 0..100 {
+            let due = number * SECOND_NS + index * 5_000 * US;
+            lateness.delivered(due, due + late_ns);
+        }
+    }
+
+    #[test]
+    fn the_judgement_follows_the_stated_limits() {
+        for (late_us, expected) in
+            [(20, Fidelity::Valid), (90, Fidelity::Valid), (120, Fidelity::Degraded), (600, Fidelity::Invalid)]
+        {
+            let mut lateness = Lateness::default();
+            second(&mut lateness, 0, late_us * US);
+            assert_eq!(lateness.fidelity(SECOND_NS - 1), expected, "{late_us} us");
+        }
+        let mut stalls = Lateness::default();
+        second(&mut stalls, 0, 20 * US);
+        (0..3).for_each(|_| stalls.delivered(0, 5_000 * US)); // 3 of 103 stalled for 5 ms: the 99th percentile
+        assert_eq!(stalls.fidelity(SECOND_NS - 1), Fidelity::Degraded);
+    }
+
+    #[test]
+    fn a_bad_second_is_forgotten_after_ten_and_stays_counted() {
+        let bad_second = || {
+            let mut lateness = Lateness::default();
+            second(&mut lateness, 0, 20_000 * US);
+            lateness
+        };
+        assert_eq!(bad_second().fidelity(9 * SECOND_NS), Fidelity::Invalid);
+        let mut lateness = bad_second();
+        (1..=11).for_each(|number| second(&mut lateness, number, 20 * US));
+        assert_eq!(lateness.fidelity(12 * SECOND_NS), Fidelity::Valid);
+        assert_eq!(lateness.seconds, [11, 0, 1]);
+        assert_eq!(lateness.delivery.total(), 1200);
+    }
+
+    #[test]
+    fn a_frame_lost_outside_the_model_is_invalid_and_silence_is_valid() {
+        let mut lateness = Lateness::default();
+        assert_eq!(lateness.fidelity(5), Fidelity::Valid);
+        lateness.lost(6);
+        assert_eq!(lateness.fidelity(7), Fidelity::Invalid);
+        assert_eq!(lateness.fidelity(100 * SECOND_NS), Fidelity::Valid);
+    }
+}

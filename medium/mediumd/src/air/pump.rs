@@ -1,0 +1,243 @@
+//! The thread of the air: it waits for frames, orders and the next thing due, and for nothing else.
+//!
+//! The time that counts is the carrier's (modelled); the clock only says how far it has come. So a pump that wakes late
+//! catches up at the proper moments, and its lateness shows in deliveries alone.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::time::{ClockId, clock_gettime};
+use pacelab_engine::{NEVER, Ns};
+use pacelab_hwsim::mesh::Mesh;
+
+use crate::air::lateness::Lateness;
+use crate::air::order::{Change, Order, Snapshot, StationSnapshot};
+use crate::air::tell::Teller;
+use crate::frames::carrier::Carrier;
+use crate::frames::event::Cause;
+use crate::frames::wire::{Surroundings, Wire};
+
+/// Tokens of epoll beside the stations' numbers.
+const TIMER: u64 = u64::MAX;
+const BELL: u64 = u64::MAX - 1;
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+pub fn clock_ns() -> Ns {
+    timespec_ns(clock_gettime(ClockId::CLOCK_MONOTONIC))
+}
+
+fn timespec_ns(time: nix::Result<TimeSpec>) -> Ns {
+    // The clocks asked for exist on every Linux; a clock that stands still would show as such.
+    time.map_or(0, |time| time.tv_sec() as Ns * 1_000_000_000 + time.tv_nsec() as Ns)
+}
+
+/// Time, lateness, and who listens.
+pub struct Ledger {
+    /// The beginning, by the clock.
+    pub t0: Ns,
+    /// Of what was handed over.
+    pub lateness: Lateness,
+    /// Events go here.
+    pub teller: Teller,
+}
+
+impl Ledger {
+    /// Of an air that begins at `t0` of the clock.
+    pub fn new(t0: Ns, teller: Teller) -> Self {
+        Ledger { t0, lateness: Lateness::default(), teller }
+    }
+
+    /// Time of the air.
+    pub fn now(&self) -> Ns {
+        clock_ns() - self.t0
+    }
+
+    /// Notes a delivery due at `due`, and whether the host took it.
+    pub fn delivered(&mut self, due: Ns, taken: bool) {
+        let now = self.now();
+        if taken {
+            self.lateness.delivered(due, now);
+        } else {
+            self.lateness.lost(now);
+        }
+    }
+}
+
+/// The hosts around the air, and how they are read.
+pub trait Hosts: Surroundings<<Self::Wire as Wire>::Tag> + Sized {
+    /// Their frames.
+    type Wire: Wire;
+
+    /// Puts what they are read from into `epoll`, under tokens of their own.
+    ///
+    /// # Errors
+    /// When the kernel has no more room.
+    fn watch(&self, epoll: &Epoll) -> io::Result<()>;
+    /// When `mind` is wanted next, or `NEVER`.
+    fn wanted_at(&self) -> Ns;
+    /// Reads what `token` promised.
+    ///
+    /// # Errors
+    /// A bug.
+    fn read(&mut self, token: u64, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    /// Sees to what has come due.
+    ///
+    /// # Errors
+    /// A bug.
+    fn mind(&mut self, carrier: &mut Carrier<Self::Wire>, epoll: &Epoll) -> io::Result<()>;
+    /// Changes who is where in wmediumd's network.
+    fn set_mesh(&mut self, carrier: &mut Carrier<Self::Wire>, mesh: Mesh);
+    /// Time and lateness.
+    fn ledger(&mut self) -> &mut Ledger;
+}
+
+/// The air between the hosts.
+pub struct Pump<H: Hosts> {
+    carrier: Carrier<H::Wire>,
+    hosts: H,
+    t0: Ns,
+    orders: Receiver<Order>,
+    epoll: Epoll,
+    timer: TimerFd,
+    armed: Ns,
+    bell: Arc<EventFd>,
+}
+
+impl<H: Hosts> Pump<H> {
+    /// The air between `hosts`. `bell` is rung when there are orders.
+    ///
+    /// # Errors
+    /// When the kernel has no more descriptors.
+    pub fn new(
+        carrier: Carrier<H::Wire>,
+        mut hosts: H,
+        orders: Receiver<Order>,
+        bell: Arc<EventFd>,
+    ) -> io::Result<Self> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+        let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC | TimerFlags::TFD_NONBLOCK)?;
+        epoll.add(timer.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+        epoll.add(bell.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, BELL))?;
+        hosts.watch(&epoll)?;
+        let t0 = hosts.ledger().t0;
+        Ok(Pump { carrier, hosts, t0, orders, epoll, timer, armed: NEVER, bell })
+    }
+
+    /// Runs until it is told to stop.
+    ///
+    /// # Errors
+    /// When waiting fails: a bug.
+    pub fn run(&mut self) -> io::Result<()> {
+        let mut ready = [EpollEvent::empty(); 32];
+        loop {
+            self.arm()?;
+            let count = match self.epoll.wait(&mut ready, EpollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                result => result?,
+            };
+            let now = self.now();
+            let tokens = ready[..count].iter().map(EpollEvent::data);
+            if tokens.clone().any(|token| token == TIMER) {
+                self.hosts.ledger().lateness.woken(self.armed, now);
+            }
+            self.carrier.advance(now, &mut self.hosts);
+            for token in tokens {
+                match token {
+                    TIMER => {}
+                    BELL => {
+                        let _ = self.bell.read(); // it has rung, so there is something to read
+                        if self.obey().is_break() {
+                            return Ok(());
+                        }
+                    }
+                    token => self.hosts.read(token, &mut self.carrier, &self.epoll)?,
+                }
+            }
+            self.hosts.mind(&mut self.carrier, &self.epoll)?;
+            self.hosts.ledger().teller.ring_bell();
+        }
+    }
+
+    fn now(&self) -> Ns {
+        clock_ns() - self.t0
+    }
+
+    /// Sets the timer to what is due next.
+    fn arm(&mut self) -> io::Result<()> {
+        let due = self.carrier.wanted_at().min(self.hosts.wanted_at());
+        if due == self.armed {
+            return Ok(());
+        }
+        self.armed = due;
+        if due == NEVER {
+            self.timer.unset()?;
+        } else {
+            let at = TimeSpec::from(Duration::from_nanos(self.t0 + due));
+            self.timer.set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out the orders that have come.
+    fn obey(&mut self) -> std::ops::ControlFlow<()> {
+        while let Ok(order) = self.orders.try_recv() {
+            match order {
+                Order::Change(change, done) => {
+                    self.change(change);
+                    let _ = done.send(()); // who asked may be gone
+                }
+                Order::Snapshot(to) => {
+                    let _ = to.send(self.snapshot());
+                }
+                Order::Stop => return std::ops::ControlFlow::Break(()),
+            }
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+
+    fn change(&mut self, change: Change) {
+        let carrier = &mut self.carrier;
+        match change {
+            Change::Position { station, position_m } => carrier.set_position(station, position_m),
+            Change::Rate { station, to, data_rate_bps } => carrier.set_rate(station, to, data_rate_bps),
+            Change::RtsThreshold { bytes } => carrier.set_rts_threshold(bytes),
+            Change::Propagation(propagation) => carrier.set_propagation(propagation),
+            Change::ExtraBackoff { station, slots } => carrier.set_extra_backoff(station, slots),
+            Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
+        }
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let now = self.now();
+        self.carrier.advance(now, &mut self.hosts);
+        let carrier = &mut self.carrier;
+        let stations = (0..carrier.stations()).map(|station| StationSnapshot {
+            position_m: carrier.position_m(station),
+            data_rate_bps: carrier.data_rate_bps(station),
+            queue_pkts: carrier.queue_pkts(station),
+            traffic: carrier.traffic(station),
+            counters: carrier.counters(now, station),
+        });
+        let stations = stations.collect();
+        let lateness = &mut self.hosts.ledger().lateness;
+        Snapshot {
+            at: now,
+            stations,
+            in_air: carrier.in_air(),
+            drops: Cause::ALL.map(|cause| carrier.drops(cause)),
+            delivery: lateness.delivery.clone(),
+            wakeup: lateness.wakeup.clone(),
+            fidelity: lateness.fidelity(now),
+            seconds: lateness.seconds,
+            cpu_ns: timespec_ns(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! Hosts' frames over the engine's air, without I/O and without a clock. What kind of frames is the wire's affair.
+//!
+//! ```text
+//!   host's frame -> arrive -> who is it for -> Air -> advance -> deliver -> the other host
+//!                             pool holds the bytes
+//! ```
+//!
+//! Invariants
+//! 1. Time is the caller's and never runs backwards. What is due before a frame arrives happens before it.
+//! 2. A late `advance` changes nothing on the air: each step happens at its own moment, and `deliver` learns that moment.
+//! 3. A slot of the pool is taken exactly as long as its frame waits, is being sent or echoes; so the pool is bounded by
+//!    the interface queues.
+
+use std::collections::VecDeque;
+
+use pacelab_air_config::{PhyKind, Propagation};
+use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet};
+
+use crate::frames::event::{Cause, Event, What, kind};
+use crate::frames::pool::Pool;
+use crate::frames::wire::{Delivery, Fate, Surroundings, Traffic, Verdict, Wire};
+
+/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+const LAST_ECHO_NS: Ns = 100_000;
+/// Events are told, and queues move up in the daemon's eyes, at most so much later than they did. An awakening for each
+/// step of the air more than doubles the cost of a frame.
+const PATIENCE_NS: Ns = 1_000_000;
+
+/// The air and the frames on it.
+#[derive(Debug)]
+pub struct Carrier<W: Wire> {
+    air: Air,
+    /// Who is who, and what a frame is.
+    pub wire: W,
+    pool: Pool<W::Tag>,
+    /// Broadcasts that may still arrive somewhere, until when.
+    echoes: VecDeque<(Ns, u32)>,
+    traffic: Vec<Traffic>,
+    drops: [u64; Cause::ALL.len()],
+}
+
+impl<W: Wire> Carrier<W> {
+    /// A silent air.
+    pub fn new(air: AirConfig, wire: W) -> Self {
+        Carrier {
+            traffic: vec![Traffic::default(); air.positions_m.len()],
+            air: Air::new(air),
+            wire,
+            pool: Pool::default(),
+            echoes: VecDeque::new(),
+            drops: [0; Cause::ALL.len()],
+        }
+    }
+
+    /// When `advance` is wanted next, or `NEVER`: when a frame may have to be delivered. All else waits for that, but
+    /// at most `PATIENCE_NS`.
+    pub fn wanted_at(&self) -> Ns {
+        self.air.no_reception_before().min(self.air.next_at().saturating_add(PATIENCE_NS))
+    }
+
+    /// Does all that is due at `now` or before.
+    pub fn advance(&mut self, now: Ns, around: &mut impl Surroundings<W::Tag>) {
+        while self.air.next_at() <= now {
+            self.air.step();
+            while let Some(notice) = self.air.poll() {
+                match notice {
+                    Notice::Received { station, from, packet, power_w } => {
+                        self.received(station, from, packet, power_w, around);
+                    }
+                    Notice::Done { station, packet, attempts, failure } => {
+                        self.done(station, packet, attempts, failure, around);
+                    }
+                }
+            }
+        }
+        while self.echoes.front().is_some_and(|&(until, _)| until <= now) {
+            self.echoes.pop_front().into_iter().for_each(|(_, id)| self.pool.give_back(id));
+        }
+    }
+
+    /// A slot to read a frame into; it goes back by `arrive` or `unread`.
+    pub fn slot(&mut self) -> u32 {
+        self.pool.take()
+    }
+
+    /// The slot's bytes.
+    pub fn space(&mut self, slot: u32) -> &mut [u8] {
+        self.pool.space(slot)
+    }
+
+    /// There was no frame to read.
+    pub fn unread(&mut self, slot: u32) {
+        self.pool.give_back(slot);
+    }
+
+    /// The host of `station` has sent the frame of `length` bytes in `slot`. Call `advance(now)` before.
+    pub fn arrive(
+        &mut self,
+        now: Ns,
+        station: u32,
+        slot: u32,
+        length: usize,
+        tag: W::Tag,
+        around: &mut impl Surroundings<W::Tag>,
+    ) -> Verdict {
+        self.pool.fill(slot, length, now, tag);
+        self.traffic[station as usize].from_host += 1;
+        self.traffic[station as usize].substituted += u64::from(self.wire.is_substituted(station, &tag));
+        let frame = self.pool.get(slot).frame();
+        let (cause, to, refused) = match self.wire.packet(station, slot, frame, &tag) {
+            Err(cause) => (cause, None, slot),
+            Ok((packet, front)) => match self.air.enqueue(now, station, packet, front) {
+                Ok(()) => return Verdict::Taken,
+                Err(refused) => (Cause::Queue, refused.to, refused.id),
+            },
+        };
+        self.lose(now, station, to, refused, cause, around);
+        around.finish(station, now, &self.pool.get(refused).tag, 0, Fate::Refused);
+        self.pool.give_back(refused);
+        if refused == slot { Verdict::Dropped(cause) } else { Verdict::Taken }
+    }
+
+    fn received(&mut self, station: u32, from: u32, id: u32, power_w: f64, around: &mut impl Surroundings<W::Tag>) {
+        let due = self.air.now();
+        let slot = self.pool.get(id);
+        if !self.wire.is_for(station, slot.frame()) {
+            return;
+        }
+        if around.deliver(station, Delivery { due, frame: slot.frame(), tag: &slot.tag, power_w }) {
+            self.traffic[station as usize].to_host += 1;
+        } else {
+            self.lose(due, from, Some(station), id, Cause::Host, around);
+        }
+    }
+
+    fn done(
+        &mut self,
+        station: u32,
+        packet: Packet,
+        attempts: u32,
+        failure: Option<Failure>,
+        around: &mut impl Surroundings<W::Tag>,
+    ) {
+        let now = self.air.now();
+        let fate = match (failure, packet.to) {
+            (Some(_), _) => Fate::Failed,
+            (None, Some(_)) => Fate::Acknowledged,
+            (None, None) => Fate::Sent,
+        };
+        around.finish(station, now, &self.pool.get(packet.id).tag, attempts, fate);
+        if around.listens(kind::TRANSMIT) {
+            let slot = self.pool.get(packet.id);
+            let queued_ns = now - slot.arrived_at;
+            let what = What::Transmit { attempts, delivered: failure.is_none(), queued_ns };
+            around.tell(Event { at: now, station, to: packet.to, what, head: W::head(slot.frame()) });
+        }
+        if let Some(failure) = failure {
+            let cause = if failure == Failure::Rts { Cause::MacRts } else { Cause::MacData };
+            self.lose(now, station, packet.to, packet.id, cause, around);
+        }
+        if packet.to.is_none() {
+            self.echoes.push_back((now + LAST_ECHO_NS, packet.id));
+        } else {
+            self.pool.give_back(packet.id);
+        }
+    }
+
+    fn lose(
+        &mut self,
+        at: Ns,
+        station: u32,
+        to: Option<u32>,
+        id: u32,
+        cause: Cause,
+        around: &mut impl Surroundings<W::Tag>,
+    ) {
+        self.drops[cause as usize] += 1;
+        if around.listens(kind::DROP) {
+            let head = W::head(self.pool.get(id).frame());
+            around.tell(Event { at, station, to, what: What::Drop(cause), head });
+        }
+    }
+
+    /// Counts a frame of no station as dropped.
+    pub fn count_drop(&mut self, cause: Cause) {
+        self.drops[cause as usize] += 1;
+    }
+
+    /// How many stations there are.
+    pub fn stations(&self) -> u32 {
+        self.traffic.len() as u32
+    }
+
+    /// Frames that wait, are being sent or echo.
+    pub fn in_air(&self) -> usize {
+        self.pool.taken()
+    }
+
+    /// Frames lost, by cause.
+    pub fn drops(&self, cause: Cause) -> u64 {
+        self.drops[cause as usize]
+    }
+
+    /// Frames from and to the host of `station`.
+    pub fn traffic(&self, station: u32) -> Traffic {
+        self.traffic[station as usize]
+    }
+
+    /// Frames that wait at `station`, the one in service not counted.
+    pub fn queue_pkts(&self, station: u32) -> usize {
+        self.air.queue_pkts(station)
+    }
+
+    /// The engine's counters of `station`.
+    pub fn counters(&mut self, now: Ns, station: u32) -> Counters {
+        self.air.counters(now, station).clone()
+    }
+
+    /// Where `station` is, in m.
+    pub fn position_m(&self, station: u32) -> [f64; 2] {
+        self.air.position_m(station)
+    }
+
+    /// The station's data rate where no link has its own.
+    pub fn data_rate_bps(&self, station: u32) -> u32 {
+        self.air.data_rate_bps(station, Some(station))
+    }
+
+    /// Moves `station`.
+    pub fn set_position(&mut self, station: u32, position_m: [f64; 2]) {
+        self.air.move_station(station, position_m);
+    }
+
+    /// Sets the rate of a station, or of one of its links.
+    pub fn set_rate(&mut self, station: u32, to: Option<u32>, rate_bps: u32) {
+        match to {
+            Some(to) => self.air.set_link_rate(station, to, rate_bps),
+            None => self.air.set_station_rate(station, rate_bps),
+        }
+    }
+
+    /// Sets from which size on frames use RTS.
+    pub fn set_rts_threshold(&mut self, bytes: u32) {
+        self.air.set_rts_threshold(bytes);
+    }
+
+    /// Sets the channel that `station` sends and hears on.
+    pub fn set_channel(&mut self, station: u32, channel: u32) {
+        self.air.set_channel(station, channel);
+    }
+
+    /// Sets the physical layer of `station`.
+    pub fn set_phy(&mut self, station: u32, phy: PhyKind) {
+        self.air.set_phy(station, phy);
+    }
+
+    /// Sets the links that leave `station` and, by sender, those to it.
+    pub fn set_links(&mut self, station: u32, leaving: Vec<Link>, arriving: impl Iterator<Item = Option<Link>>) {
+        self.air.set_links(station, leaving, arriving);
+    }
+
+    /// Sets powers and ranges.
+    pub fn set_propagation(&mut self, propagation: Propagation) {
+        self.air.set_propagation(propagation);
+    }
+
+    /// Sets all links, by sender.
+    pub fn set_all_links(&mut self, links: Vec<Vec<Link>>) {
+        self.air.set_all_links(links);
+    }
+
+    /// Adds slots to the backoffs of `station`.
+    pub fn set_extra_backoff(&mut self, station: u32, slots: u32) {
+        self.air.set_extra_backoff(station, slots);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Config, tests::line};
+    use crate::frames::ethernet::Ethernet;
+    use crate::frames::head::tests::ipv4;
+    use proptest::prelude::*;
+
+    const MS: Ns = 1_000_000;
+    const EVERYONE: [u8; 6] = [0xff; 6];
+
+    /// Hosts that write down what they get.
+    #[derive(Default)]
+    struct Hosts {
+        got: Vec<(u32, Ns, Vec<u8>)>,
+        told: Vec<Event>,
+        deaf: bool,
+    }
+
+    impl Surroundings<()> for Hosts {
+        fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
+            self.got.push((station, due, frame.to_vec()));
+            !self.deaf
+        }
+        fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
+        fn listens(&self, _: u32) -> bool {
+            true
+        }
+        fn tell(&mut self, event: Event) {
+            self.told.push(event);
+        }
+    }
+
+    struct Rig {
+        carrier: Carrier<Ethernet>,
+        hosts: Hosts,
+    }
+
+    impl Rig {
+        fn new(config: &Config) -> Self {
+            let macs = config.stations.iter().map(|station| station.mac).collect();
+            Rig { carrier: Carrier::new(config.air(), Ethernet::new(macs, config.mtu_bytes)), hosts: Hosts::default() }
+        }
+
+        fn send(&mut self, now: Ns, station: u32, frame: &[u8]) -> Verdict {
+            self.carrier.advance(now, &mut self.hosts);
+            let slot = self.carrier.slot();
+            let length = frame.len().min(self.carrier.space(slot).len());
+            self.carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
+            self.carrier.arrive(now, station, slot, length, (), &mut self.hosts)
+        }
+
+        fn run(&mut self, until: Ns) {
+            self.carrier.advance(until, &mut self.hosts);
+        }
+    }
+
+    fn to(station: u8) -> [u8; 6] {
+        [2, 0, 0, 0, 0, station + 1]
+    }
+
+    fn packet(destination: [u8; 6], bytes: usize) -> Vec<u8> {
+        ipv4(destination, 0, 17, &vec![0; bytes - 20])
+    }
+
+    #[test]
+    fn a_lone_frame_arrives_after_its_airtime() {
+        // standard: idle for longer than DIFS, so it leaves at once. Preamble 192, (1000 + 36) * 8 / 2 = 4144 us, 200 m: 667 ns
+        let mut rig = Rig::new(&line(2, 200.0, "standard"));
+        let frame = packet(to(1), 1000);
+        assert_eq!(rig.send(5 * MS, 0, &frame), Verdict::Taken);
+        rig.run(100 * MS);
+        let arrival = 5 * MS + 192_000 + 4_144_000 + 667;
+        assert!(rig.hosts.got == [(1, arrival, frame)]);
+        // SIFS 10, ACK 192 + 112 us, and back over 200 m
+        let done = arrival + 10_000 + 304_000 + 667;
+        let told: Vec<_> = rig.hosts.told.iter().map(|event| (event.at, event.station, event.to, event.what)).collect();
+        let what = What::Transmit { attempts: 1, delivered: true, queued_ns: done - 5 * MS };
+        assert_eq!(told, [(done, 0, Some(1), what)]);
+        assert_eq!(rig.carrier.in_air(), 0);
+    }
+
+    #[test]
+    fn a_late_daemon_delivers_late_but_the_air_keeps_its_time() {
+        let due = |steps: &[Ns]| {
+            let mut rig = Rig::new(&line(3, 200.0, "ns2"));
+            (0..20).for_each(|_| assert_eq!(rig.send(5 * MS, 0, &packet(to(1), 1000)), Verdict::Taken));
+            steps.iter().for_each(|&now| rig.run(now));
+            rig.hosts.got.iter().map(|&(_, due, _)| due).collect::<Vec<Ns>>()
+        };
+        let punctual: Vec<Ns> = (0..10_000).map(|index| 5 * MS + index * 20_000).collect();
+        assert_eq!(due(&punctual), due(&[205 * MS]));
+        assert_eq!(due(&punctual).len(), 20);
+    }
+
+    #[test]
+    fn a_broadcast_reaches_all_in_range_once_and_its_slot_is_free_after_the_last_echo() {
+        let mut rig = Rig::new(&line(4, 200.0, "ns2"));
+        rig.send(5 * MS, 1, &packet(EVERYONE, 100));
+        rig.run(20 * MS);
+        let receivers: Vec<u32> = rig.hosts.got.iter().map(|&(station, ..)| station).collect();
+        assert_eq!(receivers, [0, 2]); // 3 is 400 m away
+        assert_eq!(rig.hosts.told.len(), 1);
+        assert_eq!((rig.hosts.told[0].to, rig.carrier.in_air()), (None, 0));
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_dropped_with_its_cause() {
+        let mut rig = Rig::new(&line(2, 200.0, "ns2"));
+        for (frame, cause) in [
+            (packet(to(7), 100), Cause::NoStation),
+            (packet(to(0), 100), Cause::NoStation), // its own
+            (vec![0; 13], Cause::Malformed),
+            (packet(to(1), 1505), Cause::Malformed),
+            (packet(to(1), 2400), Cause::Malformed),
+        ] {
+            assert_eq!(rig.send(MS, 0, &frame), Verdict::Dropped(cause));
+            assert_eq!(rig.hosts.told.pop().map(|event| event.what), Some(What::Drop(cause)));
+        }
+        assert_eq!(rig.send(MS, 0, &packet(to(1), 1504)), Verdict::Taken); // a VLAN tag
+        assert_eq!((rig.carrier.drops(Cause::NoStation), rig.carrier.drops(Cause::Malformed)), (2, 3));
+        assert_eq!(rig.carrier.in_air(), 1);
+    }
+
+    #[test]
+    fn the_queue_drops_the_last_and_a_deaf_neighbour_costs_seven_attempts() {
+        let mut rig = Rig::new(&line(2, 300.0, "ns2")); // sensed, not decoded
+        let verdicts: Vec<Verdict> = (0..60).map(|_| rig.send(MS, 0, &packet(to(1), 100))).collect();
+        assert_eq!(verdicts.iter().filter(|&&verdict| verdict == Verdict::Dropped(Cause::Queue)).count(), 60 - 51);
+        rig.hosts.told.clear();
+        rig.run(60_000 * MS);
+        assert_eq!((rig.carrier.drops(Cause::MacData), rig.carrier.in_air(), rig.hosts.got.len()), (51, 0, 0));
+        let attempts = |event: &Event| matches!(event.what, What::Transmit { attempts: 7, delivered: false, .. });
+        assert_eq!(rig.hosts.told.iter().filter(|event| attempts(event)).count(), 51);
+        assert_eq!(rig.hosts.told.len(), 2 * 51);
+    }
+
+    #[test]
+    fn a_host_that_takes_nothing_is_a_loss_of_its_own_kind() {
+        let mut rig = Rig::new(&line(2, 200.0, "ns2"));
+        rig.hosts.deaf = true;
+        rig.send(MS, 0, &packet(to(1), 100));
+        rig.run(100 * MS);
+        assert_eq!((rig.carrier.drops(Cause::Host), rig.carrier.traffic(1).to_host), (1, 0));
+    }
+
+    #[test]
+    fn changes_are_in_force_for_the_next_frame() {
+        let mut rig = Rig::new(&line(2, 300.0, "standard"));
+        let arrives = |rig: &mut Rig, now: Ns| {
+            rig.send(now, 0, &packet(to(1), 100));
+            rig.run(now + 500 * MS);
+            rig.hosts.got.drain(..).next().map(|(_, due, _)| due - now)
+        };
+        assert_eq!(arrives(&mut rig, 1_000 * MS), None);
+        rig.carrier.set_position(1, [200.0, 0.0]);
+        // 192 + 136 * 8 / 2 us, 667 ns
+        assert_eq!(arrives(&mut rig, 2_000 * MS), Some(736_667));
+        rig.carrier.set_rate(0, None, 1_000_000);
+        assert_eq!((arrives(&mut rig, 3_000 * MS), rig.carrier.data_rate_bps(0)), (Some(1_280_667), 1_000_000));
+        rig.carrier.set_rate(0, Some(1), 11_000_000);
+        assert_eq!(arrives(&mut rig, 4_000 * MS), Some(192_000 + 99_000 + 667)); // 98.9 us rounded up
+        rig.carrier.set_rts_threshold(0);
+        // RTS 352 us, SIFS, CTS 304 us, SIFS, and twice the way more
+        assert_eq!(arrives(&mut rig, 5_000 * MS), Some(291_667 + 352_000 + 10_000 + 304_000 + 10_000 + 2 * 667));
+        rig.carrier.set_rts_threshold(u32::MAX);
+        rig.carrier.set_extra_backoff(0, 10);
+        // The second frame follows SIFS, the ACK, DIFS, 0..=31 slots and 10.
+        (0..2).for_each(|_| assert_eq!(rig.send(6_000 * MS, 0, &packet(to(1), 100)), Verdict::Taken));
+        rig.run(6_500 * MS);
+        let dues: Vec<Ns> = rig.hosts.got.drain(..).map(|(_, due, _)| due).collect();
+        let slots_ns = dues[1] - dues[0] - (10_000 + 304_000 + 667 + 50_000 + 291_667);
+        assert!(slots_ns % 20_000 == 0 && (200_000..=820_000).contains(&slots_ns), "{slots_ns}");
+        rig.carrier.set_propagation(Propagation::Range { decode_m: 100.0, sense_m: 250.0, capture_db: 10.0 });
+        assert_eq!(arrives(&mut rig, 7_000 * MS), None);
+    }
+
+    #[test]
+    fn memory_follows_the_queues_and_not_the_number_of_frames() {
+        let mut rig = Rig::new(&line(2, 200.0, "ns2"));
+        for index in 0..200_000u64 {
+            let destination = if index % 3 == 0 { EVERYONE } else { to(1) };
+            rig.send(index * 200_000, 0, &packet(destination, 60));
+            rig.hosts.got.clear();
+            rig.hosts.told.clear();
+        }
+        assert!(rig.carrier.pool.slots() <= 50 + 1 + 2 + 1, "{}", rig.carrier.pool.slots());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_frame_is_accounted_for(
+            frames in prop::collection::vec((0u32..4, 0u8..6, 0usize..1600, 0u64..3 * MS), 1..120),
+        ) {
+            let mut rig = Rig::new(&line(4, 200.0, "ns2"));
+            let (mut now, mut taken, mut dropped) = (0, 0, 0);
+            for (station, destination, bytes, pause) in frames {
+                now += pause;
+                let address = if destination == 5 { EVERYONE } else { to(destination) };
+                let frame = &packet(address, 1600)[..bytes];
+                match rig.send(now, station, frame) {
+                    Verdict::Taken => taken += 1,
+                    Verdict::Dropped(_) => dropped += 1,
+                }
+            }
+            rig.run(now + 60_000 * MS);
+            prop_assert_eq!(rig.carrier.in_air(), 0);
+            let transmits = rig.hosts.told.iter().filter(|event| event.kind() == kind::TRANSMIT).count();
+            let given_up = rig.carrier.drops(Cause::MacData) + rig.carrier.drops(Cause::MacRts);
+            prop_assert_eq!(transmits, taken);
+            prop_assert_eq!(rig.hosts.told.len() - transmits, dropped + given_up as usize);
+            prop_assert!(rig.hosts.got.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+        }
+    }
+}

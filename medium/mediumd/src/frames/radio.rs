@@ -1,0 +1,478 @@
+//! Frames of the kernel's simulated radios: whose they are, at which rates they go, and what the kernel is told of them.
+
+use pacelab_air_config::Category;
+use pacelab_engine::{AirConfig, Packet, RateChain};
+use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
+use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
+
+use crate::frames::event::Cause;
+use crate::frames::head::Head;
+use crate::frames::pool::FRAME_BYTES;
+use crate::frames::wire::{Fate, Wire};
+use crate::mac::Mac;
+
+/// What the MAC adds to a frame of the kernel: its FCS.
+const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
+/// Further than anyone may be.
+const FAR_M: f64 = 1e9;
+/// Further addresses that one radio's interfaces may have.
+const ADDRESSES_MAX: usize = 16;
+/// LLC and SNAP, before the ethertype.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
+
+/// What the kernel says of a frame besides.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // as pacelab_hwsim::message::Sent has them
+pub struct Tag {
+    pub transmitter: Mac,
+    pub flags: u32,
+    pub frequency_mhz: u32,
+    pub chain: [Stage; STAGES],
+    pub stage_flags: [u16; STAGES],
+    pub cookie: u64,
+}
+
+impl Tag {
+    /// Legacy rate of a stage, or the one that stands for its MCS.
+    pub fn rate_bps(&self, stage: usize) -> Option<u32> {
+        let (index, flags) = (self.chain[stage].rate_index, self.stage_flags[stage]);
+        if self.is_mcs(stage) {
+            mcs_rate_bps(index, flags & STAGE_IS_VHT != 0)
+        } else {
+            rate_bps(self.frequency_mhz, index)
+        }
+    }
+
+    fn is_mcs(&self, stage: usize) -> bool {
+        self.stage_flags[stage] & (STAGE_IS_HT | STAGE_IS_VHT) != 0
+    }
+
+    /// The rate of the first attempt, as people call it.
+    pub fn wanted(&self) -> String {
+        let Some((stage, Stage { rate_index, .. })) = used(&self.chain).next() else { return "no rate".into() };
+        if self.stage_flags[stage] & STAGE_IS_VHT != 0 {
+            format!("VHT MCS {} with {} streams", rate_index & 15, (rate_index >> 4) + 1)
+        } else if self.is_mcs(stage) {
+            format!("HT MCS {rate_index}")
+        } else {
+            self.rate_bps(stage).map_or("an unknown rate".into(), |bps| format!("{} Mbit/s", f64::from(bps) / 1e6))
+        }
+    }
+
+    /// The flags that tell the kernel what became of the frame. It counts as failed what was neither acknowledged nor
+    /// meant to be, so that is how a frame goes back that was never on the air.
+    pub fn told(&self, fate: Fate) -> u32 {
+        match fate {
+            Fate::Acknowledged => self.flags | ACKED,
+            Fate::Failed => self.flags,
+            Fate::Sent | Fate::Refused => self.flags | NO_ACK,
+        }
+    }
+}
+
+impl Default for Tag {
+    fn default() -> Self {
+        let chain = [Stage::UNUSED; STAGES];
+        Tag { transmitter: Mac([0; 6]), flags: 0, frequency_mhz: 0, chain, stage_flags: [0; STAGES], cookie: 0 }
+    }
+}
+
+/// Who answers to which address.
+#[derive(Debug)]
+pub struct Radios {
+    /// The interfaces' addresses by station; the first is the configured one. None: no station there any more.
+    addresses: Vec<Vec<Mac>>,
+    /// Of each station's physical layer, ascending.
+    rates_bps: Vec<&'static [u32]>,
+}
+
+impl Radios {
+    /// Stations with these addresses, on a physical layer with these rates.
+    pub fn new(macs: impl IntoIterator<Item = Option<Mac>>, rates_bps: &'static [u32]) -> Self {
+        let addresses: Vec<Vec<Mac>> = macs.into_iter().map(|mac| mac.into_iter().collect()).collect();
+        Radios { rates_bps: vec![rates_bps; addresses.len()], addresses }
+    }
+
+    /// The station has a physical layer with these rates from now on.
+    pub fn set_rates(&mut self, station: u32, rates_bps: &'static [u32]) {
+        self.rates_bps[station as usize] = rates_bps;
+    }
+
+    /// The station with this address.
+    pub fn station_of(&self, address: Mac) -> Option<u32> {
+        let place = self.addresses.iter().position(|addresses| addresses.contains(&address));
+        place.map(|place| place as u32)
+    }
+
+    /// The configured address of a station.
+    pub fn address_of(&self, station: u32) -> Option<Mac> {
+        self.addresses[station as usize].first().copied()
+    }
+
+    /// The station answers to this address alone, or is no more.
+    pub fn set(&mut self, station: u32, mac: Option<Mac>) {
+        self.addresses[station as usize] = mac.into_iter().collect();
+    }
+
+    /// The station answers to this address too.
+    pub fn add(&mut self, station: u32, address: Mac) {
+        let addresses = &mut self.addresses[station as usize];
+        if !addresses.contains(&address) && addresses.len() < ADDRESSES_MAX {
+            addresses.push(address);
+        }
+    }
+
+    /// The station no longer answers to this address; the configured one stays.
+    pub fn remove(&mut self, station: u32, address: Mac) {
+        let mut place = 0;
+        self.addresses[station as usize].retain(|&other| {
+            place += 1;
+            place == 1 || other != address
+        });
+    }
+
+    /// The engine's station that nobody is and nobody hears: frames to unknown addresses go there.
+    pub fn nobody(&self) -> u32 {
+        self.addresses.len() as u32
+    }
+
+    /// The rates on the air in the place of those that the kernel asks for.
+    pub fn rates(&self, station: u32, tag: &Tag) -> Option<RateChain> {
+        let own_bps = self.rates_bps[station as usize];
+        let mut stages = [(0, 0); STAGES];
+        for (place, (number, stage)) in used(&tag.chain).enumerate() {
+            let wanted = tag.rate_bps(number).unwrap_or(0);
+            let rate = own_bps.iter().rev().find(|&&rate| rate <= wanted).or(own_bps.first())?;
+            stages[place] = (*rate, stage.count);
+        }
+        (stages[0].1 > 0).then_some(RateChain { stages })
+    }
+}
+
+/// The air with one station more, out of everyone's reach, for frames to unknown addresses; a frame of the kernel lacks
+/// its FCS only.
+pub fn with_nobody(mut air: AirConfig) -> AirConfig {
+    air.positions_m.push([FAR_M, FAR_M]);
+    air.data_rates_bps.push(air.radio.basic_rate_bps);
+    air.overhead_bytes = Some(OVERHEAD_BYTES);
+    air
+}
+
+impl Wire for Radios {
+    type Tag = Tag;
+
+    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Tag) -> Result<(Packet, bool), Cause> {
+        let head = RadioHead::read(frame).filter(|_| frame.len() < FRAME_BYTES).ok_or(Cause::Malformed)?;
+        let to = if head.is_broadcast() || tag.flags & NO_ACK != 0 {
+            None
+        } else {
+            let receiver = self.station_of(Mac(head.receiver)).filter(|&to| to != station);
+            Some(receiver.unwrap_or_else(|| self.nobody()))
+        };
+        let is_management = head.class == Class::Management;
+        let category = match head.priority {
+            None if is_management => Category::Voice,
+            Some(1 | 2) => Category::Background,
+            Some(4 | 5) => Category::Video,
+            Some(6 | 7) => Category::Voice,
+            _ => Category::BestEffort,
+        };
+        let packet = Packet { id: slot, to, bytes: frame.len() as u32, category, rates: self.rates(station, tag) };
+        Ok((packet, is_management))
+    }
+
+    fn is_substituted(&self, station: u32, tag: &Tag) -> bool {
+        let mut wanted = used(&tag.chain).enumerate();
+        self.rates(station, tag).is_some_and(|chain| {
+            wanted.any(|(place, (stage, _))| tag.is_mcs(stage) || tag.rate_bps(stage) != Some(chain.stages[place].0))
+        })
+    }
+
+    fn is_for(&self, station: u32, frame: &[u8]) -> bool {
+        let head = RadioHead::read(frame);
+        head.is_some_and(|head| head.is_broadcast() || self.station_of(Mac(head.receiver)) == Some(station))
+    }
+
+    fn head(frame: &[u8]) -> Head {
+        packet_within(frame).map_or(Head::of(&[]), |(ethertype, packet)| {
+            let mut bytes = frame[4..16].to_vec(); // receiver, transmitter
+            bytes.extend(ethertype);
+            let length = bytes.len() + packet.len();
+            bytes.extend(packet.iter().take(96));
+            Head::of_length(&bytes, length)
+        })
+    }
+}
+
+/// Ethertype and payload of an unencrypted data frame.
+/// Source: IEEE 802.11-2020 Sec. 9.2.4.1 (frame control), 9.2.4.7.3 (mesh control).
+fn packet_within(frame: &[u8]) -> Option<([u8; 2], &[u8])> {
+    const DATA: u8 = 2;
+    const PROTECTED: u8 = 0x40;
+    let (kind, flags) = (*frame.first()?, *frame.get(1)?);
+    if kind >> 2 & 3 != DATA || flags & PROTECTED != 0 {
+        return None;
+    }
+    let mut at = if flags & 3 == 3 { 30 } else { 24 };
+    if kind & 0x80 != 0 {
+        let has_mesh_control = frame.get(at + 1)? & 1 == 1;
+        at += 2;
+        if has_mesh_control {
+            at += 6 + 6 * usize::from(frame.get(at)? & 3);
+        }
+    }
+    let body = frame.get(at..)?;
+    let ethertype = body.get(6..8)?.try_into().ok()?;
+    (body[..6] == SNAP).then_some((ethertype, &body[8..]))
+}
+
+/// Stages that allow an attempt, and their numbers.
+fn used(chain: &[Stage; STAGES]) -> impl Iterator<Item = (usize, Stage)> {
+    let asked = chain.iter().copied().take_while(|stage| stage.rate_index >= 0);
+    asked.enumerate().filter(|(_, stage)| stage.count > 0)
+}
+
+/// The chain as it was carried out.
+pub fn carried_out(chain: &[Stage; STAGES], attempts: u32) -> [Stage; STAGES] {
+    let mut done = [Stage::UNUSED; STAGES];
+    let mut left = attempts;
+    let count = used(chain).count();
+    for (place, (number, stage)) in used(chain).enumerate() {
+        let all = if place + 1 == count { left } else { left.min(u32::from(stage.count)) };
+        if all > 0 || place == 0 {
+            done[number] = Stage { count: all.min(255) as u8, ..stage };
+        }
+        left -= all;
+    }
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::tests::line;
+    use crate::frames::carrier::Carrier;
+    use crate::frames::event::Event;
+    use crate::frames::wire::{Delivery, Fate, Surroundings};
+    use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
+    use pacelab_engine::{Ns, Phy};
+    use pacelab_hwsim::message::WANTS_STATUS;
+    use proptest::prelude::*;
+
+    fn mac(last: u8) -> Mac {
+        Mac([2, 0, 0, 0, last, 0])
+    }
+
+    fn radios() -> Radios {
+        Radios::new([Some(mac(0)), Some(mac(1)), None], &DSSS_RATES_BPS)
+    }
+
+    fn chain(stages: &[(i8, u8)]) -> [Stage; STAGES] {
+        let mut chain = [Stage::UNUSED; STAGES];
+        for (place, &(rate_index, count)) in stages.iter().enumerate() {
+            chain[place] = Stage { rate_index, count };
+        }
+        chain
+    }
+
+    /// Data of an IBSS with an IPv4 packet of 20 bytes, or management.
+    fn frame(control: u8, to: Mac, from: Mac) -> Vec<u8> {
+        let mut frame = vec![control, 0, 0, 0];
+        frame.extend(to.0);
+        frame.extend(from.0);
+        frame.extend([9; 8]);
+        frame.extend(SNAP);
+        frame.extend([8, 0, 0x45, 0, 0, 20]);
+        frame.extend([0; 16]);
+        frame
+    }
+
+    #[test]
+    fn a_frame_goes_to_who_has_the_address_and_else_to_nobody() {
+        let radios = radios();
+        let tag = Tag { frequency_mhz: 2412, chain: chain(&[(1, 2), (0, 3)]), ..Tag::default() };
+        let to = |address: Mac, flags: u32| {
+            let mut asked = tag;
+            asked.flags = flags;
+            radios.packet(0, 7, &frame(8, address, mac(0)), &asked).map(|(packet, _)| packet.to)
+        };
+        assert_eq!(to(mac(1), 0), Ok(Some(1)));
+        assert_eq!(to(mac(9), 0), Ok(Some(3)));
+        assert_eq!(to(mac(0), 0), Ok(Some(3))); // to itself
+        assert_eq!((to(Mac([0xff; 6]), 0), to(mac(1), NO_ACK)), (Ok(None), Ok(None)));
+        let (packet, front) = radios.packet(0, 7, &frame(8, mac(1), mac(0)), &tag).expect("a packet");
+        assert_eq!((packet.bytes, packet.category, front), (52, Category::BestEffort, false));
+        assert_eq!(packet.rates, Some(RateChain { stages: [(2_000_000, 2), (1_000_000, 3), (0, 0), (0, 0)] }));
+        assert!(radios.packet(0, 7, &frame(0x80, mac(1), mac(0)), &tag).is_ok_and(|(_, front)| front));
+        assert_eq!(radios.packet(0, 7, &[8; 15], &tag), Err(Cause::Malformed));
+    }
+
+    /// A kernel that writes down what it is told.
+    #[derive(Default)]
+    struct Kernel {
+        got: Vec<(u32, u64)>,
+        /// Cookie, attempts, what became of it.
+        told: Vec<(u64, u32, Fate)>,
+    }
+
+    impl Surroundings<Tag> for Kernel {
+        fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
+            self.got.push((station, delivery.tag.cookie));
+            true
+        }
+        fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
+            self.told.push((tag.cookie, attempts, fate));
+        }
+        fn listens(&self, _: u32) -> bool {
+            true
+        }
+        fn tell(&mut self, _: Event) {}
+    }
+
+    /// `count` stations 200 m apart, by ns-2's radio.
+    fn carrier(count: u8) -> Carrier<Radios> {
+        let air = with_nobody(line(usize::from(count), 200.0, "ns2").air());
+        Carrier::new(air, Radios::new((0..count).map(|station| Some(mac(station))), &DSSS_RATES_BPS))
+    }
+
+    fn send(carrier: &mut Carrier<Radios>, kernel: &mut Kernel, now: Ns, station: u32, cookie: u64, frame: &[u8]) {
+        carrier.advance(now, kernel);
+        let slot = carrier.slot();
+        let length = frame.len().min(carrier.space(slot).len());
+        carrier.space(slot)[..length].copy_from_slice(&frame[..length]);
+        let chain = chain(&[(1, 7)]);
+        let transmitter = mac(station as u8);
+        let tag = Tag { transmitter, flags: WANTS_STATUS, frequency_mhz: 2412, chain, cookie, ..Tag::default() };
+        carrier.arrive(now, station, slot, length, tag, kernel);
+    }
+
+    #[test]
+    fn the_kernel_learns_of_every_frame_what_became_of_it() {
+        let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 1, &frame(8, mac(1), mac(0)));
+        carrier.advance(100_000_000, &mut kernel);
+        send(&mut carrier, &mut kernel, 100_000_000, 0, 2, &frame(8, mac(9), mac(0)));
+        carrier.advance(900_000_000, &mut kernel);
+        send(&mut carrier, &mut kernel, 900_000_000, 1, 3, &frame(8, Mac([0xff; 6]), mac(1)));
+        carrier.advance(990_000_000, &mut kernel);
+        assert_eq!(kernel.got, [(1, 1), (0, 3), (2, 3)]);
+        assert_eq!(kernel.told, [(1, 1, Fate::Acknowledged), (2, 7, Fate::Failed), (3, 1, Fate::Sent)]);
+    }
+
+    #[test]
+    fn a_full_queue_tells_at_once_and_gives_way_to_management() {
+        let (mut carrier, mut kernel) = (carrier(2), Kernel::default());
+        let data = frame(8, mac(1), mac(0));
+        (0..52).for_each(|cookie| send(&mut carrier, &mut kernel, 5_000_000, 0, cookie, &data));
+        assert_eq!(kernel.told, [(51, 0, Fate::Refused)]); // one in service, fifty wait
+        send(&mut carrier, &mut kernel, 5_000_000, 0, 99, &frame(0x80, Mac([0xff; 6]), mac(0)));
+        assert_eq!(kernel.told, [(51, 0, Fate::Refused), (50, 0, Fate::Refused)]);
+        carrier.advance(9_000_000_000, &mut kernel);
+        assert_eq!((kernel.got[0], kernel.got[1], kernel.told.len()), ((1, 0), (1, 99), 53));
+        assert_eq!(carrier.in_air(), 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_comes_is_told_of_once(
+            frames in prop::collection::vec((0_u32..3, prop::collection::vec(any::<u8>(), 0..2500), 0_u64..3_000_000), 1..60),
+        ) {
+            let (mut carrier, mut kernel) = (carrier(3), Kernel::default());
+            let mut now = 0;
+            for (cookie, (station, frame, pause)) in frames.iter().enumerate() {
+                now += pause;
+                send(&mut carrier, &mut kernel, now, *station, cookie as u64, frame);
+            }
+            carrier.advance(now + 60_000_000_000, &mut kernel);
+            let mut cookies: Vec<u64> = kernel.told.iter().map(|&(cookie, ..)| cookie).collect();
+            cookies.sort_unstable();
+            prop_assert_eq!(cookies, (0..frames.len() as u64).collect::<Vec<_>>());
+            prop_assert_eq!(carrier.in_air(), 0);
+        }
+    }
+
+    #[test]
+    fn rates_that_the_physical_layer_lacks_become_the_next_lower_one() {
+        let rates = |stages| radios().rates(0, &Tag { frequency_mhz: 2412, chain: chain(stages), ..Tag::default() });
+        assert_eq!(rates(&[(11, 1)]).map(|chain| chain.stages[0]), Some((11_000_000, 1))); // 54
+        assert_eq!(rates(&[(4, 1)]).map(|chain| chain.stages[0]), Some((5_500_000, 1))); // 6
+        assert_eq!(rates(&[(77, 1)]).map(|chain| chain.stages[0]), Some((1_000_000, 1))); // no place of a legacy rate
+        assert_eq!(rates(&[]), None);
+    }
+
+    #[test]
+    fn an_mcs_is_not_taken_for_a_place_among_legacy_rates() {
+        // 8 is 24 Mbit/s among the legacy rates; as an MCS it is BPSK 1/2 in two streams.
+        let radios = Radios::new([Some(mac(0)), Some(mac(1))], Phy::of(PhyKind::Bg, true).rates_bps());
+        let stage_flags = [STAGE_IS_HT, STAGE_IS_HT, 0, 0];
+        let chain = chain(&[(8, 1), (4, 1), (8, 1)]);
+        let rates = radios.rates(0, &Tag { frequency_mhz: 2412, chain, stage_flags, ..Tag::default() });
+        let expected = [(6_000_000, 1), (36_000_000, 1), (24_000_000, 1), (0, 0)];
+        assert_eq!(rates, Some(RateChain { stages: expected }));
+    }
+
+    #[test]
+    fn what_the_air_has_not_is_named_and_counted() {
+        let mut radios = Radios::new([Some(mac(0))], Phy::of(PhyKind::Bg, true).rates_bps());
+        let tag = |index, flags| Tag {
+            frequency_mhz: 2412,
+            chain: chain(&[(index, 1)]),
+            stage_flags: [flags, 0, 0, 0],
+            ..Tag::default()
+        };
+        let (ofdm, ht, vht) = (tag(11, 0), tag(15, STAGE_IS_HT), tag(0x12, STAGE_IS_VHT));
+        let substituted = |radios: &Radios| [ofdm, ht, vht].map(|tag| radios.is_substituted(0, &tag));
+        assert_eq!(substituted(&radios), [false, true, true]);
+        radios.set_rates(0, &DSSS_RATES_BPS);
+        assert_eq!(substituted(&radios), [true; 3]);
+        assert_eq!(radios.rates(0, &ofdm).map(|chain| chain.stages[0].0), Some(11_000_000));
+        assert_eq!([ofdm, ht, vht].map(|tag| tag.wanted()), ["54 Mbit/s", "HT MCS 15", "VHT MCS 2 with 2 streams"]);
+    }
+
+    #[test]
+    fn only_what_failed_on_the_air_is_told_as_failed() {
+        // mac80211 counts a frame as failed that has neither ACKED (4) nor NO_ACK (2).
+        let tag = Tag { flags: WANTS_STATUS, ..Tag::default() };
+        let told = [Fate::Acknowledged, Fate::Failed, Fate::Sent, Fate::Refused].map(|fate| tag.told(fate));
+        assert_eq!(told, [5, 1, 3, 3]);
+    }
+
+    #[test]
+    fn addresses_come_and_go_but_the_configured_one_stays() {
+        let mut radios = radios();
+        radios.add(1, mac(5));
+        assert_eq!(radios.station_of(mac(5)), Some(1));
+        radios.remove(1, mac(5));
+        radios.remove(1, mac(1));
+        assert_eq!((radios.station_of(mac(5)), radios.station_of(mac(1))), (None, Some(1)));
+        radios.set(1, None);
+        assert_eq!(radios.station_of(mac(1)), None);
+    }
+
+    #[test]
+    fn the_kernel_is_told_the_attempts_of_each_stage() {
+        let asked = chain(&[(11, 2), (4, 1), (0, 1)]);
+        assert_eq!(carried_out(&asked, 1), chain(&[(11, 1)]));
+        assert_eq!(carried_out(&asked, 3), chain(&[(11, 2), (4, 1)]));
+        assert_eq!(carried_out(&asked, 7), chain(&[(11, 2), (4, 1), (0, 4)]));
+        assert_eq!(carried_out(&asked, 0), chain(&[(11, 0)])); // refused
+        assert_eq!(carried_out(&chain(&[]), 3), chain(&[]));
+    }
+
+    #[test]
+    fn listeners_see_the_ip_packet_inside() {
+        let told = |frame: &[u8]| serde_json::to_value(Radios::head(frame).describe()).expect("JSON");
+        let plain = told(&frame(8, mac(1), mac(0)));
+        assert_eq!((&plain["bytes"], &plain["ethertype"]), (&20.into(), &0x0800.into()));
+        assert_eq!(plain["ip"]["bytes"], 20);
+        let mut mesh = frame(0x88, mac(1), mac(0));
+        mesh.splice(24..24, [0, 1, 0, 31, 0, 0, 0, 0]); // QoS with mesh control, no further addresses
+        assert_eq!(told(&mesh), plain);
+        assert!(told(&frame(0x80, mac(1), mac(0))).is_null());
+        (0..52).for_each(|length| {
+            assert!(Radios::head(&frame(8, mac(1), mac(0))[..length]).describe().is_none() || length >= 32)
+        });
+    }
+}

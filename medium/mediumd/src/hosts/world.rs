@@ -1,0 +1,320 @@
+//! The network of wmediumd's file as the engine's air: who hears whom and how strongly, and each station's physical layer.
+//!
+//! Powers follow the carrier of what is sent, so the links of a station are made anew when it changes its channel. A
+//! station's physical layer follows its band and the rates that it tells of: 802.11a from 5 GHz on; below, 802.11b or g
+//! where it tells of those rates alone, else both with long slots, as Linux has it.
+
+use pacelab_air_config::{MacAckRate, PhyKind, Preset, Propagation, Radio};
+use pacelab_engine::{AirConfig, DECODE_THRESHOLD_W, Fading, Link, Phy, SENSE_THRESHOLD_W, two_ray_power_w};
+use pacelab_hwsim::frame::{Rates, is_above_2_4_ghz, told_rates};
+use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::wmediumd_config::{Config, Model, Own};
+
+/// Interfaces that can be added while it runs.
+const SPARE: usize = 32;
+/// Below this ratio to noise wmediumd neither receives nor defers: CCA_THRESHOLD -90 dBm over noise of -91.
+const FOUND_DB: f64 = 1.0;
+/// A link is there if one frame in 30,000 can be sensed over it.
+const LUCKY_SIGMAS: f64 = 4.0;
+const CAPTURE_DB: f64 = 10.0;
+const QUEUE_PKTS: u32 = 50;
+const NEAREST_M: f64 = 0.1;
+const LIGHT_M_PER_NS: f64 = 0.3;
+/// Channel 1, of a station that has not sent yet.
+const FIRST_MHZ: u32 = 2412;
+
+/// The network of a file, and the radio that carries it.
+#[derive(Debug)]
+pub struct World {
+    /// Who is where.
+    pub mesh: Mesh,
+    own: Own,
+    /// Stations of the engine, those to come included.
+    pub capacity: usize,
+    tuned: Vec<Tuned>,
+}
+
+/// What a station was heard to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tuned {
+    frequency_mhz: u32,
+    rates: Rates,
+}
+
+impl World {
+    /// Of a file, and of settings of our own that come from elsewhere.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn new(text: &str, own: Option<&str>) -> Result<Self, String> {
+        let config = Config::read(text, own)?;
+        if config.own.ranges_m.is_some() && !matches!(config.model, Model::PathLoss { .. }) {
+            return Err("pacelab.decode_m, sense_m: positions are needed, so a model of type path_loss".into());
+        }
+        let mesh = Mesh::new(&config);
+        let capacity = mesh.interfaces().len() + SPARE;
+        let both = Tuned { frequency_mhz: FIRST_MHZ, rates: Rates { dsss: true, ofdm: true } };
+        Ok(World { mesh, own: config.own, capacity, tuned: vec![both; capacity] })
+    }
+
+    /// The physical layer of a station.
+    pub fn phy(&self, station: usize) -> PhyKind {
+        self.own.phy.unwrap_or_else(|| match self.tuned[station] {
+            Tuned { frequency_mhz, .. } if is_above_2_4_ghz(frequency_mhz) => PhyKind::A,
+            Tuned { rates: Rates { ofdm: false, .. }, .. } => PhyKind::B,
+            Tuned { rates: Rates { dsss: false, .. }, .. } => PhyKind::G,
+            _ => PhyKind::Bg,
+        })
+    }
+
+    /// The station sends this frame; whether its links or its physical layer are others from now on.
+    pub fn heard(&mut self, station: usize, frequency_mhz: Option<u32>, frame: &[u8]) -> bool {
+        let before = self.tuned[station];
+        let now = Tuned {
+            frequency_mhz: frequency_mhz.unwrap_or(before.frequency_mhz),
+            rates: told_rates(frame).unwrap_or(before.rates),
+        };
+        self.tuned[station] = now;
+        now != before
+    }
+
+    /// Puts another network in the place of this one; the stations that are others now.
+    pub fn replace(&mut self, mesh: Mesh) -> Vec<usize> {
+        let interface = |mesh: &Mesh, station: usize| mesh.interfaces().get(station).cloned().flatten();
+        let differs = |&station: &usize| interface(&self.mesh, station) != interface(&mesh, station);
+        let changed = (0..self.capacity).filter(differs).collect();
+        self.mesh = mesh;
+        changed
+    }
+
+    /// The address of a station's interface.
+    pub fn address(&self, station: usize) -> Option<[u8; 6]> {
+        Some(self.mesh.interfaces().get(station)?.as_ref()?.mac)
+    }
+
+    /// The engine's configuration.
+    pub fn air(&self) -> AirConfig {
+        let lowest_bps = self.timing(0).rates_bps()[0];
+        let radio = Radio {
+            preset: self.own.preset,
+            phy: self.phy(0),
+            edca: false,
+            voice_first: false,
+            basic_rate_bps: lowest_bps,
+            data_rate_bps: lowest_bps,
+            rts_threshold_bytes: self.own.rts_threshold_bytes.unwrap_or(u32::MAX),
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            queue_pkts: QUEUE_PKTS,
+            mac_ack_rate: MacAckRate::Mandatory,
+            propagation: Propagation::TwoRay { capture_db: CAPTURE_DB },
+        };
+        AirConfig {
+            radio,
+            seed: self.own.seed,
+            positions_m: vec![[0.0, 0.0]; self.capacity],
+            links: Some(self.links()),
+            data_rates_bps: vec![lowest_bps; self.capacity],
+            link_rates_bps: Vec::new(),
+            overhead_bytes: None,
+            tap: false,
+        }
+    }
+
+    /// Who hears whom now, by sender.
+    pub fn links(&self) -> Vec<Vec<Link>> {
+        (0..self.capacity).map(|from| self.leaving(from)).collect()
+    }
+
+    /// The links that leave a station now.
+    pub fn leaving(&self, from: usize) -> Vec<Link> {
+        (0..self.capacity).filter_map(|to| self.link(from, to)).collect()
+    }
+
+    /// The links to a station now, by sender.
+    pub fn arriving(&self, to: usize) -> impl Iterator<Item = Option<Link>> {
+        (0..self.capacity).map(move |from| self.link(from, to))
+    }
+
+    /// What to add to a power of the engine at a station, in dB, to have the model's.
+    pub fn shift_db(&self, station: usize) -> f64 {
+        if self.own.ranges_m.is_some() {
+            return 0.0;
+        }
+        self.mesh.noise_dbm() - 30.0 - 10.0 * self.zero_db_w(station).log10()
+    }
+
+    fn timing(&self, station: usize) -> Phy {
+        Phy::of(self.phy(station), true)
+    }
+
+    /// The engine's power for a ratio to noise of 0 dB at a station.
+    fn zero_db_w(&self, station: usize) -> f64 {
+        if self.own.preset == Preset::Sinr { self.timing(station).noise_w() } else { SENSE_THRESHOLD_W }
+    }
+
+    fn link(&self, from: usize, to: usize) -> Option<Link> {
+        let frequency_mhz = self.tuned[from].frequency_mhz;
+        let quality = self.mesh.quality(from, to, frequency_mhz).filter(|_| from != to)?;
+        let distance_m = self.distance_m(from, to)?;
+        let delay_ns = (distance_m / LIGHT_M_PER_NS).round() as u64;
+        let link = Link { to: to as u32, delay_ns, power_w: 0.0, decodable: false, loss: quality.loss, fading: None };
+        if let Some((decode_m, sense_m)) = self.own.ranges_m {
+            let power_w = two_ray_power_w(distance_m.max(NEAREST_M));
+            return (distance_m <= sense_m).then_some(Link { power_w, decodable: distance_m <= decode_m, ..link });
+        }
+        let zero_db_w = self.zero_db_w(to);
+        let (sense_w, decode_w) = if self.own.preset == Preset::Sinr {
+            let found_w = zero_db_w * ratio(FOUND_DB);
+            (found_w, found_w)
+        } else {
+            (zero_db_w, DECODE_THRESHOLD_W)
+        };
+        let power_w = zero_db_w * ratio(quality.snr_db);
+        let sigma_db = quality.fading_db;
+        let fading = (sigma_db > 0.0).then_some(Fading { sigma_db, sense_w, decode_w });
+        let luckiest_w = power_w * ratio(LUCKY_SIGMAS * sigma_db);
+        (luckiest_w >= sense_w).then_some(Link { power_w, decodable: power_w >= decode_w, fading, ..link })
+    }
+
+    fn distance_m(&self, from: usize, to: usize) -> Option<f64> {
+        let place = |index: usize| self.mesh.interfaces().get(index)?.as_ref().map(|interface| interface.position_m);
+        let (a, b) = (place(from)?, place(to)?);
+        let squares: f64 = a.iter().zip(&b).map(|(one, other)| (one - other) * (one - other)).sum();
+        Some(squares.sqrt())
+    }
+}
+
+fn ratio(db: f64) -> f64 {
+    10_f64.powf(db / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"]; };
+        model: { type = "path_loss"; positions = ((0, 0, 0), (200, 0, 0), (600, 0, 0)); tx_powers = (14, 14, 14);
+                 model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
+
+    fn links(text: &str) -> Vec<Vec<Link>> {
+        World::new(text, None).expect("a world").links()
+    }
+
+    #[test]
+    fn powers_are_ratios_to_the_engines_noise() {
+        // 40.10 + 30 lg 200 = 109.13 dB of loss: 14 - 109.13 + 91 = -4.13 dB: not found. At 20 m 25.87 dB.
+        assert!(links(LINE)[0].is_empty());
+        let rows = links(&LINE.replace("200, 0, 0", "20, 0, 0"));
+        let noise_w = Phy::of(PhyKind::Bg, true).noise_w();
+        let snr_db = 10.0 * (rows[0][0].power_w / noise_w).log10();
+        assert!((snr_db - 25.87).abs() < 0.01 && rows[0][0].decodable && rows[0][0].delay_ns == 67, "{rows:?}");
+        assert_eq!(rows.len(), 3 + SPARE);
+    }
+
+    #[test]
+    fn other_presets_sense_from_noise_on_and_decode_14_db_above() {
+        let at = |metres: &str| {
+            let text = LINE.replace("200, 0, 0", &format!("{metres}, 0, 0")) + r#" pacelab: { preset = "ns2"; };"#;
+            links(&text)[0].first().map(|link| link.decodable)
+        };
+        // 64.9 dB at 1 m (14 - 40.10 + 91), 30 dB a decade: 13.7 dB at 50.8 m, 0 dB at 145.6 m
+        assert_eq!([at("50"), at("52"), at("145"), at("147")], [Some(true), Some(false), Some(false), None]);
+    }
+
+    #[test]
+    fn ranges_take_the_powers_place() {
+        let rows = links(&(LINE.to_owned() + "pacelab: { decode_m = 250; sense_m = 550; };"));
+        let heard = |row: &[Link]| row.iter().map(|link| (link.to, link.decodable)).collect::<Vec<_>>();
+        assert_eq!((heard(&rows[0]), heard(&rows[1])), (vec![(1, true)], vec![(0, true), (2, false)]));
+        let flat = r#"ifaces: { ids = ["02:00:00:00:00:00"]; }; model: { type = "snr"; links = (); };
+                      pacelab: { decode_m = 250; sense_m = 550; };"#;
+        assert!(World::new(flat, None).expect_err("no positions").contains("path_loss"));
+    }
+
+    #[test]
+    fn an_error_probability_is_a_loss_on_a_good_link() {
+        let text = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00"]; };
+                      model: { type = "prob"; default_prob = 1.0; links = ((0, 1, 0.25)); };"#;
+        let rows = links(text);
+        assert_eq!((rows[0].len(), rows[0][0].loss, rows[0][0].decodable), (1, 0.25, true));
+    }
+
+    fn beacon(rates: &[u8]) -> Vec<u8> {
+        let mut frame = vec![0x80; 1];
+        frame.resize(24 + 12, 0);
+        frame.extend([1, rates.len() as u8]);
+        frame.extend(rates);
+        frame
+    }
+
+    /// Power over the receiver's noise, which the receiver's physical layer decides.
+    fn snr_db(world: &World, from: usize, to: usize) -> f64 {
+        let link = world.leaving(from).into_iter().find(|link| link.to == to as u32).expect("a link");
+        10.0 * (link.power_w / world.timing(to).noise_w()).log10()
+    }
+
+    #[test]
+    fn a_frame_is_as_strong_as_its_own_frequency_lets_it() {
+        let mut world = World::new(&LINE.replace("200, 0, 0", "20, 0, 0"), None).expect("a world");
+        assert!((snr_db(&world, 0, 1) - 25.87).abs() < 0.01);
+        assert!(world.heard(0, Some(5180), &[]) && world.heard(1, Some(5180), &[]));
+        // 20 lg(5180 / 2412) = 6.64 dB
+        assert!((snr_db(&world, 0, 1) - (25.87 - 6.64)).abs() < 0.01, "{}", snr_db(&world, 0, 1));
+        assert!(!world.heard(0, Some(5180), &[]) && !world.heard(0, None, &[]));
+        let arriving: Vec<_> = world.arriving(1).collect();
+        assert_eq!((arriving.len(), arriving[0]), (3 + SPARE, world.leaving(0).first().copied()));
+    }
+
+    #[test]
+    fn band_and_rates_decide_the_physical_layer_unless_the_file_does() {
+        let mut world = World::new(LINE, None).expect("a world");
+        let mut phy = |mhz, frame: &[u8]| {
+            world.heard(0, Some(mhz), frame);
+            world.phy(0)
+        };
+        assert_eq!(phy(2412, &[]), PhyKind::Bg);
+        assert_eq!(phy(2412, &beacon(&[0x82, 0x84, 11, 22])), PhyKind::B);
+        assert_eq!(phy(2412, &[]), PhyKind::B);
+        assert_eq!(phy(2412, &beacon(&[12, 24, 48])), PhyKind::G);
+        assert_eq!(phy(5180, &beacon(&[12, 24, 48])), PhyKind::A);
+        assert_eq!(phy(2437, &beacon(&[0x82, 0x84, 12])), PhyKind::Bg);
+        let mut fixed = World::new(LINE, Some(r#"phy = "802.11g""#)).expect("a world");
+        fixed.heard(0, Some(5180), &beacon(&[12]));
+        assert_eq!(fixed.phy(0), PhyKind::G);
+    }
+
+    #[test]
+    fn a_network_is_replaced_and_who_is_another_is_told() {
+        use pacelab_hwsim::wmediumd_socket::Request;
+        let mut world = World::new(LINE, None).expect("a world");
+        let after = |world: &World, request: &Request| {
+            let mut mesh = world.mesh.clone();
+            mesh.apply(request);
+            mesh
+        };
+        let moved = Request::Position { of: [2, 0, 0, 0, 1, 0], position_m: [20.0, 0.0, 0.0] };
+        let mesh = after(&world, &moved);
+        assert_eq!((world.replace(mesh), world.leaving(0).len()), (vec![1], 1));
+        let mesh = after(&world, &moved);
+        assert_eq!(world.replace(mesh), Vec::<usize>::new());
+        let mesh = after(&world, &Request::Add([2, 0, 0, 0, 9, 0]));
+        assert_eq!((world.replace(mesh), world.address(3)), (vec![3], Some([2, 0, 0, 0, 9, 0])));
+        let mesh = after(&world, &Request::DeleteById(0));
+        assert_eq!((world.replace(mesh), world.address(0)), (vec![0], None));
+    }
+
+    #[test]
+    fn fading_reaches_farther_than_the_mean() {
+        let text = LINE.replace("xg = 0;", "xg = 0; fading_coefficient = 3;");
+        // 200 m: 4.13 dB below noise, 5.13 below what is found; four deviations of 3 dB above that
+        let link = links(&text)[0][0];
+        let noise_w = Phy::of(PhyKind::Bg, true).noise_w();
+        let Some(Fading { sigma_db, sense_w, decode_w }) = link.fading else { panic!("fading") };
+        assert_eq!((sigma_db, link.decodable, sense_w), (3.0, false, decode_w));
+        assert!((10.0 * (sense_w / noise_w).log10() - 1.0).abs() < 1e-9);
+        assert!((10.0 * (link.power_w / noise_w).log10() + 4.13).abs() < 0.01);
+        // 600 m: another 14.3 dB less
+        assert_eq!(links(&text)[0].len(), 1);
+    }
+}

@@ -1,0 +1,163 @@
+//! wmediumd's socket: packed requests from any number of clients, none of which can hold up another.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::signalfd::SignalFd;
+use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
+
+use crate::air::handle::AirHandle;
+use crate::air::order::Change;
+
+const CLIENTS_MAX: usize = 64;
+/// Answers that a client has not read; its requests wait then.
+const OUTBOX_BYTES_MAX: usize = 1 << 16;
+
+struct Client {
+    stream: UnixStream,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+    ended: bool,
+}
+
+/// The server.
+pub struct WmediumdServer {
+    listener: Option<UnixListener>,
+    signals: SignalFd,
+    bell: Arc<EventFd>,
+    mesh: Mesh,
+    capacity: usize,
+    clients: Vec<Client>,
+    ends: bool,
+}
+
+impl WmediumdServer {
+    /// A server without clients; `bell` is rung when the air ends. The air has room for `capacity` interfaces.
+    pub fn new(
+        listener: Option<UnixListener>,
+        signals: SignalFd,
+        bell: Arc<EventFd>,
+        mesh: Mesh,
+        capacity: usize,
+    ) -> Self {
+        WmediumdServer { listener, signals, bell, mesh, capacity, clients: Vec::new(), ends: false }
+    }
+
+    /// Serves until a signal, a request to shut down, or the end of the air.
+    ///
+    /// # Errors
+    /// When waiting fails: a bug.
+    pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
+        while !self.ends && !air.has_ended() {
+            let [signal, bell, stranger] = self.wait()?;
+            if signal && self.signals.read_signal()?.is_some() {
+                break;
+            }
+            if bell {
+                let _ = self.bell.read(); // it has rung, so there is something to read
+            }
+            if stranger {
+                self.accept();
+            }
+            for index in 0..self.clients.len() {
+                self.clients[index].read();
+                self.attend(index, air);
+                self.clients[index].write();
+            }
+            self.clients.retain(|client| !client.ended);
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> io::Result<[bool; 3]> {
+        let mut fds = vec![PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        fds.push(PollFd::new(self.bell.as_fd(), PollFlags::POLLIN));
+        fds.extend(self.listener.as_ref().map(|listener| PollFd::new(listener.as_fd(), PollFlags::POLLIN)));
+        for client in &self.clients {
+            let reads = if client.outbox.len() < OUTBOX_BYTES_MAX { PollFlags::POLLIN } else { PollFlags::empty() };
+            let writes = if client.outbox.is_empty() { PollFlags::empty() } else { PollFlags::POLLOUT };
+            fds.push(PollFd::new(client.stream.as_fd(), reads | writes));
+        }
+        match poll(&mut fds, PollTimeout::NONE) {
+            Err(Errno::EINTR) => return Ok([false; 3]),
+            result => result?,
+        };
+        let rang = |place: usize| fds[place].any().unwrap_or(true);
+        Ok([rang(0), rang(1), self.listener.is_some() && rang(2)])
+    }
+
+    fn accept(&mut self) {
+        let Some(Ok((stream, _))) = self.listener.as_ref().map(UnixListener::accept) else { return };
+        if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
+            self.clients.push(Client { stream, inbox: Vec::new(), outbox: Vec::new(), ended: false });
+        }
+    }
+
+    /// Answers the whole requests that a client has sent.
+    fn attend(&mut self, index: usize, air: &AirHandle) {
+        while self.clients[index].outbox.len() < OUTBOX_BYTES_MAX {
+            match Request::read(&self.clients[index].inbox) {
+                Ok(None) => return,
+                Ok(Some((request, size))) => {
+                    let octets: Vec<u8> = self.clients[index].inbox.drain(..size).collect();
+                    let (outcome, id) = self.carry_out(&request, air);
+                    self.clients[index].outbox.extend(response(&octets, outcome, id).unwrap_or_default());
+                }
+                Err(kind) => {
+                    // Nothing says where the next request begins.
+                    eprintln!("wmediumd: a client sent a message of type {}: its connection is closed", kind.0);
+                    self.clients[index].ended = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, request: &Request, air: &AirHandle) -> (Outcome, i32) {
+        self.ends |= *request == Request::Shutdown;
+        if matches!(request, Request::Add(_)) && self.mesh.interfaces().len() >= self.capacity {
+            return (Outcome::WrongMode, -1);
+        }
+        let (outcome, id) = self.mesh.apply(request);
+        if outcome == Outcome::Done && !self.ends {
+            air.change(Change::Mesh(self.mesh.clone()));
+        }
+        (outcome, id)
+    }
+}
+
+impl Client {
+    fn read(&mut self) {
+        if self.outbox.len() >= OUTBOX_BYTES_MAX {
+            return;
+        }
+        let mut chunk = [0; 4096];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => self.ended = true,
+            Ok(length) => self.inbox.extend_from_slice(&chunk[..length]),
+            Err(error) => self.ended |= !is_transient(&error),
+        }
+    }
+
+    fn write(&mut self) {
+        while !self.outbox.is_empty() {
+            match self.stream.write(&self.outbox) {
+                Ok(sent) => drop(self.outbox.drain(..sent)),
+                Err(error) => {
+                    self.ended |= !is_transient(&error);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}

@@ -1,0 +1,340 @@
+//! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
+
+use pacelab_air_config::Category;
+use pacelab_engine::{Failure, Ns, Packet as AirPacket};
+
+use super::Network;
+use super::task::{InLinkLayer, Task};
+use crate::airlog::Enqueued;
+use crate::aodv::{Aodv, Command, Transit};
+use crate::hook::Point;
+use crate::links::Class;
+use crate::packet::{Body, Packet};
+use crate::shell::Seen;
+
+/// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
+const LAST_ECHO_NS: Ns = 100_000;
+
+impl Network {
+    /// A packet leaves its transport.
+    pub(super) fn originate(&mut self, packet: Packet) {
+        let node = packet.src;
+        let id = self.pool.add(packet);
+        if self.wires_from[node as usize].is_empty() && self.hook_sees(node, Point::LocalOut, id) {
+            return;
+        }
+        self.route(node, id);
+    }
+
+    /// A packet is at `node` and wants to go on, or is at its end.
+    pub(super) fn route(&mut self, node: u32, id: u32) {
+        let Some(packet) = self.pool.get(id) else { return };
+        let (src, dst) = (packet.src, packet.dst);
+        if dst == node {
+            if self.wires_from[node as usize].is_empty() && self.hook_sees(node, Point::LocalIn, id) {
+                return;
+            }
+            self.deliver_local(id);
+            return;
+        }
+        let Some(next) = self.routes.next_hop(node, dst) else {
+            self.drops.no_route += 1;
+            self.pool.remove(id);
+            return;
+        };
+        if let Some(wire) = self.wire_to(node, next) {
+            let from_air = self.station_of[node as usize].is_some() && src != node;
+            if from_air && self.hook_sees(node, Point::AirToWired, id) {
+                return;
+            }
+            self.send_by_wire(wire, id);
+            return;
+        }
+        let is_gateway = !self.wires_from[node as usize].is_empty();
+        if is_gateway && src != node && self.came_by_wire(id) && self.hook_sees(node, Point::WiredToAir, id) {
+            return;
+        }
+        self.send_by_air(node, next, id);
+    }
+
+    /// Continues a packet that a hook let go.
+    pub(super) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
+        match seen.point {
+            Point::Link => self.queue_up(node, id, seen.next_hop),
+            Point::LocalIn => self.deliver_local(id),
+            Point::LocalOut => self.route(node, id),
+            Point::AirToWired | Point::WiredToAir => {
+                let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
+                let Some(next) = self.routes.next_hop(node, dst) else {
+                    self.drops.no_route += 1;
+                    self.pool.remove(id);
+                    return;
+                };
+                match self.wire_to(node, next) {
+                    Some(wire) => self.send_by_wire(wire, id),
+                    None => self.send_by_air(node, next, id),
+                }
+            }
+        }
+    }
+
+    fn deliver_local(&mut self, id: u32) {
+        if let Some(packet) = self.pool.remove(id) {
+            self.deliver(packet);
+        }
+    }
+
+    fn came_by_wire(&self, id: u32) -> bool {
+        self.pool.get(id).is_some_and(|packet| self.station_of[packet.previous as usize].is_none())
+    }
+
+    fn wire_to(&self, node: u32, next: u32) -> Option<u32> {
+        self.wires_from[node as usize].iter().copied().find(|&wire| self.wires[wire as usize].to == next)
+    }
+
+    fn send_by_wire(&mut self, wire: u32, id: u32) {
+        let now = self.now;
+        let Some(bytes) = self.pool.get(id).map(|packet| packet.bytes) else { return };
+        match self.wires[wire as usize].send(now, id, bytes) {
+            Some(at) => self.schedule(at, Task::Wire(wire)),
+            None => {
+                self.drops.wired_queue += 1;
+                self.pool.remove(id);
+            }
+        }
+    }
+
+    pub(super) fn arrive_by_wire(&mut self, wire: u32) {
+        // The reverse direction of wire 2k is 2k + 1: its far end is where this packet came from.
+        let (node, from) = (self.wires[wire as usize].to, self.wires[(wire ^ 1) as usize].to);
+        let Some(id) = self.wires[wire as usize].arrive() else { return };
+        if let Some(packet) = self.pool.get_mut(id) {
+            packet.previous = from;
+        }
+        self.route(node, id);
+    }
+
+    fn send_by_air(&mut self, node: u32, next: u32, id: u32) {
+        if self.aodv[node as usize].is_none() {
+            self.descend(node, id, Some(next));
+            return;
+        }
+        let Some(transit) = self.transit(node, id) else { return };
+        let now = self.now;
+        if let Some(aodv) = &mut self.aodv[node as usize] {
+            aodv.send(now, transit);
+        }
+        self.obey(node);
+    }
+
+    /// Hands a packet to the link layer below routing.
+    fn descend(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+        let at = self.now + self.air.rules().link_layer_delay_ns;
+        self.link_layer.push_back((at, InLinkLayer::Down { node, packet: id, next_hop }));
+    }
+
+    pub(super) fn leave_link_layer(&mut self) {
+        match self.link_layer.pop_front() {
+            Some((_, InLinkLayer::Up { node, packet })) => self.arrive_by_air(node, packet),
+            Some((_, InLinkLayer::Down { node, packet, next_hop })) => self.enqueue(node, packet, next_hop),
+            None => {}
+        }
+    }
+
+    fn enqueue(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+        if !self.link_hook_sees(node, next_hop, id) {
+            self.queue_up(node, id, next_hop);
+        }
+    }
+
+    fn queue_up(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+        let (Some(station), Some(packet)) = (self.station_of[node as usize], self.pool.get(id)) else { return };
+        let to = next_hop.and_then(|next| self.station_of[next as usize]);
+        let front = matches!(packet.body, Body::Aodv(_));
+        let flow = self.flows.get(packet.flow as usize);
+        let category = flow.map_or(Category::Voice, |flow| flow.config.category); // routing goes first
+        let frame = AirPacket { id, to, bytes: packet.bytes, category, rates: None };
+        if self.config.capture.is_some() {
+            self.enqueued.push(Enqueued { at: self.now, id, packet: packet.clone() });
+        }
+        if let Err(refused) = self.air.enqueue(self.now, station, frame, front) {
+            self.drops.queue += 1;
+            self.pool.remove(refused.id);
+        }
+    }
+
+    /// The air has brought a packet (a broadcast stays in the pool until its sender is done with it).
+    pub(super) fn received(&mut self, station: u32, from: u32, id: u32) {
+        let (node, previous) = (self.node_of[station as usize], self.node_of[from as usize]);
+        let Some(packet) = self.pool.get(id) else { return };
+        let mut copy = packet.clone();
+        copy.previous = previous;
+        copy.forwards = copy.forwards.saturating_add(1);
+        let copy = self.pool.add(copy);
+        let at = self.now + self.air.rules().link_layer_delay_ns;
+        self.link_layer.push_back((at, InLinkLayer::Up { node, packet: copy }));
+    }
+
+    fn arrive_by_air(&mut self, node: u32, id: u32) {
+        let now = self.now;
+        let Some(packet) = self.pool.get_mut(id) else { return };
+        packet.ttl = packet.ttl.saturating_sub(1);
+        let (ttl, previous, dst) = (packet.ttl, packet.previous, packet.dst);
+        if let Body::Aodv(_) = packet.body {
+            let Some(Packet { body: Body::Aodv(message), .. }) = self.pool.remove(id) else { return };
+            if let Some(aodv) = &mut self.aodv[node as usize] {
+                aodv.receive(now, message, previous, Some(dst), ttl);
+            }
+            self.obey(node);
+            return;
+        }
+        if ttl == 0 && dst != node {
+            self.drops.ttl += 1;
+            self.pool.remove(id);
+            return;
+        }
+        self.route(node, id);
+    }
+
+    /// The link layer is done with a packet.
+    pub(super) fn link_done(&mut self, station: u32, frame: AirPacket, attempts: u32, failure: Option<Failure>) {
+        let node = self.node_of[station as usize];
+        let next_hop = frame.to.map(|to| self.node_of[to as usize]);
+        self.hook_transmitted(node, frame.id, next_hop, attempts, failure.is_none());
+        if let (Some(to), Some(packet)) = (frame.to, self.pool.get(frame.id)) {
+            let link = (node, self.node_of[to as usize], Class::of(packet));
+            self.links.entry(link).or_default().count(attempts, failure);
+        }
+        match failure {
+            None if frame.to.is_none() => self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id)),
+            None => {
+                self.left_source(node, frame.id);
+                self.pool.remove(frame.id);
+            }
+            Some(failure) => self.link_failed(node, frame, failure),
+        }
+    }
+
+    fn link_failed(&mut self, node: u32, frame: AirPacket, failure: Failure) {
+        match failure {
+            Failure::Rts => self.drops.mac_rts += 1,
+            Failure::Data => self.drops.mac_data += 1,
+        }
+        let is_data = self.pool.get(frame.id).is_some_and(|packet| !matches!(packet.body, Body::Aodv(_)));
+        let neighbour = frame.to.map(|to| self.node_of[to as usize]);
+        let transit = if is_data { self.transit(node, frame.id) } else { None };
+        let now = self.now;
+        match (&mut self.aodv[node as usize], transit, neighbour) {
+            (Some(aodv), Some(transit), Some(neighbour)) => {
+                aodv.link_failed(now, transit, neighbour);
+                self.obey(node);
+            }
+            _ => {
+                self.left_source(node, frame.id);
+                self.pool.remove(frame.id);
+            }
+        }
+    }
+
+    /// What AODV at `node` needs to know of a packet: beyond the air, the gateway stands for the destination.
+    fn transit(&mut self, node: u32, id: u32) -> Option<Transit> {
+        let packet = self.pool.get(id)?;
+        let (src, dst, forwards) = (packet.src, packet.dst, packet.forwards);
+        let enters_air_here = src == node || (forwards == 0 && self.station_of[src as usize].is_none());
+        let target = self.air_target(node, dst)?;
+        Some(Transit { packet: id, is_own: enters_air_here, target, forwards })
+    }
+
+    /// The last wireless node on the way from `node` to `dst`.
+    pub(super) fn air_target(&mut self, node: u32, dst: u32) -> Option<u32> {
+        if self.station_of[dst as usize].is_some() {
+            return Some(dst);
+        }
+        let path = self.routes.path(node, dst);
+        path.into_iter().take_while(|&step| self.station_of[step as usize].is_some()).last()
+    }
+
+    /// Carries out what AODV at `node` wants.
+    pub(super) fn obey(&mut self, node: u32) {
+        while let Some(command) = self.aodv[node as usize].as_mut().and_then(Aodv::poll) {
+            match command {
+                Command::Broadcast { message, ttl, delay_ns } => {
+                    let id = self.add_message(node, node, message, ttl);
+                    self.descend_later(node, id, None, delay_ns);
+                }
+                Command::Unicast { message, ttl, next_hop } => {
+                    let crate::aodv::Message::Reply { origin, .. } = message else { continue };
+                    let id = self.add_message(node, origin, message, ttl);
+                    self.descend_later(node, id, Some(next_hop), 0);
+                }
+                Command::Forward { packet, next_hop, delay_ns } => {
+                    self.descend_later(node, packet, Some(next_hop), delay_ns);
+                }
+                Command::Drop { packet } => {
+                    self.drops.link_failure += 1;
+                    self.left_source(node, packet);
+                    self.pool.remove(packet);
+                }
+                Command::Recall { next_hop } => self.recall(node, next_hop),
+            }
+        }
+        let active = self.aodv[node as usize].as_ref().is_some_and(Aodv::is_active);
+        if active && !std::mem::replace(&mut self.purge_pending[node as usize], true) {
+            let interval = Aodv::PURGE_INTERVAL_NS;
+            self.schedule((self.now / interval + 1) * interval, Task::Purge(node));
+        }
+    }
+
+    fn recall(&mut self, node: u32, next_hop: u32) {
+        let (Some(station), Some(to)) = (self.station_of[node as usize], self.station_of[next_hop as usize]) else {
+            return;
+        };
+        for frame in self.air.recall(self.now, station, to) {
+            self.drops.link_failure += 1;
+            self.left_source(node, frame.id);
+            self.pool.remove(frame.id);
+        }
+    }
+
+    fn add_message(&mut self, src: u32, dst: u32, message: crate::aodv::Message, ttl: u8) -> u32 {
+        self.pool.add(Packet {
+            src,
+            dst,
+            flow: u32::MAX,
+            bytes: message.bytes(),
+            ttl,
+            forwards: 0,
+            previous: src,
+            congestion_experienced: false,
+            body: Body::Aodv(message),
+        })
+    }
+
+    fn descend_later(&mut self, node: u32, id: u32, next_hop: Option<u32>, delay_ns: Ns) {
+        if delay_ns == 0 {
+            self.descend(node, id, next_hop);
+            return;
+        }
+        let slot = self.delayed.iter().position(Option::is_none).unwrap_or_else(|| {
+            self.delayed.push(None);
+            self.delayed.len() - 1
+        });
+        self.delayed[slot] = Some(InLinkLayer::Down { node, packet: id, next_hop });
+        self.schedule(self.now + delay_ns, Task::Delayed(slot as u32));
+    }
+
+    pub(super) fn send_delayed(&mut self, slot: u32) {
+        if let Some(InLinkLayer::Down { node, packet, next_hop }) = self.delayed[slot as usize].take() {
+            self.descend(node, packet, next_hop);
+        }
+    }
+
+    pub(super) fn purge_routes(&mut self, node: u32) {
+        let now = self.now;
+        self.purge_pending[node as usize] = false;
+        if let Some(aodv) = &mut self.aodv[node as usize] {
+            aodv.purge(now);
+        }
+        self.obey(node);
+    }
+}

@@ -1,0 +1,203 @@
+//! The network: everything above the air, and the loop.
+
+mod build;
+mod capture;
+mod forwarding;
+mod hooks;
+mod motion;
+mod report;
+mod task;
+mod transport;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::ControlFlow;
+
+use pacelab_air_config::{Config, ns_from_s};
+use pacelab_engine::{Agenda, Air, Notice, Ns};
+
+use crate::airlog::Enqueued;
+use crate::aodv::Aodv;
+use crate::flow::{Ends, Flow};
+use crate::hook::Place;
+use crate::links::{Class, LinkCounts};
+use crate::packet::Pool;
+use crate::routes::Routes;
+use crate::shell::HookShell;
+use crate::wire::Wire;
+use task::{InLinkLayer, Task};
+
+/// Called with the fraction done; `Break` ends the run early.
+pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
+
+/// Why packets were dropped, and how often.
+#[derive(Clone, Debug, Default)]
+struct Drops {
+    pub mac_rts: u64,
+    pub mac_data: u64,
+    pub queue: u64,
+    pub wired_queue: u64,
+    pub no_route: u64,
+    pub ttl: u64,
+    pub link_failure: u64,
+    pub hooks: BTreeMap<String, u64>,
+}
+
+/// The whole network.
+pub struct Network {
+    config: Config,
+    air: Air,
+    agenda: Agenda,
+    now: Ns,
+    pool: Pool,
+    flows: Vec<Flow>,
+    routes: Routes,
+    wires: Vec<Wire>,
+    /// Wires that leave each node.
+    wires_from: Vec<Vec<u32>>,
+    aodv: Vec<Option<Aodv>>,
+    purge_pending: Vec<bool>,
+    hooks: Vec<HookShell>,
+    /// By node, then by `Place`.
+    hook_at: Vec<[Option<u32>; 2]>,
+    /// Constant delay, so first in is first out.
+    link_layer: VecDeque<(Ns, InLinkLayer)>,
+    /// Things that AODV wants done later.
+    delayed: Vec<Option<InLinkLayer>>,
+    station_of: Vec<Option<u32>>,
+    node_of: Vec<u32>,
+    drops: Drops,
+    links: BTreeMap<(u32, u32, Class), LinkCounts>,
+    series_t_s: Vec<f64>,
+    measured_from: Ns,
+    /// (node, wireless end) -> link rates of the path, for hooks.
+    path_rates: BTreeMap<(u32, u32), Vec<u32>>,
+    events: u64,
+    finished: bool,
+    /// For captures.
+    enqueued: Vec<Enqueued>,
+}
+
+impl Network {
+    /// Runs to the end of the configured duration, or until `progress` breaks.
+    pub fn run(&mut self, progress: &mut Progress<'_>) {
+        const REPORTS: u64 = 200;
+        /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted.
+        const EVENTS_PER_REPORT: u64 = 1 << 18;
+        let end = ns_from_s(self.config.duration_s);
+        let report_every = (end / REPORTS).max(1);
+        self.schedule(report_every, Task::Report);
+        while !self.finished {
+            let (air_at, agenda_at) = (self.air.next_at(), self.agenda.next_at());
+            let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
+            let at = air_at.min(agenda_at).min(line_at);
+            if at > end {
+                break;
+            }
+            self.now = at;
+            self.events += 1;
+            if self.events % EVENTS_PER_REPORT == 0 {
+                self.finished |= progress(at as f64 / end as f64).is_break();
+            }
+            if line_at == at {
+                self.leave_link_layer();
+            } else if agenda_at == at {
+                let Some((_, word)) = self.agenda.pop() else { continue };
+                match Task::unpack(word) {
+                    Task::Report => {
+                        self.finished |= progress(at as f64 / end as f64).is_break();
+                        self.schedule(at + report_every, Task::Report);
+                    }
+                    task => self.perform(task),
+                }
+            } else {
+                self.air.step();
+                self.take_notices();
+            }
+        }
+        self.now = if self.finished { self.now } else { end };
+    }
+
+    fn hook_index(&self, node: u32, place: Place) -> Option<u32> {
+        self.hook_at[node as usize][place as usize]
+    }
+
+    fn schedule(&mut self, at: Ns, task: Task) {
+        self.agenda.push(at, task.pack());
+    }
+
+    fn perform(&mut self, task: Task) {
+        match task {
+            Task::FlowStart(flow) => self.start_flow(flow),
+            Task::FlowStop(flow) => self.stop_flow(flow),
+            Task::FlowTimer(flow, end) => self.flow_timer(flow, end as usize),
+            Task::Datagrams(flow) => self.send_burst(flow),
+            Task::Wire(wire) => self.arrive_by_wire(wire),
+            Task::Hook(hook) => self.hook_timer(hook),
+            Task::Purge(node) => self.purge_routes(node),
+            Task::Delayed(slot) => self.send_delayed(slot),
+            Task::Sample => self.sample_series(),
+            Task::WarmupEnds => self.end_warmup(),
+            Task::Forget(packet) => {
+                self.pool.remove(packet);
+            }
+            Task::Move(node) => self.move_node(node),
+            Task::RateChange(change) => self.change_rate(change),
+            Task::Report => {}
+        }
+    }
+
+    fn take_notices(&mut self) {
+        while let Some(notice) = self.air.poll() {
+            match notice {
+                Notice::Received { station, from, packet, .. } => self.received(station, from, packet),
+                Notice::Done { station, packet, attempts, failure } => {
+                    self.link_done(station, packet, attempts, failure);
+                }
+            }
+        }
+    }
+
+    fn sample_series(&mut self) {
+        let interval_s = self.config.series_interval_s;
+        self.series_t_s.push(self.now as f64 / 1e9);
+        for flow in &mut self.flows {
+            let (cwnd, rtt_s) = match &flow.ends {
+                Ends::Tcp { sender, .. } => {
+                    (sender.window_pkts(), sender.smoothed_rtt_ns().map_or(0.0, |ns| ns as f64 / 1e9))
+                }
+                _ => (0.0, 0.0),
+            };
+            flow.meter.sample(interval_s, cwnd, rtt_s);
+        }
+        self.schedule(self.now + ns_from_s(interval_s), Task::Sample);
+    }
+
+    fn end_warmup(&mut self) {
+        let now = self.now;
+        self.measured_from = now;
+        self.air.reset_counters(now);
+        self.links.clear();
+        self.drops = Drops::default();
+        for flow in &mut self.flows {
+            match &flow.ends {
+                Ends::Tcp { sender, .. } => {
+                    flow.meter.reset(now, sender.sent_pkts, sender.retransmitted_pkts, sender.timeouts);
+                }
+                _ => flow.meter.reset(now, flow.datagrams, 0, 0),
+            }
+        }
+    }
+}
+
+/// Who decodes whom, as node numbers.
+fn radio_edges<'a>(air: &'a Air, node_of: &'a [u32]) -> impl Iterator<Item = (u32, u32)> + 'a {
+    node_of.iter().enumerate().flat_map(move |(station, &node)| {
+        let decodable = air.links(station as u32).iter().filter(|link| link.decodable);
+        decodable.map(move |link| (node, node_of[link.to as usize]))
+    })
+}
+
+/// The wires, both ways.
+fn wired_edges(config: &Config) -> impl Iterator<Item = (u32, u32)> + '_ {
+    config.wired.iter().flat_map(|wire| [(wire.a, wire.b), (wire.b, wire.a)])
+}

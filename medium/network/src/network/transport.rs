@@ -1,0 +1,335 @@
+//! Flows meet packets: what the ends send and receive.
+
+use pacelab_air_config::{Headers, Tcp, Traffic};
+use pacelab_engine::{NEVER, Ns};
+
+use super::Network;
+use super::task::Task;
+use crate::flow::Ends;
+use crate::hook::Point;
+use crate::packet::{Body, Packet, TcpHeader};
+use crate::voice::Codec;
+
+/// IP and TCP headers without options.
+const TCP_HEADER_BYTES: u32 = 40;
+/// A saturating source keeps so many packets waiting.
+const SATURATION_PKTS: u32 = 3;
+/// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
+/// waits for a pacer waits in the socket, so that a retransmission overtakes it and the RTT does not contain it.
+const HELD_LIMIT_PKTS: u32 = 2;
+/// Hops a packet may take.
+const TTL: u8 = 64;
+
+impl Network {
+    pub(super) fn start_flow(&mut self, index: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        flow.active = true;
+        flow.meter.window_since = now;
+        match &mut flow.ends {
+            Ends::Tcp { sender, .. } => {
+                sender.open(size_bytes(&flow.config.traffic));
+                self.pump_sender(index);
+            }
+            Ends::UdpSaturated => self.saturate(index),
+            Ends::Cbr { .. } => self.send_burst(index),
+            Ends::Voice { codec, .. } => {
+                let at = now + codec.phase_ns;
+                self.schedule(at, Task::Datagrams(index));
+            }
+        }
+    }
+
+    pub(super) fn stop_flow(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        flow.active = false;
+        if let Ends::Tcp { sender, .. } = &mut flow.ends {
+            sender.close();
+            self.pump_sender(index);
+        }
+    }
+
+    /// A timer of the sender (0) or receiver (1) may be due.
+    pub(super) fn flow_timer(&mut self, index: u32, end: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if flow.timers_at[end] != now {
+            return; // an earlier entry has replaced this one
+        }
+        flow.timers_at[end] = NEVER;
+        let Ends::Tcp { sender, receiver } = &mut flow.ends else { return };
+        if end == 0 {
+            if sender.timer_at() <= now {
+                let window = sender.window_pkts();
+                sender.handle_timeout(now);
+                flow.meter.window(now, window);
+            }
+            self.pump_sender(index);
+        } else {
+            receiver.handle_timeout(now);
+            self.pump_receiver(index);
+        }
+    }
+
+    pub(super) fn send_burst(&mut self, index: u32) {
+        let flow = &self.flows[index as usize];
+        if !flow.active {
+            return;
+        }
+        match flow.ends {
+            Ends::Cbr { interval_ns, burst_pkts } => {
+                (0..burst_pkts).for_each(|_| self.send_datagram(index));
+                self.schedule(self.now + interval_ns, Task::Datagrams(index));
+            }
+            Ends::Voice { codec, .. } => {
+                self.send_voice(index, codec);
+                self.schedule(self.now + codec.interval_ns, Task::Datagrams(index));
+            }
+            _ => {}
+        }
+    }
+
+    fn send_voice(&mut self, index: u32, codec: Codec) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        let number = playout.expect(now);
+        flow.datagrams += 1;
+        let sequence = codec.first_sequence.wrapping_add(number as u16);
+        let packet = Packet {
+            src: flow.config.src,
+            dst: flow.config.dst,
+            flow: index,
+            bytes: codec.packet_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: flow.config.src,
+            congestion_experienced: false,
+            body: Body::Voice { number, port: codec.port, sequence, sent_at: now },
+        };
+        self.originate(packet);
+    }
+
+    /// Tops up what waits at the source.
+    pub(super) fn saturate(&mut self, index: u32) {
+        if !self.flows[index as usize].active {
+            return;
+        }
+        let waiting = self.flows[index as usize].at_source_pkts;
+        for _ in waiting..SATURATION_PKTS {
+            self.flows[index as usize].at_source_pkts += 1;
+            self.send_datagram(index);
+        }
+    }
+
+    /// A packet has left `node`, one way or another; a saturating source that it came from sends the next.
+    pub(super) fn left_source(&mut self, node: u32, id: u32) {
+        let Some(packet) = self.pool.get(id) else { return };
+        let index = packet.flow;
+        if packet.src != node || index == u32::MAX {
+            return;
+        }
+        let flow = &mut self.flows[index as usize];
+        if matches!(flow.ends, Ends::UdpSaturated) {
+            flow.at_source_pkts = flow.at_source_pkts.saturating_sub(1);
+            self.saturate(index);
+        }
+    }
+
+    fn send_datagram(&mut self, index: u32) {
+        let header_bytes = udp_header_bytes(self.config.headers);
+        let flow = &mut self.flows[index as usize];
+        let number = flow.datagrams;
+        flow.datagrams += 1;
+        let packet = Packet {
+            src: flow.config.src,
+            dst: flow.config.dst,
+            flow: index,
+            bytes: flow.payload_bytes + header_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: flow.config.src,
+            congestion_experienced: false,
+            body: Body::Udp { number, payload_bytes: flow.payload_bytes },
+        };
+        self.originate(packet);
+    }
+
+    /// Sends what the sender of this flow has to send, and sees to its timer.
+    fn pump_sender(&mut self, index: u32) {
+        loop {
+            let now = self.now;
+            if self.flows[index as usize].held_pkts >= HELD_LIMIT_PKTS {
+                break;
+            }
+            let Ends::Tcp { sender, .. } = &mut self.flows[index as usize].ends else { return };
+            let Some(header) = sender.poll_transmit(now) else { break };
+            self.send_segment(index, header, true);
+        }
+        let Ends::Tcp { sender, .. } = &self.flows[index as usize].ends else { return };
+        let at = sender.timer_at();
+        self.arm(index, 0, at);
+    }
+
+    /// Counts a segment that the hook at its source takes (true) or lets go; the sender goes on when there is room.
+    pub(super) fn note_held(&mut self, point: Point, id: u32, taken: bool) {
+        if point != Point::LocalOut {
+            return;
+        }
+        let Some(packet) = self.pool.get(id) else { return };
+        let (index, Body::Tcp { forward: true, .. }) = (packet.flow, &packet.body) else { return };
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        if taken {
+            flow.held_pkts += 1;
+            return;
+        }
+        let was_full = flow.held_pkts >= HELD_LIMIT_PKTS;
+        flow.held_pkts = flow.held_pkts.saturating_sub(1);
+        if was_full && flow.timers_at[0] != now {
+            flow.timers_at[0] = now;
+            self.schedule(now, Task::FlowTimer(index, 0));
+        }
+    }
+
+    fn pump_receiver(&mut self, index: u32) {
+        let Ends::Tcp { receiver, .. } = &mut self.flows[index as usize].ends else { return };
+        let (header, at) = (receiver.poll_transmit(), receiver.timer_at());
+        if let Some(header) = header {
+            self.send_segment(index, header, false);
+        }
+        self.arm(index, 1, at);
+    }
+
+    /// Agenda entry for a timer, unless an earlier one is there already.
+    fn arm(&mut self, index: u32, end: usize, at: Ns) {
+        let flow = &mut self.flows[index as usize];
+        if at < flow.timers_at[end] {
+            flow.timers_at[end] = at;
+            self.schedule(at, Task::FlowTimer(index, end as u32));
+        }
+    }
+
+    fn send_segment(&mut self, index: u32, header: TcpHeader, forward: bool) {
+        let config = &self.flows[index as usize].config;
+        let (src, dst) = if forward { (config.src, config.dst) } else { (config.dst, config.src) };
+        let packet = Packet {
+            src,
+            dst,
+            flow: index,
+            bytes: TCP_HEADER_BYTES + header.payload_bytes,
+            ttl: TTL,
+            forwards: 0,
+            previous: src,
+            congestion_experienced: false,
+            body: Body::Tcp { header, forward },
+        };
+        self.originate(packet);
+    }
+
+    /// A packet has reached the transport it was meant for.
+    pub(super) fn deliver(&mut self, packet: Packet) {
+        let index = packet.flow;
+        match packet.body {
+            Body::Udp { payload_bytes, .. } => {
+                let meter = &mut self.flows[index as usize].meter;
+                meter.arrived_bytes += u64::from(payload_bytes);
+                meter.delivered(u64::from(payload_bytes));
+            }
+            Body::Tcp { header, forward: true } => self.deliver_data(index, &header, packet.congestion_experienced),
+            Body::Tcp { header, forward: false } => self.deliver_ack(index, &header),
+            Body::Voice { number, sent_at, .. } => self.deliver_voice(index, number, sent_at),
+            Body::Report(_) => {
+                if let Ends::Voice { playout, .. } = &mut self.flows[index as usize].ends {
+                    playout.reports_received += 1;
+                }
+            }
+            Body::Aodv(_) => {}
+        }
+    }
+
+    fn deliver_voice(&mut self, index: u32, number: u32, sent_at: Ns) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Voice { playout, .. } = &mut flow.ends else { return };
+        flow.meter.arrived_bytes += u64::from(flow.payload_bytes);
+        if playout.arrive(now, number, sent_at) {
+            flow.meter.delivered(u64::from(flow.payload_bytes));
+        }
+    }
+
+    fn deliver_data(&mut self, index: u32, header: &TcpHeader, marked: bool) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Tcp { receiver, .. } = &mut flow.ends else { return };
+        let before = receiver.delivered_bytes;
+        if marked {
+            receiver.note_mark();
+        }
+        receiver.handle(now, header);
+        let delivered = receiver.delivered_bytes - before;
+        flow.meter.arrived_bytes += u64::from(header.payload_bytes);
+        flow.meter.delivered(delivered);
+        if delivered > 0 {
+            self.note_finish(index);
+            self.note_batches(index);
+        }
+        self.pump_receiver(index);
+    }
+
+    fn deliver_ack(&mut self, index: u32, header: &TcpHeader) {
+        let now = self.now;
+        let flow = &mut self.flows[index as usize];
+        let Ends::Tcp { sender, .. } = &mut flow.ends else { return };
+        let window = sender.window_pkts();
+        sender.handle(now, header);
+        flow.meter.window(now, window);
+        for rtt_ns in sender.rtt_samples_ns.drain(..) {
+            flow.meter.rtt(rtt_ns);
+        }
+        self.pump_sender(index);
+    }
+
+    fn note_finish(&mut self, index: u32) {
+        let flow = &mut self.flows[index as usize];
+        let Some(size) = size_bytes(&flow.config.traffic) else { return };
+        if flow.meter.total_bytes >= size {
+            flow.meter.finished_s.get_or_insert(self.now as f64 / 1e9);
+        }
+    }
+
+    /// Records the ends of batches; ends the run once every backlogged TCP flow has delivered enough.
+    fn note_batches(&mut self, index: u32) {
+        let now_s = self.now as f64 / 1e9;
+        let flow = &mut self.flows[index as usize];
+        let delivered_pkts = flow.meter.total_bytes / u64::from(flow.payload_bytes);
+        if let Some(batch) = self.config.batch_pkts {
+            while delivered_pkts >= (flow.meter.batch_end_s.len() as u64 + 1) * batch {
+                flow.meter.batch_end_s.push(now_s);
+            }
+        }
+        if let Some(enough) = self.config.stop_after_pkts {
+            if delivered_pkts >= enough {
+                let tcp = self.flows.iter().filter(|flow| flow.kind() == "tcp");
+                let mut counts = tcp.map(|flow| flow.meter.total_bytes / u64::from(flow.payload_bytes));
+                self.finished = counts.all(|count| count >= enough);
+            }
+        }
+    }
+}
+
+/// Octets that a sized flow has.
+fn size_bytes(traffic: &Traffic) -> Option<u64> {
+    match traffic {
+        Traffic::Tcp(Tcp { size_bytes, .. }) => *size_bytes,
+        _ => None,
+    }
+}
+
+/// Bytes of headers above the MAC.
+fn udp_header_bytes(headers: Headers) -> u32 {
+    match headers {
+        Headers::Real => 28,
+        Headers::Ns2 => 0,
+    }
+}

@@ -15,8 +15,8 @@ import os
 import sys
 
 import pacelab
-from pacelab.experiment import Experiment
-from pacelab.metrics import estimate
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.metrics import estimate
 
 SILENCE_S, OFF = 1.0, 0.10
 AFTER_S = 20.0

@@ -19,7 +19,7 @@ from pathlib import Path
 from pacelab import __version__, each_finished, write_file
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Verdict, judge
-from pacelab.grading.report import from_json, to_json
+from pacelab.grading.records.report import from_json, to_json
 from pacelab.grading.sandbox import walls
 from pacelab.grading.submission import Submission
 

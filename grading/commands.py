@@ -14,8 +14,8 @@ from pacelab import ConfigError, log, print_json, progress_bar, write_file
 
 if TYPE_CHECKING:
     from pacelab.grading.batch import Settings
-    from pacelab.grading.gradebook import Row
     from pacelab.grading.judge import Verdict
+    from pacelab.grading.records.gradebook import Row
     from pacelab.grading.submission import Submission
 
 WHEN = ("after_due_date", "hidden", "visible")
@@ -77,7 +77,7 @@ def grade(
     from pacelab.grading.assignments import find_assignment
     from pacelab.grading.batch import Settings, grade_all
     from pacelab.grading.collect import collect
-    from pacelab.grading.roster import LateRule, parse_time, read_roster
+    from pacelab.grading.records.roster import LateRule, parse_time, read_roster
     from pacelab.grading.submission import stamped_number
 
     if assignment is None:
@@ -91,7 +91,7 @@ def grade(
     _check(jobs is None or 1 <= jobs <= 1024, f"--jobs {jobs}: allowed is 1 to 1024")
     _check(late_days >= 0 and late_per_day >= 0, "--late-days, --late-per-day: allowed are numbers of at least 0")
     if package is not None:
-        from pacelab.grading.gradescope import package as make_package
+        from pacelab.grading.records.gradescope import package as make_package
 
         size = make_package(package, number=assignment, key=key, hidden=hidden)
         log(f"{package}: {size / 1e6:.0f} MB; upload it as the autograder, test it with the model solution")
@@ -113,19 +113,19 @@ def grade(
             scheduler=scheduler,
             on_done=lambda done: tell(done / len(found)),
         )
-    from pacelab.grading.gradebook import gradebook
+    from pacelab.grading.records.gradebook import gradebook
 
     rows = gradebook(verdicts, found, students, rule)
     similar = _similar(found, settings) if similarity else []
     _write(out, rows, verdicts, found, similar)
     if gradescope is not None:
-        from pacelab.grading.gradescope import results
+        from pacelab.grading.records.gradescope import results
 
         _check(len(verdicts) == 1, "--gradescope: allowed with one submission")
         document = results(verdicts[0], hidden=hidden)
         write_file(gradescope / "results.json", json_module.dumps(document, indent=1).encode())
     if json:
-        from pacelab.grading.report import to_json
+        from pacelab.grading.records.report import to_json
 
         print_json({"grade": [asdict(row) for row in rows], "verdicts": [to_json(item) for item in verdicts]})
     elif not quiet:
@@ -146,7 +146,7 @@ def check(
     """Run the public checks on your own file before you hand it in. Exit code 1 when one fails."""
     from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
     from pacelab.grading.check import check_file, guess
-    from pacelab.grading.report import text_report, to_json
+    from pacelab.grading.records.report import text_report, to_json
 
     _check(file.is_file(), f"{str(file)!r}: not a file")
     number = assignment if assignment is not None else guess(file)
@@ -194,8 +194,8 @@ def _write(
     out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], found: Sequence[Submission], similar: Sequence[str]
 ) -> None:
     from pacelab.grading.batch import slug
-    from pacelab.grading.gradebook import summary, to_csv
-    from pacelab.grading.report import html_report, text_report
+    from pacelab.grading.records.gradebook import summary, to_csv
+    from pacelab.grading.records.report import html_report, text_report
 
     for submission, verdict in zip(found, verdicts, strict=True):
         name = slug(submission.student)

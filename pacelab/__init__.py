@@ -11,21 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
     from pacelab import lab
-    from pacelab.comparison import Comparison, compare
-    from pacelab.congestion import CongestionControl
     from pacelab.console import log, print_json, progress_bar
     from pacelab.demo.widget import show_demo
-    from pacelab.errors import (
-        ConfigError,
-        HostError,
-        PaceLabError,
-        ProtocolError,
-    )
-    from pacelab.experiment import Experiment
-    from pacelab.folder import write_file
-    from pacelab.metrics import jain
-    from pacelab.own_link import LinkLayer, run_link_layer
-    from pacelab.own_pacer import Pacer, Sample, run_pacer
+    from pacelab.errors import ConfigError, HostError, PaceLabError, ProtocolError
+    from pacelab.experiment.experiment import Experiment
+    from pacelab.grid.comparison import Comparison, compare
+    from pacelab.grid.sweep import Sweep, run_sweep
+    from pacelab.grid.sweep_plots import load_points, plot_points
+    from pacelab.own.link import LinkLayer, run_link_layer
+    from pacelab.own.pacer import Pacer, Sample, run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
         EventMask,
@@ -40,43 +34,30 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
         SetExtraBackoff,
         TransmitResult,
     )
-    from pacelab.pacer.core.segment import (
-        FlowKey,
-        Rtp,
-        Segment,
-        VoiceQuality,
-        seq_diff,
-    )
-    from pacelab.pcap import PcapFile
-    from pacelab.plots import plot_goodput, plot_series
-    from pacelab.results import RunResult, load_result
-    from pacelab.runner import run, run_many
+    from pacelab.pacer.core.segment import FlowKey, Rtp, Segment, VoiceQuality, seq_diff
+    from pacelab.results.folder import write_file
+    from pacelab.results.metrics import jain
+    from pacelab.results.pcap import PcapFile
+    from pacelab.results.results import RunResult, load_result
+    from pacelab.running.runner import run, run_many
+    from pacelab.running.workers import each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme
-    from pacelab.sweep import Sweep, run_sweep
-    from pacelab.sweep_plots import load_points, plot_points
-    from pacelab.timeline import plot_timeline, record_air
-    from pacelab.topologies.model import (
-        Flow,
-        LinkRate,
-        Move,
-        Node,
-        PathLoss,
-        Topology,
-        WiredLink,
-    )
+    from pacelab.show.plots import plot_goodput, plot_series
+    from pacelab.show.timeline import plot_timeline, record_air
+    from pacelab.sim.congestion import CongestionControl
+    from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
     from pacelab.topologies.plot import plot_topology
     from pacelab.topologies.registry import load_topology
-    from pacelab.workers import each_finished, usable_cores
 
 __version__ = "0.1.0"
 
 _PUBLIC: dict[str, str] = {
-    "Comparison": "pacelab.comparison",
+    "Comparison": "pacelab.grid.comparison",
     "ConfigError": "pacelab.errors",
-    "CongestionControl": "pacelab.congestion",
+    "CongestionControl": "pacelab.sim.congestion",
     "Drop": "pacelab.pacer.core.contract",
     "EventMask": "pacelab.pacer.core.contract",
-    "Experiment": "pacelab.experiment",
+    "Experiment": "pacelab.experiment.experiment",
     "Flow": "pacelab.topologies.model",
     "FlowKey": "pacelab.pacer.core.segment",
     "Forward": "pacelab.pacer.core.contract",
@@ -84,55 +65,55 @@ _PUBLIC: dict[str, str] = {
     "HookSettings": "pacelab.schemes",
     "HostError": "pacelab.errors",
     "Inject": "pacelab.pacer.core.contract",
-    "LinkLayer": "pacelab.own_link",
+    "LinkLayer": "pacelab.own.link",
     "LinkRate": "pacelab.topologies.model",
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
     "PaceLabError": "pacelab.errors",
-    "Pacer": "pacelab.own_pacer",
+    "Pacer": "pacelab.own.pacer",
     "PathLoss": "pacelab.topologies.model",
-    "PcapFile": "pacelab.pcap",
+    "PcapFile": "pacelab.results.pcap",
     "Point": "pacelab.pacer.core.contract",
     "ProtocolError": "pacelab.errors",
     "Release": "pacelab.pacer.core.contract",
     "Resend": "pacelab.pacer.core.contract",
     "Rewrite": "pacelab.pacer.core.contract",
     "Rtp": "pacelab.pacer.core.segment",
-    "RunResult": "pacelab.results",
-    "Sample": "pacelab.own_pacer",
+    "RunResult": "pacelab.results.results",
+    "Sample": "pacelab.own.pacer",
     "Scheme": "pacelab.schemes",
     "Segment": "pacelab.pacer.core.segment",
     "SegmentSeen": "pacelab.pacer.core.contract",
     "SetExtraBackoff": "pacelab.pacer.core.contract",
-    "Sweep": "pacelab.sweep",
+    "Sweep": "pacelab.grid.sweep",
     "Topology": "pacelab.topologies.model",
     "TransmitResult": "pacelab.pacer.core.contract",
     "VoiceQuality": "pacelab.pacer.core.segment",
     "WiredLink": "pacelab.topologies.model",
-    "compare": "pacelab.comparison",
-    "each_finished": "pacelab.workers",
-    "jain": "pacelab.metrics",
-    "load_points": "pacelab.sweep_plots",
-    "load_result": "pacelab.results",
+    "compare": "pacelab.grid.comparison",
+    "each_finished": "pacelab.running.workers",
+    "jain": "pacelab.results.metrics",
+    "load_points": "pacelab.grid.sweep_plots",
+    "load_result": "pacelab.results.results",
     "load_topology": "pacelab.topologies.registry",
     "log": "pacelab.console",
-    "plot_goodput": "pacelab.plots",
-    "plot_points": "pacelab.sweep_plots",
-    "plot_series": "pacelab.plots",
-    "plot_timeline": "pacelab.timeline",
+    "plot_goodput": "pacelab.show.plots",
+    "plot_points": "pacelab.grid.sweep_plots",
+    "plot_series": "pacelab.show.plots",
+    "plot_timeline": "pacelab.show.timeline",
     "plot_topology": "pacelab.topologies.plot",
     "print_json": "pacelab.console",
     "progress_bar": "pacelab.console",
-    "record_air": "pacelab.timeline",
-    "run": "pacelab.runner",
-    "run_link_layer": "pacelab.own_link",
-    "run_many": "pacelab.runner",
-    "run_pacer": "pacelab.own_pacer",
-    "run_sweep": "pacelab.sweep",
+    "record_air": "pacelab.show.timeline",
+    "run": "pacelab.running.runner",
+    "run_link_layer": "pacelab.own.link",
+    "run_many": "pacelab.running.runner",
+    "run_pacer": "pacelab.own.pacer",
+    "run_sweep": "pacelab.grid.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
     "show_demo": "pacelab.demo.widget",
-    "usable_cores": "pacelab.workers",
-    "write_file": "pacelab.folder",
+    "usable_cores": "pacelab.running.workers",
+    "write_file": "pacelab.results.folder",
 }
 """Public name -> module that defines it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 if __name__ == "__main__":  # spawned workers import this module too
     sys.exit(main())

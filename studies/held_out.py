@@ -20,9 +20,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pacelab.experiment import Experiment
-from pacelab.metrics import estimate
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.metrics import estimate
+from pacelab.running.runner import run
 
 LOPSIDED = str(Path(__file__).parent / "lopsided.py")
 SEEDS = range(1001, 1009)

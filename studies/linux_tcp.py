@@ -11,10 +11,10 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.experiment import Experiment
-from pacelab.metrics import estimate
-from pacelab.results import RunResult
-from pacelab.runner import run_many
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.metrics import estimate
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run_many
 
 SEEDS = 5
 LINUX: dict[str, Any] = {"backend": "hwsim", "where": "uml"}

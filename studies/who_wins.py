@@ -21,8 +21,8 @@ from typing import Any
 import who_wins_tables
 
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 
 ROUTINGS = ("static", "aodv")

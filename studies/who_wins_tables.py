@@ -6,7 +6,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from pacelab.metrics import Estimate, estimate
+from pacelab.results.metrics import Estimate, estimate
 
 CELL = ("case", "routing", "radio", "scheme")
 MEASURES = ("goodput_bps", "jain", "mos_mean", "mos_worst")

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pacelab.topologies import (
+from pacelab.topologies.kind import Kind
+from pacelab.topologies.model import Topology
+from pacelab.topologies.shapes import (
     access_point,
     asymmetric,
     cell,
@@ -26,8 +28,6 @@ from pacelab.topologies import (
     tree,
     two_gateways,
 )
-from pacelab.topologies.kind import Kind
-from pacelab.topologies.model import Topology
 
 _MODULES = (
     *(chain, cell, hidden, exposed, reuse, pairs),

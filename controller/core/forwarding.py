@@ -10,15 +10,7 @@ from pacelab.controller.core.flows import Flow, Flows
 from pacelab.controller.core.frames import Frame, address_text, flow_text
 from pacelab.controller.core.journal import Journal
 from pacelab.controller.core.locations import Locations, Place
-from pacelab.controller.core.messages import (
-    Action,
-    AddRule,
-    Barrier,
-    DeleteRule,
-    FiveTuple,
-    Rule,
-    SendPacket,
-)
+from pacelab.controller.core.messages import Action, AddRule, Barrier, DeleteRule, FiveTuple, Rule, SendPacket
 from pacelab.controller.core.neighbours import Neighbours
 from pacelab.controller.core.network import End, Network
 from pacelab.controller.core.routing import additions, mac_rules, pair_rules, rules_of

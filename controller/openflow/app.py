@@ -9,15 +9,7 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from pacelab.controller.core.messages import (
-    BarrierDone,
-    Counted,
-    PacketIn,
-    PortChanged,
-    Refused,
-    RuleGone,
-    RulesFound,
-)
+from pacelab.controller.core.messages import BarrierDone, Counted, PacketIn, PortChanged, Refused, RuleGone, RulesFound
 from pacelab.controller.openflow import convert
 from pacelab.controller.openflow.connection import Connection
 from pacelab.controller.openflow.shell import COUNTERS, RULES, Shell

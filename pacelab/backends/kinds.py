@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pacelab.backends.hosts import limits
-from pacelab.chosen import Options
+from pacelab.backends import real_hosts as limits
 from pacelab.errors import ConfigError
-from pacelab.options import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.chosen import Options
+from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.topologies.model import Topology
-from pacelab.traffic import PlannedFlow
+from pacelab.traffic.flows import PlannedFlow
 
 Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSettings], None]
 

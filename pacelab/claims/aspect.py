@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.results import RunResult
+from pacelab.results.results import RunResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ import typer
 
 from pacelab.console import log, print_json, print_table, progress_bar
 from pacelab.errors import ConfigError
-from pacelab.folder import check_destination
-from pacelab.settings import parse_one
+from pacelab.experiment.settings import parse_one
+from pacelab.results.folder import check_destination
 from pacelab.topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -92,10 +92,10 @@ def report(
     json: Json = False,
 ) -> None:
     """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
-    from pacelab.claims.book import write_book
-    from pacelab.claims.book_html import render_html
-    from pacelab.claims.book_pdf import check_pdf, render_pdf
-    from pacelab.folder import write_folder
+    from pacelab.claims.book.book import write_book
+    from pacelab.claims.book.book_html import render_html
+    from pacelab.claims.book.book_pdf import check_pdf, render_pdf
+    from pacelab.results.folder import write_folder
 
     check_destination(out)
     if pdf:
@@ -115,7 +115,7 @@ def _write_page(docs: Path) -> None:
     from pacelab.claims.load import select_claims
     from pacelab.claims.outcome import load_pictures, load_store
     from pacelab.claims.report import claims_page, figure_title
-    from pacelab.folder import write_file
+    from pacelab.results.folder import write_file
 
     everything = select_claims("all")
     papers = dict.fromkeys(claim.paper for claim in everything)

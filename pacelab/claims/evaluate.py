@@ -14,8 +14,8 @@ from pacelab.claims.model import Measure, Point, Reduction, Scalar
 from pacelab.claims.plan import Plan
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reductions import reduce_axis
-from pacelab.metrics import Estimate, estimate
-from pacelab.results import RunResult
+from pacelab.results.metrics import Estimate, estimate
+from pacelab.results.results import RunResult
 
 T = TypeVar("T")
 

@@ -10,9 +10,9 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from pacelab.claims.picture import Panel, Picture, Series
-from pacelab.metrics import LEVEL
-from pacelab.plots import style_of
+from pacelab.results.metrics import LEVEL
 from pacelab.schemes.style import Style
+from pacelab.show.plots import style_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

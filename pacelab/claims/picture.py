@@ -28,8 +28,8 @@ from pacelab.claims.contention import (
 from pacelab.claims.evaluate import Measured, measure, sample_cell
 from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
 from pacelab.claims.quantities import KBPS
-from pacelab.metrics import Estimate, estimate
-from pacelab.results import RunResult
+from pacelab.results.metrics import Estimate, estimate
+from pacelab.results.results import RunResult
 
 LABELS = {
     "goodput_kbps": "goodput (kbit/s)",

@@ -11,9 +11,9 @@ from typing import Any
 from pacelab.claims.load import DATA
 from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.options import BY_FIELD, OPTIONS
-from pacelab.settings import find_option
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.settings import find_option
+from pacelab.options.table import BY_FIELD, OPTIONS
 
 FILES = (".py", ".yaml")
 """Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""

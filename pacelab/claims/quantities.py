@@ -17,8 +17,8 @@ from typing import Any
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.claims.transfers import TRANSFER_QUANTITIES
 from pacelab.claims.voice_quantities import VOICE_QUANTITIES
-from pacelab.metrics import jain
-from pacelab.results import RunResult
+from pacelab.results.metrics import jain
+from pacelab.results.results import RunResult
 
 KBPS = 1e-3
 BITS = 8

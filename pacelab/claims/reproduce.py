@@ -13,11 +13,11 @@ from pacelab.claims.model import Claim
 from pacelab.claims.outcome import Outcome, conclude, load_pictures, load_store, render_store, store_path
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
-from pacelab.experiment import Experiment
-from pacelab.folder import write_file, write_folder
-from pacelab.results import RunResult, dump
-from pacelab.runner import describe_host, for_each, run_in_worker
-from pacelab.sweep import run_cached
+from pacelab.experiment.experiment import Experiment
+from pacelab.grid.sweep import run_cached
+from pacelab.results.folder import write_file, write_folder
+from pacelab.results.results import RunResult, dump
+from pacelab.running.runner import describe_host, for_each, run_in_worker
 
 NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts")
 """What the quantities ask of a node."""
@@ -90,7 +90,7 @@ def reproduce(
 
     `jobs` and `scheduler` say where they are run (see `workers.each_finished`).
 
-    `cache` is a folder of finished runs (see `pacelab.cache`): a long reproduction can be interrupted and go on.
+    `cache` is a folder of finished runs (`pacelab.running.cache`): a long reproduction can be interrupted and go on.
 
     All claims are planned before the first run: ConfigError comes early.
     """

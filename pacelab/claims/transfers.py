@@ -11,8 +11,8 @@ from statistics import median
 from typing import Any
 
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
-from pacelab.metrics import jain, jain_per_hop, log_utility
-from pacelab.results import RunResult
+from pacelab.results.metrics import jain, jain_per_hop, log_utility
+from pacelab.results.results import RunResult
 
 KBPS = 1e-3
 PACKET_BITS = 12_000

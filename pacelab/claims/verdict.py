@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from pacelab.claims.model import Check, Kind
-from pacelab.metrics import Estimate
+from pacelab.results.metrics import Estimate
 
 NARROW = 0.1
 """Of the paper's value, or of the width of its band."""

@@ -11,9 +11,9 @@ import math
 from typing import Any
 
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
-from pacelab.metrics import jain
-from pacelab.results import RunResult
-from pacelab.voice import ACCEPTABLE_MOS
+from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.metrics import jain
+from pacelab.results.results import RunResult
 
 KBPS = 1e-3
 MS = 1e3

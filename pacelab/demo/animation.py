@@ -12,11 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacelab.airlog import Record, read_records
 from pacelab.demo.model import WATCH_S, Demo
 from pacelab.demo.runs import Outcome, answer, start
-from pacelab.folder import write_file
-from pacelab.timeline import BLOCKS, COLLISION, plot_timeline, record_air
+from pacelab.results.folder import write_file
+from pacelab.show.airlog import Record, read_records
+from pacelab.show.timeline import BLOCKS, COLLISION, plot_timeline, record_air
 from pacelab.topologies.model import Topology
 from pacelab.units import NS_PER_MS, NS_PER_S
 

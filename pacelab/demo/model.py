@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pacelab.airconfig import compile_air
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.sim.airconfig import compile_air
 
 MEASURE_S, WARMUP_S = 2.5, 0.5
 """Goodput is taken from so much air, virtual time; the start is left out."""

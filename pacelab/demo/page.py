@@ -14,7 +14,7 @@ from pacelab.demo.catalog import DEMOS
 from pacelab.demo.model import Demo
 from pacelab.demo.runs import recorded
 from pacelab.errors import HostError
-from pacelab.folder import write_file
+from pacelab.results.folder import write_file
 
 MODULES = ("engine.js", "air.js", "view.js", "live.js", "bars.js", "scene.js", "timeline.js", "curves.js", "demo.js")
 """The component's modules, each after those it imports."""

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.backends.registry import find_backend
 from pacelab.demo.model import Choice, Control, Demo, Slider, Value
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.results import assemble, join_series
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.results import assemble, join_series
+from pacelab.running.registry import find_backend
 from pacelab.topologies.model import Topology
-from pacelab.voice import ACCEPTABLE_MOS
 
 FARTHEST_M = 10_000.0
 """A node may be dragged so far from the origin."""

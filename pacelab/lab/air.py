@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
 from pacelab.lab.picture import Picture
-from pacelab.timeline import choose_window, describe_window, draw_timelines
+from pacelab.show.timeline import choose_window, describe_window, draw_timelines
 
 
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pacelab.lab.figures import COLOURS, HATCHES, KBPS, draw_bars
 from pacelab.lab.picture import Picture
-from pacelab.results import RunResult
+from pacelab.results.results import RunResult
 
 GOOD_MOS = 3.6
 MARKERS = "os^vDPX*"

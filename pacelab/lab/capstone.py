@@ -25,11 +25,11 @@ from typing import Any
 
 from pacelab import __version__
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
-from pacelab.own_pacer import Pacer, run_pacer
-from pacelab.results import RunResult
-from pacelab.runner import run
+from pacelab.own.pacer import Pacer, run_pacer
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
 
 PRACTICE = "practice"
 """The word of the networks that everybody may try."""

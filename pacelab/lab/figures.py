@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pacelab.comparison import Comparison
+from pacelab.grid.comparison import Comparison
 from pacelab.lab.picture import Picture
-from pacelab.plots import SERIES_SCALES, caption, plot_goodput, style_of
-from pacelab.results import RunResult
-from pacelab.tables import show_point
+from pacelab.results.results import RunResult
+from pacelab.show.plots import SERIES_SCALES, caption, plot_goodput, style_of
+from pacelab.show.tables import show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

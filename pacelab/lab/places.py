@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pacelab.lab.figures import COLOURS, draw_bars, lost
 from pacelab.lab.picture import Picture
-from pacelab.results import RunResult
+from pacelab.results.results import RunResult
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment import Experiment
-from pacelab.folder import write_file
+from pacelab.experiment.experiment import Experiment
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
-from pacelab.results import RunResult
-from pacelab.runner import run
-from pacelab.tables import show_name, show_value
+from pacelab.results.folder import write_file
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
+from pacelab.show.tables import show_name, show_value
 
 REAL = ("tap", "hwsim")
 """Back ends with real hosts, the one that needs less first."""

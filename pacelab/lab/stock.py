@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
 from pacelab.lab.recorded import FOLDER
 from pacelab.lab.table import Table
-from pacelab.results import RunResult
-from pacelab.runner import run
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
 
 # The same cases for our medium, in the order of the recording; 5 km apart is one pair alone.
 _CASES: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -22,11 +22,7 @@ def suppressing_gateway(_settings: HookSettings) -> Hook:
 
 def suppressing_station(settings: HookSettings) -> Hook:
     """ACK suppression's station: keeps its ACKs back, throttles as the settings say."""
-    from pacelab.pacer.core.ack_suppression.station import (
-        AckSuppressionStation,
-        AckSuppressionStationConfig,
-        Throttle,
-    )
+    from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 
     return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pacelab.errors import ConfigError
-from pacelab.own_code import digest_of, load_own
+from pacelab.options.own_code import digest_of, load_own
 from pacelab.schemes.scheme import Scheme
 
 

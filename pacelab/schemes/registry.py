@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.own_code import is_own
+from pacelab.options.own_code import is_own
 from pacelab.schemes import ack_suppression, baseline, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.own import load_scheme
 from pacelab.schemes.scheme import Scheme

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD
+from pacelab.options.table import BY_FIELD
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
 
@@ -91,7 +91,7 @@ class Scheme:
     traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
     """Kinds of traffic that it can act on."""
     takes: tuple[str, ...] = ()
-    """Options of an experiment that belong to schemes and are for this one (`pacelab.options.SCHEME_OPTIONS`)."""
+    """Options of an experiment that belong to schemes and are for this one (`pacelab.options.table.SCHEME_OPTIONS`)."""
     settings: tuple[str, ...] = ()
     """Those of them that it cannot do without."""
     ecn: bool = False

@@ -27,13 +27,13 @@ from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.inject import RawSender
-from pacelab.pacer.linux.interfaces import mtu_of
-from pacelab.pacer.linux.kernel_link import KernelLink
-from pacelab.pacer.linux.mediumd_link import MediumdLink
-from pacelab.pacer.linux.nfqueue import NfQueue, Queued
+from pacelab.pacer.linux.kernel.interfaces import mtu_of
+from pacelab.pacer.linux.kernel.kernel_link import KernelLink
+from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
+from pacelab.pacer.linux.kernel.nfqueue import NfQueue, Queued
+from pacelab.pacer.linux.kernel.realtime import be_punctual
+from pacelab.pacer.linux.kernel.rules import Capture, Rules
 from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.realtime import be_punctual
-from pacelab.pacer.linux.rules import Capture, Rules
 from pacelab.pacer.linux.shell import HookShell
 from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import NS_PER_S

@@ -1,6 +1,6 @@
 """The real-time shell around one hook of the core: packets in, verdicts out. No socket or clock of its own.
 
-Invariants, those of `pacelab.pacer.core.contract` as the simulator's shell has them (medium/network/src/network/hooks.rs)
+Invariants, those of `pacelab.pacer.core.contract` as the simulator's has them (medium/network/src/network/hooks.rs)
 1. Every packet shown to the hook is held until the hook names its handle in Forward or Drop.
 2. An action on a handle that is not held or kept is an error of the algorithm: counted, and all goes on.
 3. A hook that raises is bypassed from then on, and all that it held goes on its way (fail open).
@@ -30,17 +30,10 @@ from pacelab.pacer.core.contract import (
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
-from pacelab.pacer.linux.nfqueue import Queued
+from pacelab.pacer.linux.kernel.nfqueue import Queued
 from pacelab.pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
 from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.rewrite import (
-    OPTION_BYTES,
-    clamp_mss,
-    mark_congestion,
-    raw_window,
-    set_rtt_wired,
-    set_window,
-)
+from pacelab.pacer.linux.rewrite import OPTION_BYTES, clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
 
 OUTWARD = frozenset({Point.WIRED_TO_AIR, Point.LOCAL_OUT, Point.LINK})
 """Points whose packets go into the air: their destination is at the other end of the path."""

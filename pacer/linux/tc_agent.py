@@ -26,13 +26,13 @@ from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.agent import STATUS_VERSION, TICK_NS, AgentConfig
-from pacelab.pacer.linux.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
-from pacelab.pacer.linux.interfaces import mtu_of
-from pacelab.pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
+from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
+from pacelab.pacer.linux.kernel.interfaces import mtu_of
+from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
+from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES, PacketReader, Reason
-from pacelab.pacer.linux.realtime import be_punctual
 from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 

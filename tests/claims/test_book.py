@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.claims.book import Book, write_book
-from pacelab.claims.book_html import render_html
+from pacelab.claims.book.book import Book, write_book
+from pacelab.claims.book.book_html import render_html
 from pacelab.claims.load import all_claims, parse_file
 from pacelab.claims.outcome import load_store
 from pacelab.claims.paper import Paper, load_paper
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 
 

@@ -10,9 +10,9 @@ import pytest
 from pacelab.claims.aspect import Aspect
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reproduce import lean
-from pacelab.experiment import Experiment
-from pacelab.results import RunResult
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
 
 # Quantities of hand-made results.
 

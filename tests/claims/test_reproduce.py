@@ -14,9 +14,9 @@ from pacelab.claims.outcome import digest_of, load_pictures, load_store, render_
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
-from pacelab.cli import main
-from pacelab.experiment import Experiment
-from pacelab.runner import run
+from pacelab.cli.main import main
+from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 
 
 def test_reproduce_judges_by_the_runs(claim_text: str) -> None:

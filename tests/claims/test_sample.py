@@ -18,8 +18,8 @@ from pacelab.claims.load import all_claims
 from pacelab.claims.outcome import load_store
 from pacelab.claims.plan import key_of, plan_claim
 from pacelab.claims.reproduce import _collect, run_lean
-from pacelab.metrics import LEVEL
-from pacelab.runner import for_each
+from pacelab.results.metrics import LEVEL
+from pacelab.running.runner import for_each
 
 pytestmark = pytest.mark.usefixtures("engine")
 

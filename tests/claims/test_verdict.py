@@ -18,7 +18,7 @@ from pacelab.claims.contention import (
 from pacelab.claims.model import Check, Kind, Reduction
 from pacelab.claims.reductions import reduce_axis
 from pacelab.claims.verdict import Verdict, judge, worst
-from pacelab.metrics import Estimate
+from pacelab.results.metrics import Estimate
 from pacelab.topologies.model import Flow
 from pacelab.topologies.registry import load_topology
 

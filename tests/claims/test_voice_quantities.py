@@ -8,7 +8,7 @@ import pytest
 
 from pacelab.claims.aspect import Aspect
 from pacelab.claims.quantities import QUANTITIES
-from pacelab.results import RunResult
+from pacelab.results.results import RunResult
 
 
 def data(number: int, goodput_bps: float, sent_pkts: int, rtt_s: float | None) -> dict[str, Any]:

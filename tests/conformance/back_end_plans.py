@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacelab.experiment import Experiment
-from pacelab.results import RunResult
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.results import RunResult
 
 FULL = os.environ.get("PACELAB_CONFORMANCE") == "full"
 """All plans (40 minutes); else those that stand for their group (8 minutes)."""

@@ -17,9 +17,9 @@ from typing import Any
 
 from pacelab import Experiment
 from pacelab.errors import ConfigError
-from pacelab.pcap import PcapFile
-from pacelab.results import dump
-from pacelab.runner import run
+from pacelab.results.pcap import PcapFile
+from pacelab.results.results import dump
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.topologies.registry import KINDS
 

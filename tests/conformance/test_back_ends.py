@@ -28,9 +28,9 @@ from back_end_plans import (
     window,
 )
 
-from pacelab.results import RunResult
-from pacelab.runner import run, run_many
-from pacelab.where.features import missing_for_uml
+from pacelab.hosts.where.features import missing_for_uml
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run, run_many
 
 sys.path.append(str(Path(__file__).parents[1] / "linux"))
 from tap_runs import why_not

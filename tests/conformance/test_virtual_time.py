@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 from back_end_plans import Plan, chains, median, paced, saturated
 
-from pacelab.runner import run_many
-from pacelab.where.features import missing_for_uml
+from pacelab.hosts.where.features import missing_for_uml
+from pacelab.running.runner import run_many
 
 pytestmark = pytest.mark.guest
 

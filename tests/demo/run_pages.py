@@ -24,8 +24,8 @@ from pacelab.demo.model import Demo  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
-from pacelab.engine import run_air  # noqa: E402
 from pacelab.errors import HostError  # noqa: E402
+from pacelab.sim.engine import run_air  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
 PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080})

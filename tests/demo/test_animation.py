@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.demo import animation
 
 

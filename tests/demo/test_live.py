@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.demo.live import KEEP, MOST_FLOWS, Live, Traffic
 from pacelab.demo.server import LOOPBACK, DemoServer
 from pacelab.errors import HostError

@@ -12,8 +12,8 @@ from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.model import Demo, Slider
 from pacelab.demo.network import MODULE, START
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, static
-from pacelab.engine import run_air
 from pacelab.errors import ConfigError, HostError
+from pacelab.sim.engine import run_air
 
 ENGINES = {name: demo for name, demo in DEMOS.items() if not demo.python}
 

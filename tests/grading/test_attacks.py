@@ -13,7 +13,7 @@ import pytest
 
 from pacelab.grading import session as session_module
 from pacelab.grading.judge import Verdict
-from pacelab.grading.report import html_report, text_report
+from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Limits, Walls
 
 Judge = Callable[..., Verdict]

@@ -10,7 +10,7 @@ from pacelab.grading import batch
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import Settings, grade_all, grade_one, slug
 from pacelab.grading.judge import Verdict
-from pacelab.grading.report import to_json
+from pacelab.grading.records.report import to_json
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.submission import Submission
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.cli import app, main
+from pacelab.cli.main import app, main
 from pacelab.grading.assignments.make_examples import examples, write
 
 EXPECTED = {

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pacelab import ConfigError
-from pacelab.grading.gradebook import gradebook, summary, to_csv
 from pacelab.grading.judge import Result, Verdict
-from pacelab.grading.report import from_json, html_report, text_report, to_json
-from pacelab.grading.roster import LateRule, Student, match, parse_time, read_roster
+from pacelab.grading.records.gradebook import gradebook, summary, to_csv
+from pacelab.grading.records.report import from_json, html_report, text_report, to_json
+from pacelab.grading.records.roster import LateRule, Student, match, parse_time, read_roster
 from pacelab.grading.submission import Submission
 
 

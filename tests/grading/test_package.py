@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.gradescope import package, results
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.sandbox import walls
 from pacelab.grading.similarity import MODEL, available, similar
 from pacelab.grading.submission import Submission

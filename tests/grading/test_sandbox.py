@@ -27,7 +27,7 @@ def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None
     assert isinstance(names, list)
     assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "grading", "pacer"}
     with pytest.raises(Raised, match="No module named"):
-        ask(around, "import pacelab.runner")
+        ask(around, "import pacelab.running.runner")
 
 
 def test_inside_runs_nobody(around: Walls) -> None:

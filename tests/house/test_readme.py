@@ -29,7 +29,7 @@ def commands(program: str) -> list[str]:
 def help_of(subcommand: str) -> str:
     """What `pacelab SUBCOMMAND --help` prints."""
     ran = subprocess.run(
-        [sys.executable, "-c", "import sys; from pacelab.cli import main; sys.exit(main())", subcommand, "--help"],
+        [sys.executable, "-c", "import sys; from pacelab.cli.main import main; sys.exit(main())", subcommand, "--help"],
         env={**os.environ, "COLUMNS": "400", "TERM": "dumb", "NO_COLOR": "1"},
         capture_output=True,
         text=True,

@@ -10,7 +10,7 @@ import pytest
 
 from pacelab import ConfigError, Pacer, Sample, lab
 from pacelab.lab import capstone
-from pacelab.results import RunResult
+from pacelab.results.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -13,7 +13,7 @@ import pytest
 
 from pacelab import Experiment, Pacer, Sample, lab, run_pacer
 from pacelab.lab.limited import call_limited
-from pacelab.own_code import UserCodeError
+from pacelab.options.own_code import UserCodeError
 
 NAME = "lab0.goodput"
 RIGHT = "expected 116800 (100 packets of 11,680 bits in 10 s)"

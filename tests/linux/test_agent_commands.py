@@ -15,12 +15,12 @@ from ipaddress import IPv4Address
 import pytest
 from rich.console import Console
 
-from pacelab.agents.feed import Feed
-from pacelab.agents.live_view import picture
-from pacelab.agents.metrics import serve
-from pacelab.agents.path_rates import path_table, read_path_rates
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.hosts.agents.feed import Feed
+from pacelab.hosts.agents.live_view import picture
+from pacelab.hosts.agents.metrics import serve
+from pacelab.hosts.agents.path_rates import path_table, read_path_rates
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from pacelab.agents.task import Task
-from pacelab.backends.hosts.agents import task_of
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.plan import dump_plan, read_plan
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.agents.start import task_of
+from pacelab.hosts.agents.task import Task
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.plan import dump_plan, read_plan
+from pacelab.hosts.validation import read_document
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
-from pacelab.validation import read_document
 
 
 def tasks_of(**options: Any) -> tuple[Experiment, list[Task]]:

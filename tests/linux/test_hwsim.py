@@ -15,7 +15,7 @@ import pytest
 from tap_runs import assert_gone, children_of, goodputs_kbps, host_state, start, wait_for_children, why_not
 from tap_runs import run as run_real
 
-from pacelab.backends.hosts.medium import Medium, find_program
+from pacelab.hosts.network.medium import Medium, find_program
 
 REASON = why_not("hwsim")
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(REASON is not None, reason=REASON or "")]

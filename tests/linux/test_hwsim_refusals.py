@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tap_runs import PACELAB, ROOT, why_not
 
-from pacelab.backends.hosts import features
-from pacelab.backends.hwsim import family
-from pacelab.backends.hwsim.family import Hwsim
-from pacelab.backends.hwsim.radios import _attribute
 from pacelab.doctor import examine
 from pacelab.errors import HostError
+from pacelab.hosts import features
+from pacelab.hosts.hwsim import family
+from pacelab.hosts.hwsim.family import Hwsim
+from pacelab.hosts.hwsim.radios import _attribute
 
 pytestmark = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
 

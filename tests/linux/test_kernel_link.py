@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from network import PACELAB, Line
 
-from pacelab.pacer.linux.kernel_link import Shares
-from pacelab.pacer.linux.stations import Station
+from pacelab.pacer.linux.kernel.kernel_link import Shares
+from pacelab.pacer.linux.kernel.stations import Station
 
 Counts = tuple[int, int, int]
 

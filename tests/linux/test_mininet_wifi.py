@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from tap_runs import goodputs_kbps, run, start, why_not
 
-from pacelab.backends.hosts import mininet_wifi
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.mininet_wifi import description, find_python
-from pacelab.backends.hosts.tcp_settings import quiet
 from pacelab.errors import HostError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.mininet import mininet_wifi
+from pacelab.hosts.mininet.mininet_wifi import description, find_python
+from pacelab.hosts.network.tcp_settings import quiet
 
 LIMIT_S = 200
 

@@ -7,24 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_tap_plan import plan_of
 
-from pacelab.backends.hosts import addresses
-from pacelab.backends.hosts.addresses import Interface, Route
-from pacelab.backends.hosts.changes import Changes
-from pacelab.backends.hosts.handovers import effect, sentence
-from pacelab.backends.hosts.iperf import Interval
-from pacelab.backends.hosts.meter import Window
-from pacelab.backends.hosts.plan import Plan
-from pacelab.backends.hosts.roaming import (
-    HYSTERESIS_M,
-    LEAVE_S,
-    Roaming,
-    choose,
-    first_gateway,
-    gratuitous_arp,
-    range_m,
-)
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.changes import Changes
+from pacelab.hosts.network import addresses
+from pacelab.hosts.network.addresses import Interface, Route
+from pacelab.hosts.network.meter import Window
+from pacelab.hosts.plan import Plan
+from pacelab.hosts.roaming.handovers import effect, sentence
+from pacelab.hosts.roaming.roaming import HYSTERESIS_M, LEAVE_S, Roaming, choose, first_gateway, gratuitous_arp, range_m
+from pacelab.hosts.traffic.iperf import Interval
 
 # Handover between gateways, on paper: who is asked to do what, and when.
 

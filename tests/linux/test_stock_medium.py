@@ -8,11 +8,11 @@ import pytest
 
 pytest.importorskip("pyroute2", reason="needs Linux")
 
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.plan import Plan
-from pacelab.backends.hwsim import stock
 from pacelab.errors import HostError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.hwsim import stock
+from pacelab.hosts.plan import Plan
 
 
 def chain() -> Plan:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from test_tap_plan import plan_of
 
-from pacelab.backends.hosts import addresses
-from pacelab.backends.hosts.addresses import Interface, Route
-from pacelab.backends.hosts.agents import path_rates, task_of
-from pacelab.backends.hwsim import mesh
+from pacelab.hosts.agents.start import path_rates, task_of
+from pacelab.hosts.hwsim import mesh
+from pacelab.hosts.network import addresses
+from pacelab.hosts.network.addresses import Interface, Route
 
 
 def test_addresses_are_one_per_host() -> None:

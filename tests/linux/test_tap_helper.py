@@ -19,11 +19,11 @@ import pytest
 from tap_runs import ROOT, assert_gone, why_not
 from test_tap_plan import plan_of
 
-from pacelab.backends.hosts.helper import may_run
-from pacelab.backends.hosts.plan import MOST_BYTES, dump_plan
-from pacelab.backends.hosts.session import converse
-from pacelab.backends.hosts.units import write_units
 from pacelab.errors import ConfigError, HostError
+from pacelab.hosts.helper import may_run
+from pacelab.hosts.plan import MOST_BYTES, dump_plan
+from pacelab.hosts.session import converse
+from pacelab.hosts.units import write_units
 
 NOBODY, DAEMON = 65_534, 1
 """Users of every Debian; the tests' helper serves the group `daemon`."""
@@ -35,7 +35,7 @@ class Running:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "helper.sock"
         code = (
-            "import sys; from pathlib import Path; from pacelab.backends.hosts.helper import serve\n"
+            "import sys; from pathlib import Path; from pacelab.hosts.helper import serve\n"
             "serve(Path(sys.argv[1]), say=print, group='daemon')"
         )
         self.process = subprocess.Popen([sys.executable, "-c", code, str(self.path)], cwd=ROOT)

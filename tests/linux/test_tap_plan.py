@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 
 
 def plan_of(backend: str = "tap", **options: Any) -> Plan:

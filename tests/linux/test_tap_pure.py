@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from test_tap_plan import plan_of
 
-from pacelab.backends.hosts import iperf
-from pacelab.backends.hosts.changes import Changes, place_at
-from pacelab.backends.hosts.machine import Load, judge, read_load
-from pacelab.backends.hosts.meter import Meter, Window
-from pacelab.backends.hosts.mininet_hosts import iperf_results
-from pacelab.backends.hosts.plan import Move
-from pacelab.backends.hosts.processes import last_document
-from pacelab.backends.hosts.quantiles import quantiles
-from pacelab.backends.hosts.tcp_counters import Counters, read_counters
-from pacelab.backends.hosts.wire_path import WirePath
+from pacelab.hosts.changes import Changes, place_at
+from pacelab.hosts.machine import Load, judge, read_load
+from pacelab.hosts.mininet.mininet_hosts import iperf_results
+from pacelab.hosts.network.meter import Meter, Window
+from pacelab.hosts.network.tcp_counters import Counters, read_counters
+from pacelab.hosts.network.wire_path import WirePath
+from pacelab.hosts.plan import Move
+from pacelab.hosts.processes import last_document
+from pacelab.hosts.traffic import iperf
+from pacelab.hosts.traffic.quantiles import quantiles
 
 S = 1_000_000_000
 MS = 1_000_000

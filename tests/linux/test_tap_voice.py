@@ -8,8 +8,8 @@ import pytest
 from tap_runs import why_not
 from test_tap_plan import plan_of
 
-from pacelab.backends.hosts.plan import Plan
-from pacelab.backends.hosts.playout import Playout, report
+from pacelab.hosts.plan import Plan
+from pacelab.hosts.traffic.playout import Playout, report
 
 MS = 1_000_000
 
@@ -105,7 +105,7 @@ def test_compile_call_has_two_flows() -> None:
 @pytest.mark.kernel
 @pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 def test_call_over_two_hops_and_a_wire() -> None:
-    from pacelab.backends.hosts.session import run_plan
+    from pacelab.hosts.session import run_plan
 
     plan = call_of(duration_s=4.0, warmup_s=1.0)
     result = run_plan(plan, lambda _fraction: None)

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.traffic import Traffic
 from pacelab.errors import HostError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.traffic.traffic import Traffic
 
 
 def test_run_on_a_machine_that_stood_still_says_so() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pacelab.airconfig import compile_air
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.sim.airconfig import compile_air
 
 
 def test_compile_air_one_hop_chain_with_its_wire() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacelab.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
+from pacelab.show.airlog import AirLog, Backoff, Frame, Hearing, Hold, Mark, find_window, read_records
 
 COLLISION: list[list[Any]] = [
     [0, 0, "backoff", None, 5],

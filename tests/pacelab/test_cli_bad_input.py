@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 USAGE = [
     ("run chian", "'chian'", "chain, cell, hidden, exposed, reuse"),
@@ -126,7 +126,7 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("pacelab.backends.sim.run_air", broken)
+    monkeypatch.setattr("pacelab.sim.backend.run_air", broken)
     assert main(["run", "chain"]) == 4
     assert capsys.readouterr().err.splitlines()[-1].startswith("pacelab: this is a bug (ZeroDivisionError: oh)")
     assert list(in_tmp.iterdir()) == []
@@ -138,7 +138,7 @@ def test_cli_interrupt_is_exit_130(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pacelab.backends.sim.run_air", interrupted)
+    monkeypatch.setattr("pacelab.sim.backend.run_air", interrupted)
     assert main(["run", "chain"]) == 130
     assert capsys.readouterr().err == "pacelab: interrupted\n"
     assert list(in_tmp.iterdir()) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 
 def test_schemes_lists_each_scheme(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
@@ -103,7 +103,7 @@ def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:
 def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> None:
     from pacelab.grading.assignments import find_assignment
     from pacelab.grading.batch import Settings, grade_all
-    from pacelab.grading.report import to_json
+    from pacelab.grading.records.report import to_json
     from pacelab.grading.submission import Submission
 
     template = find_assignment(2).template

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.cli import main
-from pacelab.comparison import compare
-from pacelab.runner import run_many
+from pacelab.cli.main import main
+from pacelab.grid.comparison import compare
+from pacelab.running.runner import run_many
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -89,7 +89,7 @@ def test_full_compare_has_ten_batches() -> None:
 
 
 def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.comparison.run_many", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.comparison.run_many", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
 

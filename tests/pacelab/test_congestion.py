@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab import congestion
+from pacelab.sim import congestion
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
 AIMD = """

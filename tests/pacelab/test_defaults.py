@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.airconfig import compile_air
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.sim.airconfig import compile_air
 
 
 def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.options import CONTROLS
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import CONTROLS
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 
 pytestmark = pytest.mark.usefixtures("engine")

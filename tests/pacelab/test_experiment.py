@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
 
 
 def test_defaults_are_the_documented_ones() -> None:

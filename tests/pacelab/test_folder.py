@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pacelab.errors import ConfigError, HostError
-from pacelab.folder import check_destination, write_file, write_folder
+from pacelab.results.folder import check_destination, write_file, write_folder
 
 FILES = {"a.json": b"{}\n", "b.csv": b"1,2\n"}
 

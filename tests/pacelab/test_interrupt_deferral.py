@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pacelab.interrupt import deferred_interrupts
+from pacelab.sim.interrupt import deferred_interrupts
 
 
 def press() -> None:

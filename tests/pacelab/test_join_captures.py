@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.engine import join_captures
 from pacelab.errors import ProtocolError
+from pacelab.sim.engine import join_captures
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import main_job
-from pacelab.cli import main
+from pacelab.cli import main_job
+from pacelab.cli.main import main
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.metrics import (
+from pacelab.results.metrics import (
     airtime_shares,
     batch_rates_bps,
     estimate,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.cli import main
-from pacelab.own_code import UserCodeError
+from pacelab.cli.main import main
+from pacelab.options.own_code import UserCodeError
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pacelab import ConfigError, Experiment, Pacer, Sample, congestion, run, run_pacer
+from pacelab import ConfigError, Experiment, Pacer, Sample, run, run_pacer
+from pacelab.sim import congestion
 
 pytestmark = pytest.mark.usefixtures("engine")
 DOWN = Experiment(topology="chain", topology_options={"hops": 2}, direction="down", duration_s=5.0)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
 CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

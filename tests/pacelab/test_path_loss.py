@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.airconfig import compile_air
+from pacelab.sim.airconfig import compile_air
 
 FILE = """version: 1
 name: shadows

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.cli import main
-from pacelab.pcap import PcapFile
-from pacelab.runner import run
+from pacelab.cli.main import main
+from pacelab.results.pcap import PcapFile
+from pacelab.running.runner import run
 
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 RTS, CTS, DATA, ACK = 0xB4, 0xC4, 0x08, 0xD4

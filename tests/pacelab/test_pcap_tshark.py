@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.pcap import PcapFile
-from pacelab.runner import run
+from pacelab.results.pcap import PcapFile
+from pacelab.running.runner import run
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),

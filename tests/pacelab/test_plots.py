@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from pacelab.comparison import Comparison
-from pacelab.experiment import Experiment
-from pacelab.plots import caption, plot_goodput, render_comparison, x_axis
+from pacelab.experiment.experiment import Experiment
+from pacelab.grid.comparison import Comparison
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER
+from pacelab.show.plots import caption, plot_goodput, render_comparison, x_axis
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:

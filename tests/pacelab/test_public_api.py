@@ -19,8 +19,8 @@ def test_every_public_name_loads() -> None:
 
 
 def test_public_names_survive_the_import_of_their_modules() -> None:
-    import pacelab.comparison
-    import pacelab.runner
+    import pacelab.grid.comparison
+    import pacelab.running.runner
 
     assert callable(pacelab.run)
     assert callable(pacelab.compare)
@@ -29,7 +29,7 @@ def test_public_names_survive_the_import_of_their_modules() -> None:
 def test_the_command_line_starts_lean() -> None:
     """Nothing heavy is imported before a command asks for it."""
     code = (
-        "import sys, pacelab.cli; "
+        "import sys, pacelab.cli.main; "
         "heavy = {'matplotlib', 'numpy', 'scipy', 'rich', 'pydantic', 'multiprocessing', 'asyncio'}; "
         "print(sorted(heavy & sys.modules.keys()))"
     )

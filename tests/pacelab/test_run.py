@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.plots import plot_series
+from pacelab.show.plots import plot_series
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.airconfig import compile_air
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.sim.airconfig import compile_air
 
 pytestmark = pytest.mark.usefixtures("engine")
 

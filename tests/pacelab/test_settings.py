@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab import cli_options, settings
+from pacelab.cli import options as cli_options
 from pacelab.errors import ConfigError
-from pacelab.options import BY_FIELD
-from pacelab.settings import build_experiment, find_option, parse_list, split_axes
+from pacelab.experiment import settings
+from pacelab.experiment.settings import build_experiment, find_option, parse_list, split_axes
+from pacelab.options.table import BY_FIELD
 from pacelab.topologies import registry
 from pacelab.topologies.domain import Choice, Domain, Real
 from pacelab.topologies.kind import Kind, TopologyOption

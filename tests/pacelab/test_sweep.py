@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab import cache
-from pacelab.cache import RunCache, key_of
-from pacelab.cli import main
-from pacelab.comparison import compare
-from pacelab.runner import run
+from pacelab.cli.main import main
+from pacelab.grid.comparison import compare
+from pacelab.grid.sweep import QUANTITIES, run_sweep
+from pacelab.running import cache
+from pacelab.running.cache import RunCache, key_of
+from pacelab.running.runner import run
+from pacelab.running.workers import WorkerDied
 from pacelab.schemes import POINTS, SCHEMES
-from pacelab.sweep import QUANTITIES, run_sweep
 from pacelab.topologies.registry import KINDS
-from pacelab.workers import WorkerDied
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -92,7 +92,7 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
 
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
-    monkeypatch.setattr("pacelab.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
     (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
@@ -116,7 +116,7 @@ def test_key_depends_on_every_setting(change: dict[str, Any]) -> None:
 
 def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = key_of(BASE)
-    monkeypatch.setattr("pacelab.cache.fingerprint", lambda: "another engine")
+    monkeypatch.setattr("pacelab.running.cache.fingerprint", lambda: "another engine")
     assert key_of(BASE) != key
 
 
@@ -124,7 +124,7 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
     """A comment in a lab's text or a page's picture leaves finished runs what they are."""
     found = cache.sources()
     assert not {name for name in found if name.startswith(("pacelab.lab", "pacelab.demo", "pacelab.claims"))}
-    assert not {"pacelab.cli", "pacelab.plots", "pacelab.tables", "pacelab.comparison"} & set(found)
+    assert not {"pacelab.cli.main", "pacelab.show.plots", "pacelab.show.tables", "pacelab.grid.comparison"} & set(found)
     kinds = {kind.build.__module__ for kind in KINDS.values()}
     factories = {factory for scheme in SCHEMES.values() for name in POINTS if (factory := getattr(scheme, name))}
     assert kinds | {factory.__module__ for factory in factories} <= set(found)
@@ -134,7 +134,7 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
 def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = Path(pacelab.__file__).parent
     shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded", "data"))
-    monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/cache.py"))
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/running/cache.py"))
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
     for path, changes in (("lab/lab4.py", False), ("claims/book.py", False), ("runner.py", True)):
@@ -160,7 +160,7 @@ def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeyp
     (tmp_path / ".pacelab-old").mkdir()
     store.tidy()
     assert (tmp_path / ".pacelab-old").is_dir(), "young: somebody may be writing it"
-    monkeypatch.setattr("pacelab.cache.LEFTOVER_AGE_S", -1.0)
+    monkeypatch.setattr("pacelab.running.cache.LEFTOVER_AGE_S", -1.0)
     store.tidy()
     assert list(tmp_path.iterdir()) == []
 
@@ -173,14 +173,14 @@ def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, mon
         yield from ()
         raise WorkerDied("died")
 
-    monkeypatch.setattr("pacelab.sweep.each_run", die)
+    monkeypatch.setattr("pacelab.grid.sweep.each_run", die)
     with pytest.raises(WorkerDied):
         run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
     assert len(tries) == 2
 
 
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         run_sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
     assert not (tmp_path / "s").exists()

@@ -10,12 +10,12 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pacelab.cli import main
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
+from pacelab.grid.sweep import QUANTITIES
+from pacelab.grid.sweep_plots import SCALES, Points, load_points, plot_points
 from pacelab.schemes import SCHEMES
-from pacelab.sweep import QUANTITIES
-from pacelab.sweep_plots import SCALES, Points, load_points, plot_points
 
 AXES: dict[str, list[Any]] = {"hops": [1, 2], "rts": [True, False], "scheme": ["newreno", "tcp-gap"]}
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 import pacelab
-from pacelab.cli import main
-from pacelab.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
+from pacelab.cli.main import main
+from pacelab.show.timeline import BLOCKS, COLLISION, HOLDS, choose_lanes, plot_timeline, record_air, title_of
 
 EXCHANGE: list[list[Any]] = [
     [100_000, 0, "backoff", None, 7],

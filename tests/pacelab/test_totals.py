@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import pacelab
-from pacelab.cli import main
+from pacelab.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("engine")
 

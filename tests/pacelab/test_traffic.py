@@ -10,10 +10,10 @@ from statistics import median
 
 import pytest
 
-from pacelab.airconfig import compile_air
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.traffic import requests
+from pacelab.experiment.experiment import Experiment
+from pacelab.sim.airconfig import compile_air
+from pacelab.traffic.flows import requests
 
 TCP = {
     **{"kind": "tcp", "segment_bytes": 1460, "window_pkts": 32, "cc": "newreno", "initial_window": 2},

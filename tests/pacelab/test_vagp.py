@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.cli import main
-from pacelab.results import RunResult
+from pacelab.cli.main import main
+from pacelab.results.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("engine")
 

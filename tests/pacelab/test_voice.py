@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import pacelab
-from pacelab.airconfig import compile_air
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
-from pacelab.plots import plot_series
-from pacelab.results import RunResult, load_result
-from pacelab.tables import run_tables
-from pacelab.voice import calls_of, flow_mos, mos_series, totals_of
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.voice import calls_of, flow_mos, mos_series, totals_of
+from pacelab.results.results import RunResult, load_result
+from pacelab.show.plots import plot_series
+from pacelab.show.tables import run_tables
+from pacelab.sim.airconfig import compile_air
 
 
 def air(experiment: Experiment) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from pacelab import ConfigError, HostError
-from pacelab.workers import WorkerDied, _checked, each_finished
+from pacelab.running.workers import WorkerDied, _checked, each_finished
 
 pytestmark = pytest.mark.usefixtures("engine")
 

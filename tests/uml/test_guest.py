@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from pacelab.errors import HostError
-from pacelab.experiment import Experiment
-from pacelab.pcap import PcapFile
-from pacelab.results import RunResult
-from pacelab.runner import run
-from pacelab.where import uml
-from pacelab.where.confine import NOBODY
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.where import uml
+from pacelab.hosts.where.confine import NOBODY
+from pacelab.results.pcap import PcapFile
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
 
 pytestmark = pytest.mark.guest
 

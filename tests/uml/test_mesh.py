@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.experiment import Experiment
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 
 pytestmark = pytest.mark.guest
 

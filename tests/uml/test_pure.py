@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.backends.hosts.agents import task_of
-from pacelab.backends.hosts.backend import _with_code
-from pacelab.backends.hosts.compile import compile_plan
-from pacelab.backends.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.backends.hosts.tcp_settings import sysctls
-from pacelab.backends.registry import in_real_time
 from pacelab.errors import ConfigError, HostError, ProtocolError
-from pacelab.experiment import Experiment
-from pacelab.options import BY_FIELD
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.agents.start import task_of
+from pacelab.hosts.backend import _with_code
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.network.tcp_settings import sysctls
+from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
+from pacelab.hosts.where import features, files, uml, vm
+from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
+from pacelab.hosts.where.features import missing_for_uml
+from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
+from pacelab.options.table import BY_FIELD
+from pacelab.running.registry import in_real_time
 from pacelab.topologies.domain import Words
-from pacelab.where import features, files, uml, vm
-from pacelab.where.confine import Core, cpu_seconds, exec_folder
-from pacelab.where.features import missing_for_uml
-from pacelab.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guests are for Linux")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab.experiment import Experiment
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 
 pytestmark = pytest.mark.guest
 

@@ -93,7 +93,7 @@ def emulated(debian: Path, wheel_for: Callable[[str], Path], tmp_path_factory: p
     pip("install", *there, "--no-deps", "--upgrade", wheel)
     python = ["qemu-aarch64-static", "-L", debian, debian / "usr/bin" / f"python{DEBIANS_PYTHON}"]
     return lambda words, folder: run(
-        [*python, "-c", "import sys; from pacelab.cli import main; sys.exit(main())", *words.split()],
+        [*python, "-c", "import sys; from pacelab.cli.main import main; sys.exit(main())", *words.split()],
         folder,
         PYTHONPATH=str(place),
     )

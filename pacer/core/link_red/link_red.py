@@ -30,15 +30,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import (
-    Action,
-    Drop,
-    Event,
-    EventMask,
-    Forward,
-    Rewrite,
-    SegmentSeen,
-)
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Rewrite, SegmentSeen
 from pacelab.pacer.core.link_red.equations import average_retries, drop_probability
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.segment import Segment

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from link_shell import MSS, WINDOW, LinkShell, control
 
 from pacelab.errors import ConfigError
-from pacelab.experiment import Experiment
+from pacelab.experiment.experiment import Experiment
 from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
 from pacelab.pacer.core.ack_suppression.hook import LinkConfig
 from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab.pacer.core.contract import Action, Point
 from pacelab.pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
-from pacelab.runner import run
+from pacelab.running.runner import run
 
 SEGMENTS = 30
 START = 2**32 - 7 * MSS

@@ -9,11 +9,7 @@ from link_shell import MSS, WINDOW, LinkShell, control
 from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
 from pacelab.pacer.core.ack_suppression.hook import LinkConfig
 from pacelab.pacer.core.ack_suppression.link_half import LinkHalf
-from pacelab.pacer.core.ack_suppression.station import (
-    AckSuppressionStation,
-    AckSuppressionStationConfig,
-    Throttle,
-)
+from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, Segment
 

@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from link_shell import B, seen, sent, tell
 
-from pacelab.pacer.core.contract import (
-    Forward,
-    SetExtraBackoff,
-)
+from pacelab.pacer.core.contract import Forward, SetExtraBackoff
 from pacelab.pacer.core.link_red.link_pacing import LinkPacing
 from pacelab.pacer.core.link_red.timing import TIMINGS, LinkTiming
 from pacelab.pacer.core.segment import Segment

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pacelab.experiment import Experiment
-from pacelab.runner import run
+from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 from pacelab.schemes import HookSettings
 
 

@@ -11,8 +11,8 @@ the testbed are known from the lost figure alone.
 from __future__ import annotations
 
 from pacelab.topologies.common import DECODE_M, SENSE_M, radio
-from pacelab.topologies.lee import settings
 from pacelab.topologies.model import Flow, Topology
+from pacelab.topologies.shapes.lee import settings
 
 STEP_M, FLOORS_M = 200.0, 400.0
 HOPS = 4

@@ -1,0 +1,1 @@
+"""Who handed in, and what it came to: roster, gradebook, reports, Gradescope."""

@@ -1,0 +1,167 @@
+"""What real hosts cannot run, and why. An experiment's resolution asks: this imports nothing that runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pacelab.errors import ConfigError
+from pacelab.options.chosen import Options
+from pacelab.pacer.core.contract import EventMask
+from pacelab.schemes import SCHEMES, HookSettings, Scheme
+from pacelab.topologies.model import Topology
+from pacelab.traffic.flows import PlannedFlow
+
+CONTROLS: Mapping[str, str] = MappingProxyType(
+    {"newreno": "reno", "vegas": "vegas", "westwood": "westwood", "cubic": "cubic"}
+)
+"""Congestion control -> Linux's. Linux's `reno` without SACK recovers as NewReno does (RFC 6582)."""
+
+MOST_PENDING = 100
+"""Frames that a radio of mac80211_hwsim may wait for: from 200 on it drops the oldest ones (its MAX_QUEUE)."""
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {"tcp": "tcp", "mixed": "tcp", "udp-saturated": "udp", "cbr": "udp", "voice": "voice"}
+)
+"""Kind of traffic -> the plan's."""
+
+SMALLEST_DATAGRAM_BYTES = 20
+"""What our header takes (see `datagrams`)."""
+
+BRIDGING = ("802.11s", "batman-adv")
+"""Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
+ROUTINGS = ("static", *BRIDGING, "olsr")
+"""Those of Linux's radios."""
+
+GUEST_SWITCHES = ("no-prr", "no-hystart")
+"""Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
+
+
+def check(
+    options: Options, topology: Topology, flows: tuple[PlannedFlow, ...], scheme: Scheme, hooks: HookSettings
+) -> None:
+    """Raise ConfigError with the reason when real hosts cannot run this. Looks at no machine."""
+    reasons = [
+        *_scheme_reasons(options),
+        *_tcp_reasons(options),
+        *_routing_reasons(options, topology, scheme),
+        *_traffic_reasons(options, flows),
+        *_radio_reasons(options, topology, scheme, hooks),
+        *_name_reasons(topology),
+    ]
+    for reason in reasons:
+        raise ConfigError(f"--backend {options.backend}: {reason}")
+
+
+def _scheme_reasons(options: Options) -> list[str]:
+    """Why not with this scheme."""
+    found = []
+    if options.scheme not in SCHEMES and options.where != "uml":
+        found.append(
+            f"scheme {options.scheme!r} of your own: root runs registered ones only, --where uml yours too, not as "
+            f"root: allowed here is one of {', '.join(SCHEMES)}"
+        )
+    return found
+
+
+def _tcp_reasons(options: Options) -> list[str]:
+    """Why not with this TCP."""
+    found = []
+    if options.cc not in CONTROLS:
+        found.append(f"--cc {options.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
+    if options.ack not in ("every", "delayed"):
+        found.append(f"--ack {options.ack!r}: Linux has none such: allowed is one of every, delayed")
+    switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
+    if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
+        found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")
+    return found
+
+
+def _traffic_reasons(options: Options, flows: tuple[PlannedFlow, ...]) -> list[str]:
+    """Why not with this traffic."""
+    found = []
+    for kind in sorted({flow.carried.kind for flow in flows} - set(KINDS)):
+        found.append(f"{kind} traffic is not built for real hosts: allowed is one of {', '.join(KINDS)}")
+    if any(flow.size_bytes is not None for flow in flows):
+        found.append(
+            "transfers of a fixed size: iperf3 ends one when all is sent, not when it has arrived: allowed is none"
+        )
+    datagrams = [flow.carried for flow in flows if KINDS.get(flow.carried.kind) == "udp"]
+    if datagrams and options.headers != "real":
+        found.append(f"--headers {options.headers}: real datagrams have headers: allowed is real")
+    if any(what.payload_bytes < SMALLEST_DATAGRAM_BYTES for what in datagrams):
+        found.append(f"--payload {options.payload_bytes}: allowed with UDP is {SMALLEST_DATAGRAM_BYTES} or more")
+    if options.stop_after_pkts is not None or options.batch_pkts is not None:
+        found.append("--full counts packets: real hosts run for --seconds")
+    if options.series_interval_s < 0.1:
+        found.append(f"series of {options.series_interval_s:g} s: iperf3 reports at most every 0.1 s")
+    return found
+
+
+def _name_reasons(topology: Topology) -> list[str]:
+    """Why not with these names of nodes, which become names of network namespaces."""
+    found = []
+    for node in topology.nodes:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]{0,30}", node.name):
+            found.append(f"node name {node.name!r}: allowed are a letter and up to 30 letters, digits, _ and -")
+    return found
+
+
+def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> list[str]:
+    """Why not with this controller, or a routing other than static."""
+    if options.controller is not None and not topology.gateways:
+        return [f"--controller {options.controller}: a wired side is what it controls: allowed with a gateway"]
+    if options.routing == "static":
+        return []
+    asked = f"--routing {options.routing}"
+    if options.backend != "hwsim":
+        return [f"{asked}: these hosts have static routes: allowed is static"]
+    if options.routing not in ROUTINGS:
+        return [f"{asked}: Linux has none such: allowed is one of {', '.join(ROUTINGS)}"]
+    found = []
+    if options.builder != "plain":
+        found.append(f"{asked} with --builder {options.builder}: allowed is plain")
+    if options.controller is not None:
+        found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
+    if options.routing == "olsr" and options.where != "here":
+        found.append(f"{asked} with --where {options.where}: its guest has no olsrd: allowed is here")
+    at_links = any(point == "link" for point, _ in scheme.sites(topology))
+    if at_links and options.routing in BRIDGING:
+        found.append(
+            f"{asked} with scheme {options.scheme!r}: relays forward below IP, where its agents see nothing: "
+            "allowed is static or olsr"
+        )
+    return found
+
+
+def _radio_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
+    """Why not with this air, or with simulated radios."""
+    found = []
+    loss = topology.path_loss
+    if loss is not None and loss.shadowing_db > 0:
+        found.append(f"shadowing of {loss.shadowing_db:g} dB: routes are computed from mean ranges: allowed is 0")
+    if options.backend != "hwsim":
+        return found
+    if options.medium == "stock":
+        found += _stock_reasons(options, topology, scheme, hooks)
+    if topology.link_rates:
+        found.append("rates of single links: Linux fixes one rate for all that an interface sends: allowed is --rate")
+    if options.queue_pkts > MOST_PENDING:
+        found.append(f"--queue {options.queue_pkts}: mac80211_hwsim forgets frames: allowed is up to {MOST_PENDING}")
+    return found
+
+
+def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: HookSettings) -> list[str]:
+    """Why not with the machine's wmediumd."""
+    found = []
+    if options.rts:
+        found.append("--rts on with --medium stock: wmediumd has none: allowed is off")
+    if topology.moves:
+        found.append(
+            f"topology {topology.name!r} with --medium stock: its stations move, which is built for --medium own"
+        )
+    listening = any(attachment.hook.event_mask & EventMask.TRANSMIT for attachment in scheme.attach(topology, hooks))
+    if listening and not scheme.counts_suffice:
+        found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
+    return found

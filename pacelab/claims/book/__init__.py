@@ -1,0 +1,1 @@
+"""The book of the papers' claims, as page, text and PDF."""

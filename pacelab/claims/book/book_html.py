@@ -1,0 +1,159 @@
+"""The book of claims as one HTML file: styles and figures inside it, no script, readable and printable anywhere."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+
+from pacelab import __version__
+from pacelab.claims.book.book import MARKS, Book, Chapter, Entry, Row
+from pacelab.claims.book.book_text import ABSTRACT, HOW_TO_READ, SUBTITLE, TITLE
+from pacelab.claims.report import STALE
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8888; --soft: #8882; }
+body { font: 1rem/1.5 Georgia, "Libertinus Serif", serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 2px solid; } h3 { margin: 2.5rem 0 .5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font: .85rem/1.35 system-ui, sans-serif; margin: 1rem 0; }
+caption { text-align: left; font-weight: bold; padding: .3rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid var(--line); }
+th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; } td.v { white-space: nowrap; }
+thead th { border-bottom: 2px solid; } td small { opacity: .8; }
+blockquote { margin: .5rem 0 .5rem 1.5rem; font-style: italic; }
+.meta { font: .85rem/1.4 system-ui, sans-serif; } .stale { font-weight: bold; }
+figure { margin: 1rem 0; display: grid; grid-template-columns: 3fr 1fr; gap: 1rem; align-items: start; }
+figure img { width: 100%; background: white; } figcaption { font: .85rem/1.4 system-ui, sans-serif; }
+@media (max-width: 45rem) { figure { grid-template-columns: 1fr; } }
+@media print { body { max-width: none; font-size: 9pt; } h2 { break-before: page; } h3 { break-after: avoid; }
+  figure, tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
+"""
+
+
+def render_html(book: Book) -> bytes:
+    """The whole file."""
+    papers = "".join(_chapter(chapter, book) for chapter in book.chapters)
+    contents = "".join(
+        f'<li><a href="#{chapter.paper.id}">{escape(chapter.paper.title)}</a></li>' for chapter in book.chapters
+    )
+    text = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(TITLE)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<header><h1>{escape(TITLE)}</h1><p>{escape(SUBTITLE)} PaceLab {__version__}.</p></header>
+<main>
+<section><p>{escape(ABSTRACT)}</p>{_overview(book)}<nav aria-label="Papers"><ol>{contents}</ol></nav></section>
+<section><h2>How to read this</h2>{"".join(f"<p>{escape(text)}</p>" for text in HOW_TO_READ)}</section>
+{papers}</main>
+</body>
+</html>
+"""
+    return text.encode()
+
+
+def _overview(book: Book) -> str:
+    rows = []
+    for chapter in book.chapters:
+        passed, checks = chapter.checks
+        cells = "".join(f'<td class="n">{chapter.counts.get(verdict, 0)}</td>' for verdict in MARKS)
+        name = f'<a href="#{chapter.paper.id}">{escape(chapter.paper.authors)}</a>'
+        rows.append(f'<tr><th scope="row">{name}</th>{cells}<td class="n">{passed} of {checks}</td></tr>')
+    head = "".join(f'<th scope="col" class="n">{mark} {verdict}</th>' for verdict, mark in MARKS.items())
+    return _table("Claims by verdict", f'<th scope="col">paper</th>{head}<th class="n">checks that pass</th>', rows)
+
+
+def _chapter(chapter: Chapter, book: Book) -> str:
+    paper = chapter.paper
+    rows = [_summary_row(entry) for entry in chapter.entries]
+    head = "".join(
+        f'<th scope="col">{name}</th>' for name in ("claim", "deciding check", "paper", "ours", "verdict", "reason")
+    )
+    return (
+        f'<section id="{paper.id}"><h2>{escape(paper.title)}</h2>'
+        f'<p class="meta">{escape(paper.authors)}. {escape(paper.venue)}.</p><p>{escape(paper.judgement)}</p>'
+        + _table(f"The {len(rows)} claims of [{paper.id}]", head, rows)
+        + "".join(_entry(entry, book) for entry in chapter.entries)
+        + "</section>"
+    )
+
+
+def _summary_row(entry: Entry) -> str:
+    row = entry.telling
+    what, paper, ours = (escape(row.what), _paper(row), escape(row.ours)) if row else ("", "", "")
+    name = f'<a href="#{entry.id}">{escape(entry.where)}</a><br><small>{escape(entry.title)}</small>'
+    cells = f'<td>{what}</td><td>{paper}</td><td class="n">{ours}</td><td>{_verdict(entry.verdict)}</td>'
+    count = f"<br><small>{entry.passed} of {len(entry.rows)} checks pass</small>"
+    return (
+        f'<tr><th scope="row">{name}</th>{cells.removesuffix("</td>")}{count}</td><td>{escape(entry.reason)}</td></tr>'
+    )
+
+
+def _entry(entry: Entry, book: Book) -> str:
+    parts = [
+        f'<article id="{entry.id}"><h3>{escape(entry.where)}: {escape(entry.title)}</h3>',
+        f'<p class="meta">{_verdict(entry.verdict)} · <code>{entry.id}</code></p>',
+        f"<blockquote>{escape(entry.quote)}</blockquote>",
+        f'<p class="meta">{escape(entry.scenario)}.</p>',
+    ]
+    if entry.stale:
+        parts.append(f'<p class="stale">{STALE}</p>')
+    if entry.rows:
+        head = '<th scope="col" class="n">no.</th>' + "".join(
+            f'<th scope="col"{kind}>{name}</th>'
+            for name, kind in (("check", ""), ("paper [band], and why so", ""), ("ours", ' class="n"'), ("verdict", ""))
+        )
+        parts.append(_table(f"Checks, n = {entry.seeds} seeds", head, [_check_row(row) for row in entry.rows]))
+    if entry.reasons:
+        head = '<th scope="col">check</th>' + "".join(
+            f'<th scope="col" class="n">{escape(name)}</th>' for name in entry.reasons
+        )
+        parts.append(_table("The same with one thing changed", head, [_reason_row(row) for row in entry.rows]))
+    parts += [f"<p>{escape(entry.judgement)}</p>"] if entry.judgement else []
+    parts += [f'<p class="meta">Notes: {escape(entry.notes)}</p>'] if entry.notes else []
+    if entry.drawing:
+        parts.append(_figure(entry, book))
+    return "".join(parts) + "</article>\n"
+
+
+def _check_row(row: Row) -> str:
+    return (
+        f'<tr><td class="n">{row.number}</td><th scope="row">{escape(row.what)}</th>'
+        f"<td>{_paper(row)} <small>{escape(row.band_from)}</small></td>"
+        f'<td class="n">{escape(row.ours)}</td><td class="v">{_verdict(row.verdict)}</td></tr>'
+    )
+
+
+def _reason_row(row: Row) -> str:
+    cells = "".join(f'<td class="n">{escape(text)}{" ✓" if passes else ""}</td>' for text, passes in row.reasons)
+    return f'<tr><th scope="row">{row.number}. {escape(row.what)}</th>{cells}</tr>'
+
+
+def _figure(entry: Entry, book: Book) -> str:
+    source = f"data:image/svg+xml;base64,{base64.b64encode(book.drawings[entry.drawing]).decode()}"
+    alternative = escape(f"Our measurement for {entry.where}: {entry.title}. The numbers are in the table above.")
+    shows = f"<p><b>The paper's figure:</b> {escape(entry.shows)}</p>" if entry.shows else ""
+    return (
+        f'<figure><img src="{source}" alt="{alternative}">'
+        f"<figcaption><p><b>Ours:</b> {escape(entry.caption)}</p>{shows}</figcaption></figure>"
+    )
+
+
+def _table(caption: str, head: str, rows: list[str]) -> str:
+    body = "".join(rows)
+    return (
+        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _paper(row: Row) -> str:
+    return f"{escape(row.paper)} [{escape(row.band)}]" if row.paper != "-" else f"[{escape(row.band)}]"
+
+
+def _verdict(verdict: str) -> str:
+    return f"{MARKS[verdict]} {verdict}"

@@ -1,0 +1,156 @@
+"""The commands `pacelab timeline`, `pacelab sweep` and `pacelab plot`: thin over their functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pacelab.cli.options import with_experiment_options
+from pacelab.console import log, print_json, progress_bar
+from pacelab.errors import ConfigError
+from pacelab.experiment.settings import parse_one, place, split_axes
+from pacelab.results.folder import write_file
+from pacelab.show.tables import show_name
+from pacelab.topologies.domain import Real, Whole
+
+Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
+Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="no progress or notes")]
+MOMENT = Real(0, 10_000)
+"""A time in ms that a picture may show."""
+
+
+@with_experiment_options
+def timeline(
+    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
+    *,
+    scheme: Scheme = "newreno",
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="MS", help="start of the picture (default: where something happens)")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="MS", help="end of the picture, ms")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    json: Json = False,
+    **values: Any,
+) -> None:
+    """Draw who is on the air when; `--rts both` draws RTS on and off, one above the other."""
+    from pacelab.show.figures import check_figure, figure_bytes
+    from pacelab.show.timeline import choose_window, describe_window, draw_timelines
+
+    if values.get("rts") == "both":
+        values["rts"] = "on,off"
+    single, axes = split_axes(topology, values)
+    if set(axes) - {"rts"}:
+        raise ConfigError(f"--{min(set(axes) - {'rts'})}: allowed is one value here; `pacelab compare` takes lists")
+    from_ms, to_ms = (
+        None if text is None else parse_one(flag, text, MOMENT) for flag, text in (("--from", start), ("--to", end))
+    )
+    place_ = out or Path("figures") / f"timeline-{Path(topology).stem}.svg"
+    check_figure(place_)
+    panels = []
+    for rts in axes.get("rts", [None]):
+        experiment = place(topology, single if rts is None else single | {"rts": rts}, scheme=scheme)
+        panels.append((experiment, *choose_window(experiment, from_ms=from_ms, to_ms=to_ms)))
+    write_file(place_, figure_bytes(draw_timelines(panels), place_))
+    if json:
+        print_json({"timeline": {"figure": str(place_), "panels": [describe_window(*panel) for panel in panels]}})
+    log(f"drawn into {place_}")
+
+
+@with_experiment_options
+def sweep(
+    topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
+    *,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="folder; an unfinished sweep there goes on")],
+    schemes: Annotated[str, typer.Option("--schemes", metavar="A,B", help="schemes")] = "newreno",
+    seeds: Annotated[str, typer.Option("--seeds", metavar="N", help="runs per scheme and point")] = "5",
+    cache: Annotated[
+        Path | None, typer.Option("--cache", metavar="DIR", help="finished runs (default: runs/ in --out)")
+    ] = None,
+    jobs: Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://HOST:PORT")
+    ] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **values: Any,
+) -> None:
+    """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
+    from pacelab.grid.sweep import check_sweep_folder, run_sweep
+
+    single, axes = split_axes(topology, values)
+    names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    count = parse_one("--seeds", seeds, Whole(1, 10_000))
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
+    check_sweep_folder(out)
+    reached = (0, 0)
+    try:
+        with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
+
+            def note(done: int, total: int) -> None:
+                nonlocal reached
+                reached = (done, total)
+                on_progress(done / total)
+
+            done = run_sweep(
+                base,
+                schemes=names,
+                axes=axes,
+                seeds=count,
+                out=out,
+                cache=cache,
+                jobs=workers,
+                scheduler=scheduler,
+                on_done=note,
+            )
+    except KeyboardInterrupt:
+        if not quiet:
+            log(f"{reached[0]} of {reached[1]} runs are kept in {out}; the same command goes on")
+        raise
+    if json:
+        print_json({"sweep": done.sweep, "host": done.host})
+    if not quiet:
+        for line in done.sweep["notes"]:
+            log(f"note: {line}")
+        fresh, total = done.host["fresh_runs"], len(done.rows)
+        log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
+        x = show_name(next(iter(axes))) if axes else "scheme"
+        log(f"to draw it: pacelab plot {out} --x {x} --y goodput_bps --by scheme")
+
+
+def plot(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="folder of a sweep, a comparison or a run")],
+    *,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
+    ] = None,
+    y: Annotated[str, typer.Option("--y", metavar="NAME", help="a column of table.csv")] = "goodput_bps",
+    by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
+    where: Annotated[
+        list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+) -> None:
+    """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
+    from matplotlib.figure import Figure
+
+    from pacelab.grid.sweep_plots import load_points, parse_where, plot_points
+    from pacelab.show.figures import check_figure, figure_bytes
+
+    place_ = out or folder / f"{y}.svg"
+    check_figure(place_)
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    if (folder / "run.json").is_file():
+        from pacelab.results.results import load_result
+        from pacelab.show.plots import plot_series
+
+        plot_series(load_result(folder), figure.subplots(), quantity=y)
+    else:
+        points = load_points(folder)
+        lines = [name.strip() for name in by.split(",") if name.strip()]
+        plot_points(points, figure.subplots(), x=x, y=y, by=lines, where=parse_where(where or []))
+    write_file(place_, figure_bytes(figure, place_))
+    log(f"drawn into {place_}")

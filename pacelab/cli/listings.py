@@ -1,0 +1,164 @@
+"""What `schemes`, `topologies` and `doctor` show, as tables and as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.doctor import Feature
+from pacelab.errors import ConfigError
+from pacelab.options.table import BY_FIELD, BY_FLAG
+from pacelab.schemes import SCHEMES
+from pacelab.topologies.model import Topology
+from pacelab.topologies.plot import describe, is_tall, plot_topology
+from pacelab.topologies.registry import KINDS
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FORMATS = (".svg", ".png", ".pdf")
+
+__all__ = [
+    "describe_topology",
+    "doctor_document",
+    "doctor_table",
+    "draw_topology",
+    "schemes_document",
+    "schemes_table",
+    "topologies_document",
+    "topologies_table",
+    "topology_document",
+]
+
+
+def schemes_document() -> dict[str, Any]:
+    """All schemes."""
+    return {
+        "schemes": [
+            {
+                "name": scheme.name,
+                "summary": scheme.summary,
+                "source": scheme.source,
+                "points": list(scheme.points),
+                "needs": list(scheme.needs),
+                "traffic": list(scheme.traffic),
+            }
+            for scheme in SCHEMES.values()
+        ]
+    }
+
+
+def schemes_table() -> Table:
+    """All schemes, a line each."""
+    rows = [
+        (s["name"], ", ".join(s["points"]) or "-", ", ".join(s["traffic"]), s["summary"], s["source"])
+        for s in schemes_document()["schemes"]
+    ]
+    return _table(("scheme", "acts at", "traffic", "what it is", "source"), rows)
+
+
+def topologies_document() -> dict[str, Any]:
+    """All kinds of topologies with their options."""
+    return {
+        "topologies": [
+            {
+                "name": kind.name,
+                "summary": kind.summary,
+                "directions": list(kind.directions),
+                "traffic": kind.traffic,
+                "source": kind.source,
+                "options": [
+                    {"name": o.name, "default": o.default, "allowed": o.domain.allowed, "help": o.help}
+                    for o in kind.options
+                ],
+            }
+            for kind in KINDS.values()
+        ]
+    }
+
+
+def topologies_table() -> Table:
+    """All kinds of topologies, a line each."""
+    rows = []
+    for kind in KINDS.values():
+        options = "\n".join(f"{o.flag} {o.shown_default}" for o in kind.options) or "-"
+        rows.append((kind.name, kind.summary, options, ", ".join(kind.directions), kind.traffic, kind.source or "-"))
+    return _table(("topology", "what it is", "options", "directions", "default traffic", "source"), rows)
+
+
+def topology_document(topology: Topology) -> dict[str, Any]:
+    """One topology in full."""
+    fields = {
+        "name": topology.name,
+        "description": topology.description,
+        "source": topology.source,
+        "nodes": [asdict(node) for node in topology.nodes],
+        "flows": [asdict(flow) for flow in topology.flows],
+        "decode_m": topology.decode_m,
+        "sense_m": topology.sense_m,
+        "wired": [asdict(wire) for wire in topology.wired],
+        "moves": [asdict(move) for move in topology.moves],
+        "link_rates": [asdict(link) for link in topology.link_rates],
+        "defaults": dict(topology.defaults),
+    }
+    return {"topology": fields | {"gateways": list(topology.gateways), "features": list(topology.features)}}
+
+
+def describe_topology(topology: Topology) -> str:
+    """One topology in lines of text, with the defaults that it brings."""
+    lines = [describe(topology)]
+    if topology.defaults:
+        words = [f"{flag} {text}" for flag, text in _defaults(topology)]
+        lines.append(f"  defaults: {', '.join(words)} (options override them)")
+    return "\n".join(lines)
+
+
+def _defaults(topology: Topology) -> list[tuple[str, str]]:
+    """The topology's defaults as on the command line."""
+    return [
+        (name, str(value)) if name in BY_FLAG else (BY_FIELD[name].flag, BY_FIELD[name].domain.show(value))
+        for name, value in topology.defaults.items()
+    ]
+
+
+def draw_topology(topology: Topology, path: Path) -> bytes:
+    """The figure of a topology, in the format that the file's name asks for."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    if path.suffix not in FORMATS:
+        raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends in one of {', '.join(FORMATS)}")
+    buffer = BytesIO()
+    with rc_context({"svg.hashsalt": "pacelab"}):
+        figure = Figure(figsize=(8, 9) if is_tall(topology) else (9, 5), layout="constrained")
+        plot_topology(topology, figure.subplots())
+        figure.savefig(
+            buffer, format=path.suffix[1:], metadata=None if path.suffix == ".png" else _NO_DATE[path.suffix]
+        )
+    return buffer.getvalue()
+
+
+_NO_DATE: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+
+
+def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:
+    """Features of this host."""
+    return {"features": [asdict(feature) for feature in features]}
+
+
+def doctor_table(features: Sequence[Feature]) -> Table:
+    """Features of this host, a line each."""
+    rows = [(f.name, "yes" if f.present else "no", f.detail, f.mend or "-") for f in features]
+    return _table(("feature", "here", "detail", "how to get it"), rows)
+
+
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    from rich.table import Table
+
+    table = Table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    return table

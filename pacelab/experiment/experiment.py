@@ -1,0 +1,122 @@
+"""An experiment = topology + traffic + scheme + back end + seed + duration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from pathlib import PurePath
+from typing import Unpack
+
+from pacelab.backends.kinds import BACK_ENDS
+from pacelab.experiment.resolve import Resolved, resolve
+from pacelab.options.chosen import Options
+from pacelab.options.own_code import digest_of, is_own
+from pacelab.options.request import Request
+from pacelab.options.table import BACKEND_OPTIONS, CONTROL_OPTIONS, CONTROLS, OPTIONS, SCHEME_OPTIONS
+from pacelab.schemes import HookSettings, Scheme
+from pacelab.topologies.kind import Kind
+from pacelab.topologies.model import Topology
+from pacelab.traffic.flows import PlannedFlow
+
+ASIDE = {*SCHEME_OPTIONS, *BACKEND_OPTIONS, "backend", *(name for names in CONTROL_OPTIONS.values() for name in names)}
+"""Options that stand in `config` with what they belong to, and only there."""
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class Experiment(Options):
+    """One run, resolved on construction (ConfigError names the bad value and what is allowed).
+
+        Experiment(topology="chain", topology_options={"hops": 7, "wired": False}, scheme="tcp-gap", rate_bps=2_000_000)
+
+    What is not given is filled in (see `pacelab.experiment.resolve`), so that every field has its value. `vary` makes
+    another experiment of what was given to this one.
+    """
+
+    kind: Kind = field(init=False, repr=False, compare=False)
+    """Of the topology."""
+    network: Topology = field(init=False, repr=False)
+    """The topology, built, with the flows of the traffic."""
+    flows: tuple[PlannedFlow, ...] = field(init=False, repr=False)
+    """The flows as the engine runs them."""
+    chosen_scheme: Scheme = field(init=False, repr=False, compare=False)
+    hook_settings: HookSettings = field(init=False, repr=False)
+    """What the scheme's hooks are told."""
+    traffic_kind: str = field(init=False, repr=False)
+    """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
+    traffic_sha256: str | None = field(init=False, repr=False)
+    """Of the traffic file, if there is one."""
+    request: Request = field(init=False, repr=False, compare=False)
+    """What was given."""
+
+    def __init__(self, **given: Unpack[Request]) -> None:
+        resolved = resolve(given)
+        for item in fields(Options):
+            object.__setattr__(self, item.name, getattr(resolved.options, item.name))
+        for item in fields(Resolved):
+            if item.name != "options":
+                object.__setattr__(self, item.name, getattr(resolved, item.name))
+        object.__setattr__(self, "request", given)
+
+    def vary(self, **changes: Unpack[Request]) -> Experiment:
+        """Another experiment: as this one was given, with `changes`. What was filled in is filled in anew."""
+        return Experiment(**(self.request | changes))
+
+    def on(self, network: Topology) -> Experiment:
+        """The same with nodes moved: `network` has this one's nodes, wires and flows. Stays in this process."""
+        made = object.__new__(Experiment)
+        for item in fields(self):
+            object.__setattr__(made, item.name, getattr(self, item.name))
+        object.__setattr__(made, "network", network)
+        return made
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Workers are sent what was given, which is small, and resolve it there."""
+        return _again, (self.request,)
+
+    def config(self) -> dict[str, Json]:
+        """All settings as JSON values, defaults included, in a fixed order.
+
+        Options of a scheme, a congestion control or a back end stand beside its name, and in no other one's config.
+        Files are named without their folder, with the SHA-256 of what they say.
+        """
+        options = {option.name: option.default for option in self.kind.options} | dict(self.topology_options)
+        settings: dict[str, Json] = {
+            "topology": self.kind.name,
+            "topology_options": options,
+            "scheme": self.scheme,
+            "scheme_options": self._values(self.chosen_scheme.takes),
+        }
+        settings |= self._values(tuple(option.field for option in OPTIONS if option.field not in ASIDE))
+        settings["cc_options"] = self._values(CONTROL_OPTIONS.get(self.cc, ()))
+        settings["backend"] = self.backend
+        settings["backend_options"] = self._values(tuple(BACK_ENDS[self.backend].options))
+        settings |= self._digests()
+        settings |= self._values(("stop_after_pkts", "batch_pkts", "series_interval_s"))
+        return settings
+
+    def _values(self, names: tuple[str, ...]) -> dict[str, Json]:
+        values = {name: getattr(self, name) for name in names}
+        return {name: float(value) if name.endswith("_s") else value for name, value in values.items()}
+
+    def _digests(self) -> dict[str, Json]:
+        """Names of the user's own files, without their folders, and what they held."""
+        found: dict[str, Json] = {}
+        if self.kind.digest is not None:
+            found["topology_sha256"] = self.kind.digest
+        if self.traffic_sha256 is not None:
+            found["traffic"] = PurePath(self.traffic).name
+            found["traffic_sha256"] = self.traffic_sha256
+        if self.cc not in CONTROLS:
+            path, _, class_name = self.cc.rpartition(":")
+            found["cc"] = f"{PurePath(path).name}:{class_name}"
+            found["cc_sha256"] = digest_of("--cc", path)
+        if is_own(self.scheme):
+            path, _, name = self.scheme.rpartition(":")
+            found["scheme"] = f"{PurePath(path).name}:{name}"
+            found["scheme_sha256"] = digest_of("--scheme", path)
+        return found
+
+
+def _again(given: Request) -> Experiment:
+    return Experiment(**given)

@@ -1,0 +1,192 @@
+"""From what a user asks for to an experiment: every option has its value, topology, flows and scheme are there.
+
+An option that was not given has the topology's default, else the scheme's, the table's, the back end's, the PHY's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pacelab.backends.kinds import BACK_ENDS
+from pacelab.backends.places import check as check_where
+from pacelab.errors import ConfigError
+from pacelab.options.chosen import Options
+from pacelab.options.phys import PHYS
+from pacelab.options.request import Request
+from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.schemes import HookSettings, Scheme, find_scheme
+from pacelab.topologies.kind import Kind
+from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import find_kind, load_topology
+from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
+
+_AS_GIVEN = ("series_interval_s", "stop_after_pkts", "batch_pkts")
+"""Options of results, which have no flag."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """All that an experiment is."""
+
+    options: Options
+    kind: Kind
+    """Of the topology."""
+    network: Topology
+    """With the flows of the traffic."""
+    flows: tuple[PlannedFlow, ...]
+    """As the engine runs them."""
+    chosen_scheme: Scheme
+    hook_settings: HookSettings
+    """What the scheme's hooks are told."""
+    traffic_kind: str
+    """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
+    traffic_sha256: str | None
+    """Of the traffic file, if there is one."""
+
+
+def resolve(request: Request) -> Resolved:
+    """The whole experiment; ConfigError names the bad value and what is allowed, or what does not go together."""
+    given = {name: value for name in BY_FIELD if (value := request.get(name)) is not None}
+    for name, value in given.items():
+        BY_FIELD[name].check(value)
+    asked, own = request.get("topology", "chain"), dict(request.get("topology_options", {}))
+    kind = _kind(asked)
+    values: dict[str, Any] = {"direction": kind.default_direction(own)} | given
+    if "controller" in values:
+        values.setdefault("routing", "static")  # stations change gateways by handover
+    bare = _build(asked, values["direction"], own)
+    values = _topology_defaults(kind, bare) | values
+    scheme = find_scheme(request.get("scheme", "newreno"))
+    values |= _brought(scheme, request.get("scheme", "newreno"), given)
+    table = {option.field: option.default for option in OPTIONS if option.default is not None}
+    values = {"traffic": kind.traffic} | table | values
+    back_end = BACK_ENDS[values["backend"]]
+    back_end.check_given(given)
+    back_end.check_routing(values["routing"])
+    phy = PHYS[values["phy"]]
+    by_others: dict[str, Any] = {"rate_bps": phy.rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
+    values = dict.fromkeys(BY_FIELD) | by_others | values
+    values |= {name: value for name in _AS_GIVEN if (value := request.get(name)) is not None}
+    options = Options(
+        topology=asked,
+        topology_options=own,
+        scheme=request.get("scheme", "newreno"),
+        **values,
+    )
+    _check_rates(options, bare)
+    if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
+        raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
+    network, carried = _with_traffic(options, bare)
+    traffic_kind = _traffic_kind(carried, scheme)
+    hook_settings = _hook_settings(options, network)
+    scheme.check(network, traffic=traffic_kind, settings=hook_settings)
+    flows = plan(options, network, carried)  # refuses more than the engine should run
+    check_where(options)
+    back_end.check(options, network, flows, scheme, hook_settings)
+    return Resolved(
+        options=options,
+        kind=kind,
+        network=network,
+        flows=flows,
+        chosen_scheme=scheme,
+        hook_settings=hook_settings,
+        traffic_kind=traffic_kind,
+        traffic_sha256=_traffic_digest(options.traffic),
+    )
+
+
+def _kind(name: str) -> Kind:
+    try:
+        return find_kind(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _build(name: str, direction: str, options: Mapping[str, object]) -> Topology:
+    try:
+        return load_topology(name, direction=direction, **options)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
+
+def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
+    """The topology's own defaults, checked. A YAML file names them by flag, as texts."""
+    found: dict[str, Any] = {}
+    for name, value in topology.defaults.items():
+        where = kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
+        option = BY_FLAG.get(name) or BY_FIELD.get(name)
+        if option is None or option.field == "direction":
+            flags = ", ".join(flag.removeprefix("--") for flag in BY_FLAG if flag != "--direction")
+            raise ConfigError(f"{where}: unknown option; allowed is one of {flags}")
+        try:
+            if name in BY_FLAG:
+                value = option.domain.parse(value)
+            option.domain.check(value)
+        except ValueError as error:
+            raise ConfigError(f"{where}: {error}") from None
+        found[option.field] = value
+    return found
+
+
+def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Options that belong to the scheme; another value of them cannot be asked for beside it."""
+    for field, own in scheme.brings.items():
+        if field in given and given[field] != own:
+            option = BY_FIELD[field]
+            shown = option.domain.show(given[field])
+            raise ConfigError(
+                f"{option.flag} {shown!r} with scheme {name!r}: it has its own, {option.domain.show(own)!r}"
+            )
+    return scheme.brings
+
+
+def _check_rates(options: Options, topology: Topology) -> None:
+    phy = PHYS[options.phy]
+    if options.rate_bps not in phy.rates_bps:
+        shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
+        raise ConfigError(f"--rate {shown}: allowed with --phy {options.phy} is {phy.rates.allowed}")
+    for link in topology.link_rates:
+        if link.rate_bps not in phy.rates_bps:
+            raise ConfigError(
+                f"topology {options.topology!r}: rate {link.rate_bps} bit/s of a link: "
+                f"allowed with --phy {options.phy} is {phy.rates.allowed} (Mbit/s)"
+            )
+
+
+def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
+    if is_traffic_file(options.traffic):
+        from pacelab.traffic.file import apply_traffic_file
+
+        return apply_traffic_file(options, topology)
+    return with_traffic(options, topology)
+
+
+def _traffic_digest(traffic: str) -> str | None:
+    if not is_traffic_file(traffic):
+        return None
+    from pacelab.traffic.file import read_traffic
+
+    return hashlib.sha256(read_traffic(traffic).encode()).hexdigest()
+
+
+def _traffic_kind(carried: tuple[Carried, ...], scheme: Scheme) -> str:
+    kinds = [ENGINE_KIND[what.kind] for what in carried]
+    acted_on = [kind for kind in kinds if kind in scheme.traffic]
+    return (acted_on or kinds or ["tcp"])[0]
+
+
+def _hook_settings(options: Options, topology: Topology) -> HookSettings:
+    return HookSettings(
+        pace_rate_bps=options.pace_rate_bps,
+        gateway_window_pkts=options.gateway_window_pkts,
+        pace_hops=options.pace_hops,
+        sense_hops=int(topology.sense_m // topology.decode_m),
+        phy=options.phy,
+        rts=options.rts,
+        playout_s=options.playout_s,
+        throttle=options.throttle,
+        seed=options.seed,
+    )

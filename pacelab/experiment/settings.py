@@ -1,0 +1,120 @@
+"""From the text of command-line options to experiments and to the axes of a comparison.
+
+A list is `A,B,C`; whole numbers also take a range, `1..10`, both ends included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD, Option
+from pacelab.topologies.domain import Domain, Whole
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.registry import KINDS, find_kind
+
+LONGEST_RANGE = 1000
+SET = "set"
+"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own."""
+
+
+def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
+    """Name of an option -> the built-in topologies that take it, each with its own limits and default."""
+    found: dict[str, list[tuple[Kind, TopologyOption]]] = {}
+    for kind in KINDS.values():
+        for option in kind.options:
+            found.setdefault(option.name, []).append((kind, option))
+    return found
+
+
+def find_option(topology: str, name: str) -> Option:
+    """The option called `name` of an experiment on `topology`, or of that topology; ConfigError where it has none."""
+    if name in BY_FIELD:
+        return BY_FIELD[name]
+    try:
+        option = find_kind(topology).find_option(name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
+
+
+def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
+    """Experiment for the given options (name -> text, or bool for a switch; absent or None: the default)."""
+    single, axes = split_axes(topology, values)
+    for name, choices in axes.items():
+        option = find_option(topology, name)
+        shown = ",".join(option.domain.show(choice) for choice in choices)
+        raise ConfigError(f"{option.flag} {shown}: allowed is one value here; `pacelab compare` takes lists")
+    return place(topology, single, scheme=scheme)
+
+
+def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experiment:
+    """Experiment for parsed values, sorted into the experiment's own and the topology's."""
+    fields = {name: value for name, value in values.items() if name in BY_FIELD}
+    options = {name: value for name, value in values.items() if name not in BY_FIELD and name != SET}
+    options |= _assigned(topology, values.get(SET, ""))
+    return Experiment(topology=topology, topology_options=options, scheme=scheme, **fields)
+
+
+def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, list[Any]]]:
+    """Parsed single values, and lists of more than one value, of the options that were given for this topology."""
+    single: dict[str, Any] = {}
+    axes: dict[str, list[Any]] = {}
+    for name, given in values.items():
+        if given is None:
+            continue
+        if name == SET:
+            single[name] = given
+            continue
+        parsed = [given] if isinstance(given, bool) else parse_list(find_option(topology, name), given)
+        if len(parsed) == 1:
+            single[name] = parsed[0]
+        else:
+            axes[name] = parsed
+    return single, axes
+
+
+def parse_list(option: Option, text: str) -> list[Any]:
+    """Values of a list or range, without repeats, in the order given."""
+    values: dict[Any, None] = {}
+    for item in text.split(","):
+        low, dots, high = item.partition("..")
+        if dots and isinstance(option.domain, Whole):
+            values |= dict.fromkeys(_range(option, item, low, high))
+        else:
+            values[option.parse(item.strip())] = None
+    return list(values)
+
+
+def parse_one(flag: str, text: str, domain: Domain) -> Any:
+    """Value of an option that is not part of an experiment."""
+    return Option(field=flag, flag=flag, domain=domain, help="").parse(text)
+
+
+def _assigned(topology: str, text: str) -> dict[str, Any]:
+    """Values of --set, by the options that the topology has."""
+    if not text:
+        return {}
+    try:
+        known = {option.name: option for option in find_kind(topology).options}
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    found: dict[str, Any] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or name not in known:
+            names = ", ".join(known) or "none"
+            raise ConfigError(f"--set {item!r}: allowed is NAME=VALUE with a name of topology {topology!r}: {names}")
+        found[name] = parse_one(f"--set {name}=", value, known[name].domain)
+    return found
+
+
+def _range(option: Option, item: str, low: str, high: str) -> range:
+    first, last = option.parse(low.strip()), option.parse(high.strip())
+    if not first <= last < first + LONGEST_RANGE:
+        raise ConfigError(
+            f"{option.flag} {item!r}: allowed is LOW..HIGH with LOW <= HIGH, up to {LONGEST_RANGE} values"
+        )
+    return range(first, last + 1)

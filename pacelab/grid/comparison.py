@@ -1,0 +1,247 @@
+"""Comparisons: schemes side by side at every point of a grid of options, over seeds, with 95 % intervals.
+
+By default each scheme runs once per seed for a fixed time, and the interval is over seeds. In full mode a run goes on
+until each flow has delivered 55,000 packets, and the interval is over batches of 5,000 with the first one discarded.
+Source: [tcp-gap] Sec. 5.1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.grid.sweep import run_cached
+from pacelab.results.folder import write_folder
+from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
+from pacelab.results.results import RunResult, dump
+from pacelab.running.registry import in_real_time
+from pacelab.running.runner import describe_host, run_many
+from pacelab.schemes import SCHEMES, find_scheme
+from pacelab.show.tables import BASELINE, comparison_csv, show_point
+
+ALL = "all"
+"""In the place of scheme names: all that can act."""
+SCHEMA_VERSION = 2
+FULL_PKTS, BATCH_PKTS = 55_000, 5_000
+FULL_LIMIT_S = 100_000.0
+"""Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
+FULL_SERIES_S = 10.0
+POINTS_NAMED = 3
+"""How many points a note names before it counts the rest."""
+
+Point = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a comparison gave: `compare` and `host` are the contents of compare.json and host.json."""
+
+    compare: dict[str, Any]
+    host: dict[str, Any]
+
+    @property
+    def axes(self) -> dict[str, list[Any]]:
+        """The options that vary, with their values; names as in `Experiment` or in the topology's options."""
+        axes: dict[str, list[Any]] = self.compare["axes"]
+        return axes
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per point and scheme."""
+        rows: list[dict[str, Any]] = self.compare["rows"]
+        return rows
+
+    def write(self, out: Path | None = None, *, name: str | None = None) -> Path:
+        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`."""
+        from pacelab.show.plots import render_comparison
+
+        files = {
+            "compare.json": dump(self.compare),
+            "host.json": dump(self.host),
+            "table.csv": comparison_csv(self).encode(),
+            **render_comparison(self),
+        }
+        return write_folder(out, files, name=name or f"compare-{self.compare['config']['topology']}")
+
+
+def compare(
+    base: Experiment,
+    *,
+    schemes: Sequence[str],
+    axes: Mapping[str, Sequence[Any]] | None = None,
+    seeds: int | None = None,
+    full: bool = False,
+    jobs: int | None = None,
+    cache: Path | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
+
+    `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
+    mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
+    `cache` is a folder of finished runs, which sweeps and other comparisons may share. `on_done` hears the runs
+    done and their number. All combinations are checked before the first run.
+    Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
+    """
+    seeds = seeds if seeds is not None else 1 if full else 5
+    if seeds < 1 or not schemes:
+        raise ConfigError(f"comparing {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
+    axes = {name: list(values) for name, values in (axes or {}).items()}
+    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    refused: dict[str, str] = {}
+    if list(schemes) == [ALL]:
+        schemes, refused = _applicable(base, points, full)
+    names = [find_scheme(scheme).name for scheme in schemes]
+    if len(set(names)) < len(names):
+        raise ConfigError(f"comparing {', '.join(names)}: allowed is each name once")
+    cells = [(point, scheme) for point in points for scheme in schemes]
+    experiments = [
+        _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
+    ]
+    if cache is not None and any(in_real_time(experiment) for experiment in experiments):
+        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
+    started, wall = time.time(), time.perf_counter()
+    total = len(experiments)
+    if cache is None:
+        results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
+    else:
+        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
+    rows = [
+        _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
+        for place, (point, _) in enumerate(cells)
+    ]
+    _add_gains(rows)
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
+        "axes": axes,
+        "schemes": names,
+        "seeds": [base.seed + offset for offset in range(seeds)],
+        "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
+        "rows": rows,
+        "not_applicable": refused,
+        "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
+    }
+    cpu_s = sum(result.host["cpu_s"] for result in results)
+    host = describe_host(
+        started=started,
+        wall_s=time.perf_counter() - wall,
+        cpu_s=cpu_s,
+        sim_s=sum(result.run["totals"]["end_s"] for result in results),
+    )
+    return Comparison(compare=document, host=host)
+
+
+def _applicable(base: Experiment, points: Sequence[Point], full: bool) -> tuple[list[str], dict[str, str]]:
+    """The schemes that can act at every point, and why the others cannot."""
+    refused: dict[str, str] = {}
+    for scheme in SCHEMES:
+        try:
+            for point in points:
+                _place(base, point, scheme, base.seed, full)
+        except ConfigError as error:
+            refused[scheme] = str(error)
+    return [scheme for scheme in SCHEMES if scheme not in refused], refused
+
+
+def _place(base: Experiment, point: Point, scheme: str, seed: int, full: bool) -> Experiment:
+    """The experiment at one point of the grid."""
+    fields = {name: value for name, value in point.items() if name in _FIELDS}
+    options = dict(base.topology_options) | {name: value for name, value in point.items() if name not in _FIELDS}
+    if full:
+        fields |= {
+            "stop_after_pkts": FULL_PKTS,
+            "batch_pkts": BATCH_PKTS,
+            "duration_s": FULL_LIMIT_S,
+            "series_interval_s": FULL_SERIES_S,
+        }
+    return base.vary(topology_options=options, scheme=scheme, seed=seed, **fields)
+
+
+_FIELDS = frozenset(field.name for field in dataclasses.fields(Experiment))
+
+
+def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, Any]:
+    """Means over the runs of one cell of the grid."""
+    runs = [result.run for result in results]
+    rtts = [flow["rtt_mean_s"] for run in runs for flow in run["flows"] if flow["rtt_mean_s"] is not None]
+    return {
+        "point": dict(point),
+        "scheme": scheme,
+        "goodput_bps": _as_json(estimate(_goodput_samples(runs))),
+        "gain": None,
+        "flows_goodput_bps": [_mean(rates) for rates in zip(*map(group_goodputs, runs), strict=True)],
+        "jain": _estimate_known(run["totals"]["jain"] for run in runs),
+        "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
+        "mos_worst": _estimate_known(run["totals"]["mos_worst"] for run in runs),
+        "rtt_mean_s": _mean(rtts) if rtts else None,
+        "retransmitted_pkts": _mean([run["totals"]["retransmitted_pkts"] for run in runs]),
+        "timeouts": _mean([run["totals"]["timeouts"] for run in runs]),
+        "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
+        "hook_actions": _mean([run["hooks"]["actions"] for run in runs]),
+        "hooks_failed": sum(run["hooks"]["failed"] for run in runs),
+        "notes": sorted({note for run in runs for note in run["notes"]}),
+    }
+
+
+def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
+    """One sample per run, or in full mode one per batch: the sum over the flows of their rates in that batch."""
+    config = runs[0]["config"]
+    if config["batch_pkts"] is None:
+        return [run["totals"]["goodput_bps"] for run in runs]
+    samples = []
+    for run in runs:
+        batches = FULL_PKTS // BATCH_PKTS
+        ends = [flow["batch_end_s"][:batches] for flow in run["flows"] if flow["kind"] != "voice"]
+        if any(len(flow_ends) < batches for flow_ends in ends):
+            samples.append(run["totals"]["goodput_bps"])  # starved: it never got as far, the whole run is one sample
+            continue
+        rates = [batch_rates_bps(end, batch_pkts=BATCH_PKTS, payload_bytes=config["payload_bytes"]) for end in ends]
+        samples += [math.fsum(batch) for batch in zip(*rates, strict=True)]
+    return samples
+
+
+def _add_gains(rows: list[dict[str, Any]]) -> None:
+    """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero."""
+    bases = {show_point(row["point"]): row["goodput_bps"]["mean"] for row in rows if row["scheme"] == BASELINE}
+    for row in rows:
+        base = bases.get(show_point(row["point"]))
+        if base:
+            row["gain"] = row["goodput_bps"]["mean"] / base - 1
+
+
+def _notes(rows: list[dict[str, Any]]) -> list[str]:
+    """Every note once, with the points that it is about unless it is about all of the scheme's."""
+    points: dict[str, dict[str, None]] = {}
+    count = len({show_point(row["point"]) for row in rows})
+    for row in rows:
+        for note in row["notes"]:
+            points.setdefault(note, {})[show_point(row["point"])] = None
+    return [note if len(where) == count else f"{note} (at {_some(list(where))})" for note, where in points.items()]
+
+
+def _some(points: list[str]) -> str:
+    rest = len(points) - POINTS_NAMED
+    return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:
+    """Estimate of the values that there are; None of none."""
+    known = [value for value in values if value is not None]
+    return _as_json(estimate(known)) if known else None
+
+
+def _as_json(value: Estimate) -> dict[str, Any]:
+    return {"mean": value.mean, "half_width": value.half_width, "samples": list(value.samples)}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return estimate(values).mean

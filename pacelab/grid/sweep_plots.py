@@ -1,0 +1,209 @@
+"""Figures of sweeps and comparisons: means with 95 % intervals over all runs of a point."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ConfigError
+from pacelab.grid.sweep import DOCUMENT, QUANTITIES, SCHEMA_VERSION
+from pacelab.options.table import BY_FIELD
+from pacelab.results.metrics import LEVEL, estimate
+from pacelab.results.results import of_other_schema
+from pacelab.schemes.style import Style
+from pacelab.show.plots import axis_label, style_of
+from pacelab.show.tables import settings, show_name, show_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCALES = {
+    "goodput_bps": (1e-3, "goodput (kbit/s)"),
+    "throughput_bps": (1e-3, "throughput (kbit/s)"),
+    "jain": (1.0, "Jain's index"),
+    "rtt_mean_s": (1e3, "mean round-trip time (ms)"),
+    "delivered_pkts": (1.0, "delivered (packets)"),
+    "retransmitted_pkts": (1.0, "retransmitted (packets)"),
+    "timeouts": (1.0, "timeouts"),
+    "dropped_pkts": (1.0, "dropped (packets)"),
+    "hook_actions": (1.0, "actions of the scheme"),
+    "end_s": (1.0, "simulated time (s)"),
+    "calls_acceptable": (1.0, "calls with a MOS of 3.6 or better"),
+    "mos_mean": (1.0, "MOS, mean of the calls"),
+    "mos_worst": (1.0, "MOS, worst call"),
+}
+"""Quantity -> factor and label of its axis."""
+
+LINES = (
+    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
+    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
+)
+"""For lines that are not schemes; Okabe and Ito's palette."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Runs with what varies between them, from a sweep's or a comparison's folder."""
+
+    config: dict[str, Any]
+    axes: dict[str, list[Any]]
+    rows: list[dict[str, Any]]
+    """`point`, `scheme`, `seed` and quantities of each run."""
+
+
+def load_points(folder: Path) -> Points:
+    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended."""
+    try:
+        if (folder / DOCUMENT).is_file():
+            document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
+            rows = document["rows"]
+        else:
+            document = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
+            rows = [
+                {"point": row["point"], "scheme": row["scheme"], "seed": place, "goodput_bps": sample}
+                for row in document["rows"]
+                for place, sample in enumerate(row["goodput_bps"]["samples"])
+            ]
+        axes = {name: list(values) for name, values in document["axes"].items()}
+        if document["schema_version"] != SCHEMA_VERSION:
+            said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
+            raise ConfigError(f"folder {str(folder)!r}: {said}")
+        return Points(config=document["config"], axes=axes | {"scheme": document["schemes"]}, rows=rows)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"folder {str(folder)!r}: no sweep or comparison that has ended ({error}): allowed is one of these or a run"
+        ) from None
+
+
+def parse_where(texts: Sequence[str]) -> dict[str, str]:
+    """Conditions NAME=VALUE as written."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"--where {text!r}: allowed is NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def plot_points(
+    points: Points,
+    ax: Axes | None = None,
+    *,
+    x: str | None = None,
+    y: str = "goodput_bps",
+    by: Sequence[str] = ("scheme",),
+    where: Mapping[str, str] | None = None,
+) -> Axes:
+    """Means of `y` against the option `x` (default: the first that varies), a line for each combination of `by`.
+
+    Names are those of options, on the command line or as in `Experiment`, or "scheme"; `where` picks runs by option ->
+    value as written on the command line. ConfigError when another option varies: its values must not be mixed.
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.subplots(figsize=(7, 4.5), layout="constrained")[1]
+    rows, picked = _pick(points, where or {})
+    x = _name(points, "--x", x) if x else next((name for name in points.axes if name not in by), "scheme")
+    lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]
+    _check(points, rows, y, {x, *lines, *picked})
+    values = [value for value in points.axes[x] if any(_value(row, x) == value for row in rows)]
+    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    scale, label = SCALES[y]
+    counts: set[int] = set()
+    groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
+    for place, group in enumerate(groups):
+        spots, means, halves = [], [], []
+        for spot, value in enumerate(values):
+            own = [
+                row for row in rows if _value(row, x) == value and tuple(_value(row, name) for name in lines) == group
+            ]
+            samples = [row[y] for row in own if row[y] is not None]
+            if not samples:
+                continue
+            counts.add(len(samples))
+            found = estimate(samples)
+            spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
+            means.append(found.mean * scale)
+            halves.append((found.half_width or 0.0) * scale)
+        look = style_of(group[0])._asdict() if lines == ["scheme"] else LINES[place % len(LINES)]._asdict()
+        if not numeric:
+            look["linestyle"] = "none"  # between names there is nothing
+        text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
+        ax.errorbar(spots, means, yerr=halves, label=text, capsize=3, markersize=5, linewidth=1.4, **look)
+    if not numeric:
+        ax.set_xticks(
+            range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
+        )
+    elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
+        ax.set_xticks(values)
+    ax.set(xlabel=axis_label(x), ylabel=label)
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    if lines:
+        ax.legend(fontsize="small")
+    fixed = [_show(name, _value(rows[0], name)) for name in picked]
+    ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
+    ax.text(
+        1.0, -0.16, _caption(points, rows, counts), transform=ax.transAxes, ha="right", va="top", fontsize="x-small"
+    )
+    return ax
+
+
+def _pick(points: Points, where: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows that fit, and the names that picked them."""
+    rows, picked = points.rows, []
+    for given, text in where.items():
+        name = _name(points, "--where", given)
+        left = [row for row in rows if _as_written(name, _value(row, name)) == text]
+        if not left:
+            shown = ", ".join(_as_written(name, value) for value in points.axes[name])
+            raise ConfigError(f"--where {given}={text}: allowed is one of {shown}")
+        rows = left
+        picked.append(name)
+    if not rows:
+        raise ConfigError("nothing to draw: the folder has no runs")
+    return rows, picked
+
+
+def _check(points: Points, rows: Sequence[dict[str, Any]], y: str, used: set[str]) -> None:
+    if y not in SCALES or y not in rows[0]:
+        raise ConfigError(f"--y {y!r}: allowed is one of {', '.join(name for name in QUANTITIES if name in rows[0])}")
+    for name in points.axes:
+        varies = len({repr(_value(row, name)) for row in rows}) > 1
+        if varies and name not in used:
+            one = f"{show_name(name)}={_as_written(name, points.axes[name][0])}"
+            raise ConfigError(f"{show_name(name)} varies too: name it in --by, or pick a value, as in --where {one}")
+
+
+def _name(points: Points, flag: str, given: str) -> str:
+    """The axis called so on the command line or in Experiment."""
+    for name in points.axes:
+        if given in (name, show_name(name)):
+            return name
+    raise ConfigError(f"{flag} {given!r}: allowed is one of {', '.join(map(show_name, points.axes))}")
+
+
+def _value(row: Mapping[str, Any], name: str) -> Any:
+    return row["scheme"] if name == "scheme" else row["point"][name]
+
+
+def _as_written(name: str, value: Any) -> str:
+    return str(value) if name == "scheme" else show_value(name, value)
+
+
+def _show(name: str, value: Any) -> str:
+    return str(value) if name == "scheme" else f"{show_name(name)} {show_value(name, value)}"
+
+
+def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:
+    varying = tuple(name for name in points.axes if name in BY_FIELD)
+    count = f"n = {'-'.join(map(str, sorted({min(counts), max(counts)})))}" if counts else "n = 0"
+    seeds = sorted({row["seed"] for row in rows})
+    span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
+    interval = f"bars: {LEVEL:.0%} t intervals" if counts and max(counts) > 1 else "no interval"
+    return f"{settings(points.config, without=varying)}\n{count} per point, {span}; {interval}"

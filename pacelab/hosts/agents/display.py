@@ -1,0 +1,57 @@
+"""Shows one agent, as a process of its own: `python -m pacelab.hosts.agents.display json|table|none [FD]`.
+
+Reads the agent's documents from stdin, one JSON object a line, until it ends. FD: a socket that listens for Prometheus.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def documents() -> Iterator[dict[str, Any]]:
+    """What the agent says."""
+    for line in sys.stdin:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
+def main() -> int:
+    """Run until the agent ends; the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the agent; its end ends us
+    mode = sys.argv[1]
+    latest: dict[str, Any] = {}
+    if len(sys.argv) > 2:
+        from pacelab.hosts.agents.metrics import serve
+
+        serve(socket.socket(fileno=int(sys.argv[2])), os.environ["PACELAB_METRICS_TOKEN"], latest)
+    try:
+        for document in _shown(mode):
+            latest.clear()
+            latest.update(document)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def _shown(mode: str) -> Iterator[dict[str, Any]]:
+    if mode == "json":
+        for document in documents():
+            print(json.dumps(document), flush=True)
+            yield document
+    elif mode == "table":
+        from pacelab.hosts.agents.live_view import show
+
+        yield from show(documents())
+    else:
+        yield from documents()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Pipes from an agent to processes beside it: they never block, and drop what finds no room."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+_PATIENCE_S = 3.0
+
+
+class LinePipe:
+    """Documents into a process's stdin, one JSON object a line."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin is not None
+        self._pipe = process.stdin.fileno()
+        os.set_blocking(self._pipe, False)
+        self._rest = b""
+
+    def send(self, document: dict[str, Any], *, patience_s: float = 0.0) -> None:
+        """Send a document, or drop it while an earlier one is still under way."""
+        if self._drain(patience_s):
+            self._rest = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+            self._drain(patience_s)
+
+    def _drain(self, patience_s: float) -> bool:
+        """Write what is left; whether nothing is."""
+        end_s = time.monotonic() + patience_s
+        while self._rest:
+            try:
+                self._rest = self._rest[os.write(self._pipe, self._rest) :]
+            except BlockingIOError:
+                if not select.select([], [self._pipe], [], max(0.0, end_s - time.monotonic()))[1]:
+                    return False
+            except OSError:
+                self._rest = b""  # nobody reads any more
+        return True
+
+
+class Feed:
+    """Starts the display and sends it documents.
+
+    A terminal that was stopped, or a reader that has gone, must not hold up packets: so the display is a process of its
+    own, and the agent's end of the pipe does not block.
+    """
+
+    def __init__(self, *, mode: str, metrics: socket.socket | None = None, token: str = "") -> None:
+        """`mode`: json, table or none. `metrics`: a listening socket for Prometheus, or None."""
+        command = [sys.executable, "-m", "pacelab.hosts.agents.display", mode]
+        if metrics is not None:
+            command.append(str(metrics.fileno()))
+        self._child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            pass_fds=[] if metrics is None else [metrics.fileno()],
+            env={**os.environ, "PACELAB_METRICS_TOKEN": token},
+        )
+        self._pipe = LinePipe(self._child)
+
+    def send(self, document: dict[str, Any]) -> None:
+        """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
+        self._pipe.send(document, patience_s=_PATIENCE_S if document.get("event") == "end" else 0.0)
+
+    def close(self) -> None:
+        """Wait for the display to finish."""
+        assert self._child.stdin is not None
+        try:
+            self._child.stdin.close()
+            self._child.wait(_PATIENCE_S)
+        except (OSError, subprocess.TimeoutExpired):
+            self._child.kill()
+            self._child.wait()

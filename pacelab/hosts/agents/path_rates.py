@@ -1,0 +1,33 @@
+"""`--path-rates`: what the way over the air to an address is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
+
+from pacelab.errors import ConfigError
+from pacelab.options.phys import ALL_RATES
+from pacelab.pacer.linux.paths import PathTable
+
+ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
+
+
+EVERYWHERE = IPv4Network("0.0.0.0/0")
+
+
+def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
+    """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
+    found = {}
+    for text in texts:
+        address, equals, rates_text = text.rpartition("=")
+        try:
+            rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
+            found[IPv4Network(address) if equals else EVERYWHERE] = rates
+        except ValueError as error:
+            raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
+    return found
+
+
+def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:
+    """The same, to be looked up."""
+    return PathTable(by_network=tuple(rates_bps.items()))

@@ -1,0 +1,75 @@
+"""Back ends with real hosts, as `pacelab.backends` knows them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacelab.errors import ConfigError, HostError
+from pacelab.options.own_code import is_own
+from pacelab.results.outcome import Outcome, Progress
+
+if TYPE_CHECKING:
+    from pacelab.experiment.experiment import Experiment
+    from pacelab.results.pcap import PcapFile
+    from pacelab.schemes import Scheme
+
+
+class RealHosts:
+    """See `pacelab.hosts`; `name` is the back end's: what radios are."""
+
+    real_time = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def run(
+        self,
+        experiment: Experiment,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        from pacelab.hosts.compile import compile_plan
+        from pacelab.hosts.where.run import run_plan
+        from pacelab.traffic.flows import ENGINE_KIND
+
+        own = _with_code(experiment, scheme)
+        if own is None and scheme != experiment.chosen_scheme:
+            said = f"scheme {scheme.name!r} of your own with --backend {self.name}"
+            raise ConfigError(f"{said}: allowed are registered ones, and with --where uml FILE.py:NAME")
+        if pcap is not None and (experiment.where != "uml" or pcap.garbled):
+            what = "--pcap-garbled" if pcap.garbled else "--pcap"
+            raise ConfigError(
+                f"{what} with --backend {self.name}: run tcpdump at a host (`pacelab shell`): allowed is sim"
+                + ("" if pcap.garbled else ", and --where uml")
+            )
+        if sys.platform != "linux":
+            raise HostError(f"back end {self.name}: it needs Linux, this is {sys.platform}; --backend sim runs here")
+        plan = compile_plan(experiment, own)
+        if pcap is not None:
+            pcap.check()
+            plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
+        result = run_plan(experiment, plan, on_progress, code="" if own is None else own.code, pcap=pcap)
+        for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
+            flow["kind"] = ENGINE_KIND[planned.carried.kind]
+        return Outcome(
+            air=result["air"],
+            points=tuple(point for point, _node in scheme.sites(experiment.network)),
+            fidelity=result["fidelity"],
+            notes=tuple(result["notes"]),
+            guest=result.get("guest"),
+            host=result["host"],
+        )
+
+
+def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
+    """The scheme with what a guest is to load, or None when its pacelab has it."""
+    if is_own(experiment.scheme) and not scheme.code:
+        path, _, name = experiment.scheme.rpartition(":")
+        scheme = replace(scheme, code=f"{Path(path).read_text(encoding='utf-8')}\n\nSCHEME = {name}\n")
+    return scheme if scheme.code and experiment.where == "uml" else None

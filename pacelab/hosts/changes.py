@@ -1,0 +1,64 @@
+"""What a plan changes while it runs: hosts that move, rates of links."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Protocol
+
+from pacelab.hosts.plan import Move, Plan
+from pacelab.hosts.roaming.roaming import Roaming
+
+STEP_S = 0.1
+"""A moving host is told its place so often: 10 m at 100 m/s."""
+
+
+class _Medium(Protocol):
+    def call(self, method: str, **params: object) -> dict[str, object]:
+        """Tell mediumd."""
+
+
+class Changes:
+    """Tells mediumd what has become due."""
+
+    def __init__(self, plan: Plan, medium: _Medium, roaming: Roaming | None = None) -> None:
+        self._plan, self._medium, self._roaming = plan, medium, roaming
+        self._rates = sorted((link for link in plan.link_rates if link.at_s > 0), key=lambda link: link.at_s)
+        self._tracks: dict[int, list[Move]] = {}
+        for move in plan.moves:
+            self._tracks.setdefault(move.node, []).append(move)
+        self._next_s = 0.0
+
+    def apply(self, now_s: float) -> None:
+        """Bring the air up to this moment of the run."""
+        if self._roaming is not None:
+            self._roaming.apply(now_s)
+        while self._rates and self._rates[0].at_s <= now_s:
+            link = self._rates.pop(0)
+            a, b = (self._plan.nodes[host].name for host in (link.a, link.b))
+            self._medium.call("set_rate", station=a, to=b, data_rate_bps=link.rate_bps)
+        if not self._tracks or now_s < self._next_s:
+            return
+        self._next_s = now_s + STEP_S
+        for host, track in list(self._tracks.items()):
+            node = self._plan.nodes[host]
+            place = place_at(node.position_m, track, now_s)
+            self._medium.call("set_position", station=node.name, position_m=list(place))
+            if self._roaming is not None:
+                self._roaming.follow(now_s, host, place)
+            if now_s >= track[-1].at_s:
+                del self._tracks[host]
+
+
+def place_at(start_m: tuple[float, float], track: list[Move], now_s: float) -> tuple[float, float]:
+    """Where a host is that starts at `start_m` and follows `track`, on straight lines in between."""
+    first = track[0]
+    corners = [(0.0, start_m), *((move.at_s, move.position_m) for move in track)]
+    if first.at_s == 0:
+        corners = corners[1:]
+    if now_s >= corners[-1][0]:
+        return corners[-1][1]
+    for (then_s, here), (at_s, there) in pairwise(corners):
+        if then_s <= now_s < at_s:
+            share = (now_s - then_s) / (at_s - then_s)
+            return (here[0] + share * (there[0] - here[0]), here[1] + share * (there[1] - here[1]))
+    return corners[0][1]

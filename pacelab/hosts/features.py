@@ -1,0 +1,80 @@
+"""What this machine has of what real hosts need; no namespace is made and nothing is started to find out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from pacelab.errors import HostError
+from pacelab.hosts.helper_client import SOCKET
+from pacelab.hosts.hwsim.family import MEND, MODULE
+from pacelab.hosts.processes import SAFE_PATH, environment
+
+PROGRAMS = {
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "tc": "iproute2",
+    "iperf3": "iperf3",
+    "iptables": "iptables",
+}
+"""Program -> Debian's package that has it."""
+TUN = Path("/dev/net/tun")
+LOADED = Path("/sys/module") / MODULE
+
+
+def missing(radios: str) -> Iterator[tuple[str, str]]:
+    """What a back end with these radios lacks here, and the command that mends it."""
+    for program, package in PROGRAMS.items():
+        if shutil.which(program, path=SAFE_PATH) is None:
+            yield program, f"sudo apt-get install {package}"
+    if importlib.util.find_spec("pyroute2") is None:
+        yield "pyroute2", "pip install pyroute2"
+    try:
+        from pacelab.hosts.network.medium import find_program
+
+        find_program()
+    except HostError as error:
+        yield "mediumd", str(error).split("; ")[-1]
+    if radios == "hwsim" and not has_hwsim():
+        yield f"{MODULE} in this kernel", MEND
+    if radios == "tap" and not TUN.exists():
+        yield str(TUN), "sudo modprobe tun; in a container: --device /dev/net/tun --cap-add NET_ADMIN,SYS_ADMIN"
+    if os.geteuid() != 0 and not SOCKET.exists():
+        yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+
+
+def has_hwsim() -> bool:
+    """Whether the kernel's simulated radios are loaded, built in, or there to be loaded."""
+    if LOADED.exists():
+        return True
+    try:
+        asked = subprocess.run(["modprobe", "--dry-run", "--quiet", MODULE], env=environment(), check=False)
+    except OSError:
+        return False
+    return asked.returncode == 0
+
+
+def mininet_wifi() -> str | None:
+    """None when Mininet-WiFi can be had, else how to get it."""
+    from pacelab.hosts.mininet.mininet_wifi import find_python
+
+    try:
+        find_python()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None
+
+
+def mininet() -> str | None:
+    """None when Mininet's command line can be had, else how to get it."""
+    from pacelab.hosts.mininet.mininet_hosts import check_mininet
+
+    try:
+        check_mininet()
+    except HostError as error:
+        return str(error).split(": ")[-1]
+    return None

@@ -1,0 +1,187 @@
+"""The radios of a plan: made, moved to their hosts, joined to one IBSS or mesh at a fixed rate."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from typing import Any
+
+from pyroute2 import IPRoute
+from pyroute2.netlink.exceptions import NetlinkError
+from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
+
+from pacelab.errors import HostError
+from pacelab.hosts.hwsim.family import Hwsim
+from pacelab.hosts.network.addresses import AIR, air_mac, mesh_mac, radio_name
+from pacelab.hosts.network.namespaces import FOLDER, inside
+from pacelab.hosts.network.tcp_settings import mtu_bytes
+from pacelab.hosts.plan import Plan
+from pacelab.pacer.linux.kernel.stations import open_nl80211, read_stations
+
+CHANNEL = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
+CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}
+SSID = "pacelab"
+BSSID = "02:50:4c:ff:ff:ff"
+BEACON_INTERVAL_TU, BEACON_STEP_TU = 1000, 7
+"""About a second: a beacon takes 1 ms at 1 Mbit/s, so that a station's take 0.1 % of the air. Beacons are due at the
+multiples of the interval by a clock that all radios share. With one interval for all, those of stations hidden from
+each other would collide every time, where both could be heard; so each station's is a step longer than the last one's.
+"""
+KNOWN_S = 30.0
+"""Each station has heard its neighbours' beacons within two intervals, or, where beacons collide, within a few more."""
+_LOOK_S = 0.1
+_ADHOC, _MESH_POINT = 1, 7
+BATMAN_HEADER_BYTES = 32
+"""What batman-adv puts before an Ethernet frame at most, that frame's header included."""
+_BAND = {"802.11b": 0, "802.11g": 0, "802.11a": 1}
+"""NL80211_BAND_2GHZ, _5GHZ."""
+_LEGACY = 1
+_DUMP = 0x301
+
+
+class Radios:
+    """The radios of the wireless hosts. They end with the hosts' namespaces; nothing needs to be undone."""
+
+    def __init__(self, plan: Plan, *, made: bool = False) -> None:
+        """Make them and give each to its host, down, as its interface `AIR` or below that; or raise HostError.
+
+        `made`: the hosts have them already, in an IBSS, which they leave when they join ours.
+        """
+        self._plan = plan
+        self._name = radio_name(plan)
+        self._joined = made
+        if made:
+            return
+        with Hwsim() as hwsim:
+            for host in plan.stations:
+                hwsim.new_radio(air_mac(host))
+        with open_nl80211() as radios:
+            there = {found["mac"]: found for found in _interfaces(radios)}
+            for host in plan.stations:
+                found = there[air_mac(host)]
+                fd = os.open(FOLDER / plan.nodes[host].name, os.O_RDONLY)
+                try:
+                    _ask(radios, "SET_WIPHY_NETNS", WIPHY=found["wiphy"], NETNS_FD=fd)
+                finally:
+                    os.close(fd)
+        for host in plan.stations:
+            self._adopt(host)
+
+    def join(self) -> None:
+        """All join the IBSS or mesh, over the air that must be up by now; returns when neighbours know each other."""
+        phy, rate_bps = self._plan.radio.phy, self._plan.radio.data_rate_bps
+        for place, host in enumerate(self._plan.stations):
+            with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
+                index = links.link_lookup(ifname=self._name)[0]
+                if self._joined:
+                    _ask(radio, "LEAVE_IBSS", IFINDEX=index)
+                if self._name != AIR:
+                    links.link("set", index=index, mtu=mtu_bytes(self._plan) + BATMAN_HEADER_BYTES, state="up")
+                join = join_mesh if self._plan.routing == "802.11s" else join_ibss
+                beacons_tu = BEACON_INTERVAL_TU + place * BEACON_STEP_TU
+                join(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
+                fix_rate(radio, index, phy=phy, rate_bps=rate_bps)
+        self._wait_known()
+
+    def _adopt(self, host: int) -> None:
+        """Name the interface that has come with the radio, make it one of an IBSS or mesh, and put `AIR` above it."""
+        with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
+            (found,) = _interfaces(radio)
+            links.link("set", index=found["index"], ifname=self._name)
+            kind = _MESH_POINT if self._plan.routing == "802.11s" else _ADHOC
+            _ask(radio, "SET_INTERFACE", IFINDEX=found["index"], IFTYPE=kind)
+            if self._name != AIR:
+                _lay_batman_over(links, found["index"], mesh_mac(self._plan, host))
+
+    def _wait_known(self) -> None:
+        missing = {*self._plan.neighbours, *((b, a) for a, b in self._plan.neighbours)}
+        until = time.monotonic() + KNOWN_S
+        while missing:
+            for host in sorted({a for a, _ in missing}):
+                with inside(self._plan.nodes[host].name):
+                    known = {station.mac for station in read_stations(self._name) if station.qos}
+                missing = {(a, b) for a, b in missing if a != host or air_mac(b) not in known}
+            if missing and time.monotonic() > until:
+                a, b = min(missing)
+                names = self._plan.nodes
+                raise HostError(
+                    f"back end hwsim: {names[a].name} has not heard of its neighbour {names[b].name} for {KNOWN_S:g} s;"
+                    " is this machine very busy?"
+                )
+            time.sleep(_LOOK_S if missing else 0)
+
+
+def join_ibss(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
+    """Join, or begin, the IBSS; its stations are bound to have this rate."""
+    _ask(
+        radio,
+        "JOIN_IBSS",
+        IFINDEX=index,
+        SSID=SSID,
+        WIPHY_FREQ=CHANNEL_MHZ[phy],
+        FREQ_FIXED=b"",
+        MAC=BSSID,
+        BEACON_INTERVAL=struct.pack("=I", beacon_interval_tu),
+        BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
+        MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
+    )
+
+
+def join_mesh(radio: NL80211, index: int, *, phy: str, rate_bps: int, beacon_interval_tu: int) -> None:
+    """Join the 802.11s mesh; its stations are bound to have this rate, and find ways by HWMP."""
+    _ask(
+        radio,
+        "JOIN_MESH",
+        IFINDEX=index,
+        MESH_ID=SSID.encode(),
+        WIPHY_FREQ=CHANNEL_MHZ[phy],
+        BEACON_INTERVAL=struct.pack("=I", beacon_interval_tu),
+        BSS_BASIC_RATES=bytes([rate_bps // 500_000]),
+        MCAST_RATE=struct.pack("=I", rate_bps // 100_000),
+    )
+
+
+def _lay_batman_over(links: IPRoute, radio: int, mac: str) -> None:
+    """`AIR` is batman-adv's interface over the radio. Raises HostError when the kernel has none."""
+    try:
+        links.link("add", ifname=AIR, kind="batadv", address=mac)
+    except NetlinkError as error:
+        raise HostError(
+            f"--routing batman-adv: {os.strerror(error.code)}; has this kernel the module? sudo modprobe batman-adv"
+        ) from None
+    links.link("set", index=radio, master=links.link_lookup(ifname=AIR)[0])
+
+
+def fix_rate(radio: NL80211, index: int, *, phy: str, rate_bps: int) -> None:
+    """All unicast frames go at this rate, as `iw set bitrates legacy-2.4` has it."""
+    legacy = _attribute(_LEGACY, bytes([rate_bps // 500_000]))
+    _ask(radio, "SET_TX_BITRATE_MASK", IFINDEX=index, TX_RATES=_attribute(_BAND[phy], legacy))
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def _interfaces(radios: NL80211) -> list[dict[str, Any]]:
+    """Wireless interfaces of the thread's namespace."""
+    return [
+        {
+            "index": message.get_attr("NL80211_ATTR_IFINDEX"),
+            "wiphy": message.get_attr("NL80211_ATTR_WIPHY"),
+            "mac": message.get_attr("NL80211_ATTR_MAC"),
+        }
+        for message in _ask(radios, "GET_INTERFACE", dump=True)
+    ]
+
+
+def _ask(radios: NL80211, command: str, *, dump: bool = False, **attributes: Any) -> list[Any]:
+    message = nl80211cmd()
+    message["cmd"] = NL80211_NAMES[f"NL80211_CMD_{command}"]
+    message["attrs"] = [[f"NL80211_ATTR_{name}", value] for name, value in attributes.items()]
+    flags = _DUMP if dump else 0x5
+    try:
+        return list(radios.nlm_request(message, msg_type=radios.prid, msg_flags=flags))
+    except NetlinkError as error:
+        told = f"back end hwsim: {command} over nl80211: {os.strerror(error.code)}"
+        raise HostError(f"{told}; the kernel's log may say more: sudo dmesg") from None

@@ -1,0 +1,188 @@
+"""The hosts of a plan: namespaces, air, wires, addresses, routes; inside the run's own namespaces (see `session`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pyroute2 import IPRoute
+
+from pacelab.errors import HostError
+from pacelab.hosts.hwsim import mesh, stock
+from pacelab.hosts.hwsim.radios import Radios
+from pacelab.hosts.network import addresses, tcp_settings
+from pacelab.hosts.network.medium import SOCKET, Medium, configuration, find_program
+from pacelab.hosts.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
+from pacelab.hosts.network.route_tables import index_of, put_route
+from pacelab.hosts.network.wire_path import ETHERNET_HEADER_BYTES
+from pacelab.hosts.plan import Plan, Wire
+from pacelab.hosts.processes import Child, environment, last_document, python
+from pacelab.hosts.roaming.switched import SwitchedWires
+from pacelab.units import BITS_PER_BYTE
+
+US_PER_S = 1_000_000
+
+_RELAY = "pacelab.hosts.network.wire_relay"
+
+
+class Lab:
+    """The running hosts. Ends with the process that made it; nothing needs to be undone."""
+
+    def __init__(self, plan: Plan, page_fd: int | None = None) -> None:
+        """Build everything, or raise HostError. `page_fd`: a listening socket for a controller's page."""
+        self.plan = plan
+        self.missing_sysctls: list[str] = []
+        self.relay: Child | None = None
+        self._netlink: list[IPRoute] = []
+        self._make_hosts()
+        for node in plan.nodes:
+            with inside(node.name):
+                missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
+                self._netlink.append(IPRoute())
+            self.missing_sysctls = missing  # the same kernel everywhere
+        if "no-hystart" in plan.tcp.switches:
+            Path(tcp_settings.HYSTART).write_text("0")
+        self.radios = self._make_radios()
+        self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
+        self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None
+        self.wires = self._wire_up() if plan.wires else "none"
+        for host in range(len(plan.nodes)):
+            self._configure(host)
+        for host, table in enumerate(addresses.routes(plan)):
+            self._route(host, [route for route in table if not mesh.finds(plan, route)])
+        if self.switched is not None:
+            self.switched.start()
+        if self.radios is not None:
+            self.radios.join()
+        self.routing = mesh.start(plan) if plan.routing != "static" else []
+        self.medium = stock.StockMedium(plan) if plan.medium == "stock" else Medium()
+
+    def check_alive(self) -> None:
+        """Raise HostError when the air or the wires have ended."""
+        controller = None if self.switched is None else self.switched.process
+        for child in (self.air, self.relay, controller, *self.routing):
+            if child is not None and not child.alive():
+                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
+
+    def wire_report(self) -> dict[str, Any]:
+        """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""
+        if self.relay is None:
+            return {}
+        report: dict[str, Any] = last_document(self.relay.end())
+        self.relay = None
+        return report
+
+    def _make_hosts(self) -> None:
+        """Namespaces called as the nodes."""
+        for node in self.plan.nodes:
+            create(node.name)
+
+    def _make_radios(self) -> Radios | None:
+        """The hosts' wireless interfaces, where mediumd does not bring them."""
+        return Radios(self.plan) if self.plan.radios == "hwsim" else None
+
+    def _start_mediumd(self) -> Child:
+        Path(SOCKET).parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(configuration(self.plan)).encode()
+        child = Child(
+            "mediumd", [str(find_program()), "--config", "-", "--socket", SOCKET, "--die-with-parent"], stdin=text
+        )
+        child.wait_ready()
+        return child
+
+    def _wire_up(self) -> str:
+        """Put the wires in; returns how."""
+        if self.switched is None and _has_netem(self.plan.nodes[0].name):
+            for number, wire in enumerate(self.plan.wires):
+                self._veth(number, wire)
+            return "netem"
+        names = [node.name for node in self.plan.nodes]
+        wires = [
+            {
+                "ends": [(names[wire.a], addresses.wire_name(number)), (names[wire.b], addresses.wire_name(number))]
+                if self.switched is None
+                else self.switched.ends(number),
+                "rate_bps": wire.rate_bps,
+                "delay_s": wire.delay_s,
+                "queue_pkts": wire.queue_pkts,
+            }
+            for number, wire in enumerate(self.plan.wires)
+        ]
+        self.relay = Child("the wires' relay", python(_RELAY), stdin=json.dumps(wires).encode() + b"\n")
+        self.relay.wait_ready()
+        if self.switched is not None:
+            self.switched.attach(self._netlink)
+        return "relay"
+
+    def _veth(self, number: int, wire: Wire) -> None:
+        """A pair of interfaces, each of whose ends queues, delays and limits what leaves it.
+
+        netem counts packets under way into its limit, so the queue is as long as asked for only on a busy wire.
+        """
+        name = addresses.wire_name(number)
+        fd = os.open(FOLDER / self.plan.nodes[wire.b].name, os.O_RDONLY)
+        try:
+            self._netlink[wire.a].link("add", ifname=name, kind="veth", peer={"ifname": name, "net_ns_fd": fd})
+        finally:
+            os.close(fd)
+        under_way = wire.rate_bps * wire.delay_s / BITS_PER_BYTE / tcp_settings.mtu_bytes(self.plan)
+        delay = ["delay", f"{round(wire.delay_s * US_PER_S)}us"]
+        # A wire's rate is of IP packets, as in the simulator: netem is to take Ethernet's header off.
+        rate = ["rate", f"{wire.rate_bps}bit", str(-ETHERNET_HEADER_BYTES)]
+        limit = ["limit", str(wire.queue_pkts + round(under_way))]
+        for host in (wire.a, wire.b):
+            _add_netem(self.plan.nodes[host].name, name, [*delay, *rate, *limit])
+
+    def _configure(self, host: int) -> None:
+        ports = addresses.interfaces(self.plan, host)
+        netlink = self._netlink[host]
+        mtu = tcp_settings.mtu_bytes(self.plan)
+        netlink.link("set", index=self._index(host, "lo"), state="up")
+        for port in ports:
+            index = self._index(host, port.name)
+            if port.peer is not None:  # radios have their addresses, and mediumd's TAPs their MTU
+                netlink.link("set", index=index, address=port.mac)
+            if port.peer is not None or self.radios is not None:
+                netlink.link("set", index=index, mtu=mtu)
+            netlink.link("set", index=index, state="up", gso_max_segs=1)
+            netlink.addr("replace", index=index, address=addresses.address(host), prefixlen=32)
+        with inside(self.plan.nodes[host].name):
+            for port in ports:
+                switch_offloads_off(port.name)
+
+    def _route(self, host: int, table: list[addresses.Route]) -> None:
+        neighbours = [route for route in table if route.via == route.dst]
+        for route in [*neighbours, *(route for route in table if route.via != route.dst)]:
+            self.set_route(host, route)
+
+    def set_route(self, host: int, route: addresses.Route) -> None:
+        """Give a host a route, in the place of the one that it has to there."""
+        put_route(self._netlink[host], self.plan, host, route)
+
+    def _index(self, host: int, name: str) -> int:
+        return index_of(self._netlink[host], self.plan.nodes[host].name, name)
+
+
+def _has_netem(host: str) -> bool:
+    """Whether the kernel has netem: tried on the loopback interface of a host."""
+    try:
+        _add_netem(host, "lo", ["delay", "1ms"])
+    except HostError:
+        return False
+    _tc(host, "del", "lo")
+    return True
+
+
+def _add_netem(host: str, interface: str, options: list[str]) -> None:
+    _tc(host, "add", interface, "netem", *options)
+
+
+def _tc(host: str, action: str, interface: str, *options: str) -> None:
+    # The program, not pyroute2: that one's netem refuses a rate.
+    command = command_in(host, ["tc", "qdisc", action, "dev", interface, "root", *options])
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+    if done.returncode != 0:
+        raise HostError(f"host {host}: {' '.join(command[3:])}: {done.stderr.strip()}")

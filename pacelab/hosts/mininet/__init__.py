@@ -1,0 +1,1 @@
+"""Networks built by Mininet-WiFi, and Mininet's command line on ours."""

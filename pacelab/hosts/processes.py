@@ -1,0 +1,144 @@
+"""The child processes of a run: started in a host's namespace, watched, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pacelab
+from pacelab.errors import HostError
+from pacelab.hosts.network.namespaces import command_in
+
+READY_S = 60.0
+"""An agent starts within 1 s; under software emulation of a busy machine it took 25."""
+END_S = 5.0
+SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_LOOK_S = 0.01
+
+
+OWNER = "PACELAB_OWNER"
+"""In the environment of all processes of a run: who started it, for `pacelab cleanup`."""
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """The command line of one of our own modules, from the same place as this one, whatever the working folder."""
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def environment() -> dict[str, str]:
+    """What children of a run inherit: nothing that decides what they do."""
+    owner = {OWNER: os.environ[OWNER]} if OWNER in os.environ else {}
+    return owner | {
+        "PATH": SAFE_PATH,
+        "PYTHONPATH": str(Path(pacelab.__file__).resolve().parents[1]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+class Child:
+    """One process. What it prints goes to files without a name: it never waits for us to read."""
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        netns: str | None = None,
+        stdin: bytes = b"",
+        variables: Mapping[str, str] | None = None,
+        pass_fds: Sequence[int] = (),
+        at_terminal: bool = False,
+    ) -> None:
+        """`variables`: added to the environment. `at_terminal`: it reads and writes there, and hears a Ctrl-C."""
+        self.name = name
+        self._output = _scratch()
+        self._errors = _scratch()
+        line = command_in(netns, command) if netns else list(command)
+        try:
+            self.process = subprocess.Popen(
+                line,
+                stdin=None if at_terminal else subprocess.PIPE,
+                stdout=None if at_terminal else self._output,
+                stderr=None if at_terminal else self._errors,
+                env=environment() | dict(variables or {}),
+                pass_fds=pass_fds,
+                start_new_session=not at_terminal,  # a Ctrl-C at the shell is not for the air
+            )
+        except OSError as error:
+            raise HostError(f"starting {name}: {line[0]}: {error.strerror}") from None
+        if self.process.stdin is None:
+            return
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(stdin)
+            self.process.stdin.close()
+
+    def wait_ready(self) -> dict[str, Any]:
+        """The one line that it prints when it is up."""
+        until = time.monotonic() + READY_S
+        while b"\n" not in (text := self.output()) and self.alive() and time.monotonic() < until:
+            time.sleep(_LOOK_S)
+        try:
+            found: dict[str, Any] = json.loads(text.splitlines()[0])
+        except (IndexError, ValueError):
+            raise HostError(f"starting {self.name}: {self.last_words() or 'it said nothing'}") from None
+        return found
+
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self.process.poll() is None
+
+    def end(self, number: int = signal.SIGTERM, timeout_s: float = END_S) -> bytes:
+        """Signal it, if it still runs, and return all that it printed. What does not end is killed."""
+        if self.alive():
+            self.process.send_signal(number)
+        return self.finish(timeout_s)
+
+    def finish(self, timeout_s: float = END_S) -> bytes:
+        """All that it printed, once it has ended by itself; killed when it does not in time."""
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        return self.output()
+
+    def output(self) -> bytes:
+        """What it has printed so far."""
+        return _content(self._output)
+
+    def last_words(self) -> str:
+        """The last line that it wrote to stderr."""
+        lines = _content(self._errors).decode(errors="replace").strip().splitlines()
+        return lines[-1].removeprefix("pacelab: ") if lines else ""
+
+
+def last_document(text: bytes) -> dict[str, Any]:
+    """The JSON object in the last whole line; empty when there is none."""
+    for line in reversed(text.splitlines()):
+        with contextlib.suppress(ValueError):
+            found = json.loads(line)
+            if isinstance(found, dict):
+                return found
+    return {}
+
+
+def _scratch() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+def _content(file: IO[bytes]) -> bytes:
+    """Without moving the place where the child writes next, which it shares with us."""
+    found = bytearray()
+    while part := os.pread(file.fileno(), 1 << 20, len(found)):
+        found += part
+    return bytes(found)

@@ -1,0 +1,180 @@
+"""From what a run measured to the engine's result format (medium/README.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from pacelab.hosts.network.addresses import path
+from pacelab.hosts.plan import Plan
+from pacelab.hosts.traffic import iperf
+from pacelab.hosts.traffic.traffic import Measured, TcpRun
+from pacelab.units import BITS_PER_BYTE, NS_PER_S
+
+COUNTED = (
+    *("rts_sent", "data_sent", "cts_sent", "ack_sent", "delivered_frames", "retries", "rts_failures"),
+    *("data_failures", "drops_rts", "drops_data", "drops_queue", "backoff_slots", "backoffs", "airtime_s"),
+)
+"""mediumd's counters of a station, of which the measured part is a difference."""
+GAUGES = ("queue_max_pkts", "queue_mean_pkts")
+DROPS = ("mac-rts", "mac-data", "queue")
+OUTSIDE = ("no-station", "malformed", "host")
+"""Drops outside the model; listed only when there are some."""
+
+
+def air_result(
+    plan: Plan,
+    measured: Measured,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    hooks: list[dict[str, Any]],
+    wire_drops: int,
+) -> dict[str, Any]:
+    """The result. `before` and `after` are mediumd's statistics at the two ends of the measured part."""
+    drops = {cause: after["drops"][cause] - before["drops"][cause] for cause in (*DROPS, *OUTSIDE)}
+    drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
+    if plan.wires:
+        drops["wired-queue"] = wire_drops
+    flows = [_flow(plan, measured, number) for number in range(len(plan.flows))]
+    return {
+        "version": 1,
+        "end_s": plan.duration_s,
+        "events": sum(after["frames"][name] - before["frames"][name] for name in ("from_hosts", "to_hosts")),
+        "flows": flows,
+        "links": None,
+        "nodes": _nodes(plan, before, after),
+        "drops": drops,
+        "aodv": None,
+        "hooks": hooks,
+        "series": {
+            "interval_s": plan.series_interval_s,
+            "t_s": _interval_ends_s(plan, measured),
+            "flows": [{"id": number, **_series(plan, measured, number)} for number in range(len(plan.flows))],
+        },
+        "tap": None,
+    }
+
+
+def complaints(measured: Measured) -> list[str]:
+    """Notes on flows that iperf3 was not content with."""
+    return [f"flow {run.number}: iperf3: {run.complaint}" for run in measured.tcp if run.complaint]
+
+
+def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
+    flow = plan.flows[number]
+    way = path(plan, flow.src, flow.dst)
+    head: dict[str, Any] = {
+        "id": number,
+        "kind": {"udp": "cbr"}.get(flow.kind, flow.kind),
+        "src": plan.nodes[flow.src].name,
+        "dst": plan.nodes[flow.dst].name,
+        "hops": sum(plan.nodes[a].wireless and plan.nodes[b].wireless for a, b in pairwise(way)),
+        "batch_end_s": [],
+    }
+    run = next((run for run in measured.tcp if run.number == number), None)
+    return head | (_tcp_flow(plan, measured, run) if run else _datagram_flow(measured.datagrams[number]))
+
+
+def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
+    window = measured.window
+    segment = plan.tcp.segment_bytes
+    received = iperf.bytes_between(run.received, window.measured_ns, window.end_ns)
+    sent = iperf.bytes_between(run.sent, window.measured_ns, window.end_ns)
+    seen = [part for part in run.sent if window.measured_ns < part.end_ns <= window.end_ns + NS_PER_S // 10]
+    rtts = [part.rtt_s for part in seen if part.rtt_s is not None]
+    windows = [part.cwnd_bytes / segment for part in seen if part.cwnd_bytes is not None]
+    resent = sum(part.retransmits or 0 for part in seen)
+    goodput_bps = received * BITS_PER_BYTE / window.measured_s
+    return {
+        "goodput_bps": goodput_bps,
+        "throughput_bps": _throughput_bps(goodput_bps, segment, run, window.measured_s),
+        "delivered_pkts": round(received / segment),
+        "sent_pkts": round(sent / segment) + resent if run.sockets.segments_out is None else run.sockets.segments_out,
+        "retransmitted_pkts": resent,
+        "timeouts": _timeouts(plan, measured, run),
+        "rtt_mean_s": _mean(rtts),
+        "rtt_sd_s": _deviation(rtts),
+        "cwnd_mean_pkts": _mean(windows),
+        "finished_s": None,
+        "rtt_quantiles_s": None,
+        "cwnd_share": None,
+        "voice": None,
+    }
+
+
+def _throughput_bps(goodput_bps: float, segment_bytes: int, run: TcpRun, seconds: float) -> float:
+    """What arrived, repeats included."""
+    if run.sockets.segments is None:
+        return goodput_bps
+    return max(goodput_bps, run.sockets.segments * segment_bytes * BITS_PER_BYTE / seconds)
+
+
+def _timeouts(plan: Plan, measured: Measured, run: TcpRun) -> int:
+    """The connection's; from kernels that do not tell, the host's: flows of one source at the first of them."""
+    if run.sockets.timeouts is not None:
+        return run.sockets.timeouts
+    first = next(other.number for other in measured.tcp if other.flow.src == run.flow.src)
+    return measured.counters[run.flow.src].timeouts if run.number == first else 0
+
+
+def _datagram_flow(report: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "goodput_bps": report["goodput_bps"],
+        "throughput_bps": report["goodput_bps"] * (1 + report["repeats"] / max(1, report["delivered_pkts"])),
+        "delivered_pkts": report["delivered_pkts"],
+        "sent_pkts": report["sent_pkts"],
+        "retransmitted_pkts": 0,
+        "timeouts": 0,
+        "voice": report.get("voice"),
+        **dict.fromkeys(("rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "finished_s", "rtt_quantiles_s", "cwnd_share")),
+    }
+
+
+def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
+    if number in measured.datagrams:
+        rates = measured.datagrams[number]["series_bps"]
+        found = {"goodput_bps": rates, "cwnd_pkts": [None] * len(rates), "rtt_s": [None] * len(rates)}
+        voice = measured.datagrams[number].get("series_voice")
+        return found if voice is None else found | {"voice": voice}
+    run = next(run for run in measured.tcp if run.number == number)
+    sender = iperf.resample(run.sent, measured.window)
+    return {
+        "goodput_bps": iperf.resample(run.received, measured.window)["goodput_bps"],
+        "cwnd_pkts": [None if size is None else size / plan.tcp.segment_bytes for size in sender["cwnd_bytes"]],
+        "rtt_s": sender["rtt_s"],
+    }
+
+
+def _interval_ends_s(plan: Plan, measured: Measured) -> list[float]:
+    width_s = plan.series_interval_s
+    return [min(plan.duration_s, (place + 1) * width_s) for place in range(measured.window.intervals)]
+
+
+def _nodes(plan: Plan, before: dict[str, Any], after: dict[str, Any]) -> list[dict[str, Any]]:
+    """Every host's counters; a wired host's are zero, as in the simulator."""
+    then = {station["name"]: station for station in before["stations"]}
+    now = {station["name"]: station for station in after["stations"]}
+    rows = []
+    for node in plan.nodes:
+        row: dict[str, Any] = {"name": node.name}
+        if node.wireless:
+            row |= {name: now[node.name][name] - then[node.name][name] for name in COUNTED}
+            row |= {name: now[node.name][name] for name in GAUGES}
+        else:
+            row |= dict.fromkeys((*COUNTED, *GAUGES), 0)
+        rows.append(row)
+    return rows
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    if len(values) < 2:
+        return None
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))

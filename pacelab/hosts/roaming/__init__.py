@@ -1,0 +1,1 @@
+"""Stations that move between gateways, and switches that a controller leads."""

@@ -1,0 +1,191 @@
+"""The root side of a run: PID 1 of its namespaces.
+
+    python -m pacelab.hosts.supervisor FD      FD: a stream socket to the one who wants the run
+
+reads a plan, one line of JSON, and answers in lines of JSON: {"progress": 0.5} now and then, and at last
+{"result": {...}} or {"error": {"kind": "config"|"host"|"bug", "message": ...}}. When the other end is closed, it ends
+at once, and with PID 1 everything that it has started.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Protocol
+
+from pacelab.errors import ConfigError, PaceLabError
+from pacelab.hosts.machine import describe, judge, read_load
+from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
+
+PROGRESS_S = 0.25
+NICENESS = -15
+"""Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
+PLAN_S = 10.0
+"""A client that has not sent its plan by then is not going to."""
+
+
+def main() -> int:
+    """Serve one run over the socket whose descriptor is the first argument; the second one's is for a page."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    link = socket.socket(fileno=int(sys.argv[1]))
+    link.set_inheritable(False)
+    page_fd = int(sys.argv[2]) if len(sys.argv) > 2 else None
+    if page_fd is not None:
+        os.set_inheritable(page_fd, False)
+    try:
+        link.settimeout(PLAN_S)
+        plan = read_plan(read_line(link))
+        link.settimeout(None)
+        threading.Thread(target=end_with, args=(link,), daemon=True).start()
+        isolate()
+        os.nice(NICENESS)
+        tell(link, {"result": perform(plan, link, page_fd)})
+    except PaceLabError as error:
+        kind = "config" if isinstance(error, ConfigError) else "host"
+        tell(link, {"error": {"kind": kind, "message": str(error)}})
+    except Exception as error:
+        traceback.print_exc()
+        tell(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+    return 0
+
+
+class Link(Protocol):
+    """Where the one who wants the run listens."""
+
+    def sendall(self, line: bytes, /) -> None:
+        """Send one line."""
+
+
+def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
+    """Build the hosts, run the traffic, measure."""
+    # Imported here, so that a refused plan costs nothing.
+    from pacelab.hosts.agents.start import start_agents
+    from pacelab.hosts.builders import build
+    from pacelab.hosts.changes import Changes
+    from pacelab.hosts.hwsim import stock
+    from pacelab.hosts.network.captures import end_captures, start_captures
+    from pacelab.hosts.report import air_result, complaints
+    from pacelab.hosts.roaming.handovers import effects, sentence
+    from pacelab.hosts.roaming.roaming import Roaming
+    from pacelab.hosts.traffic.traffic import Traffic
+
+    started = time.monotonic()
+    lab = build(plan, page_fd)
+    agents = start_agents(plan, lab.switched)
+    if lab.switched is not None and lab.switched.page is not None:
+        tell(link, {"note": f"the controller's page: {lab.switched.page}"})
+    captures = start_captures(plan)
+    traffic = Traffic(plan)
+    built_s = time.monotonic() - started
+    roaming = Roaming(plan, lab) if plan.controller is not None else None
+    changes = Changes(plan, lab.medium, roaming)
+    before: dict[str, Any] = {}
+    load = read_load()
+    told_s = 0.0
+
+    def tick(fraction: float) -> None:
+        nonlocal told_s
+        lab.check_alive()
+        agents.check_alive()
+        changes.apply(fraction * plan.duration_s)
+        if time.monotonic() >= told_s + PROGRESS_S:
+            told_s = time.monotonic()
+            tell(link, {"progress": min(1.0, max(0.0, fraction))})
+
+    measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
+    after = lab.medium.call("stats")
+    shares = (read_load() - load).shares()
+    end_captures(captures)
+    wires = lab.wire_report()
+    hooks = agents.end()
+    lateness = {
+        "datagrams": measured.datagram_lateness_s,
+        "wires": wires.get("lateness_s", {}),
+        "agents": agents.lateness_s,
+    }
+    fidelity = judge(
+        medium=after["fidelity"],
+        late_p99_s=[found["p99"] for found in lateness.values() if found],
+        stolen=shares["stolen"],
+    )
+    air = air_result(
+        plan,
+        measured,
+        before=before,
+        after=after,
+        hooks=hooks,
+        wire_drops=wires.get("counters", {}).get("wired-queue", 0),
+    )
+    host = describe() | {
+        "built_s": built_s,
+        "cpu_shares": shares,
+        "wires": lab.wires,
+        "lateness_s": lateness,
+        "medium": {name: after[name] for name in ("fidelity", "lateness", "process")},
+        "missing_sysctls": lab.missing_sysctls,
+    }
+    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
+    if roaming is not None and lab.switched is not None:
+        rows = effects(plan, measured, roaming.handovers)
+        handovers = [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+        host["controller"] = lab.switched.describe() | {"handovers": handovers}
+        notes += [
+            f"{row['station']} went from {row['from']} to {row['to']} at {row['at_s']} s"
+            + "".join(f"; {sentence(flow)}" for flow in row["flows"])
+            for row in handovers
+        ]
+    if fidelity != "valid":
+        notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
+    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+
+
+def isolate() -> None:
+    """Give the run a /run of its own, where `ip netns` and our sockets are: the host's stays as it is."""
+    from pacelab.hosts.network.namespaces import mount_tmpfs
+
+    mount_tmpfs("/run")
+    os.chdir("/")
+
+
+def read_line(link: socket.socket) -> bytes:
+    """One line, without its end; ConfigError when it is longer than a plan may be or cut off."""
+    text = b""
+    while not text.endswith(b"\n"):
+        if len(text) > MOST_BYTES:
+            raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+        try:
+            part = link.recv(65_536)
+        except OSError:
+            part = b""
+        if not part:
+            raise ConfigError("plan: it ends in the middle")
+        text += part
+    return text
+
+
+def tell(link: Link, message: dict[str, Any]) -> None:
+    """Send one line; nobody may be there to read it any more."""
+    with contextlib.suppress(OSError):
+        link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+
+
+def end_with(link: socket.socket) -> None:
+    """The other end says nothing after its plan: what is read here is its end."""
+    with contextlib.suppress(OSError):
+        link.recv(1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    code = main()
+    sys.stderr.flush()
+    # What is open ends with the process. The interpreter would take it apart in an order of its own, in which the event
+    # loops of pyroute2 miss their sockets and say so.
+    os._exit(code)

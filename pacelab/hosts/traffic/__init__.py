@@ -1,0 +1,1 @@
+"""What real hosts send: iperf3, datagrams, voice."""

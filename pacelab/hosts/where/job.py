@@ -1,0 +1,74 @@
+"""The folder that a guest shares with its host: the plan of one run goes in, lines of JSON come out.
+
+own.py      the code of a scheme of one's own, where the plan has one
+job.json    version, and the plan (pacelab.hosts.plan)
+messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or {"error": ...}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ProtocolError
+
+if TYPE_CHECKING:
+    from pacelab.hosts.plan import Plan
+
+VERSION = 1
+JOB, MESSAGES, OWN = "job.json", "messages", "own.py"
+
+
+def write_job(folder: Path, plan: Plan, code: str = "") -> None:
+    """Lay a job down."""
+    from pacelab.hosts.plan import dump_plan
+
+    (folder / JOB).write_text(json.dumps({"version": VERSION, "plan": dump_plan(plan).decode()}))
+    if code:
+        (folder / OWN).write_text(code, encoding="utf-8")
+    (folder / MESSAGES).touch()
+
+
+def read_job(folder: Path) -> Plan:
+    """The job's plan. Raises ConfigError when it is none, ProtocolError when it is of another pacelab."""
+    from pacelab.hosts.plan import read_plan
+
+    job = json.loads((folder / JOB).read_text())
+    if job["version"] != VERSION:
+        raise ProtocolError(f"job of version {job['version']}: guest and host have pacelab of different versions")
+    return read_plan(job["plan"].encode(), in_guest=True)
+
+
+class Sink:
+    """Where the guest's side says how it goes: takes what a supervisor would send through a socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / MESSAGES).open("ab", buffering=0)
+
+    def sendall(self, line: bytes) -> None:
+        """Append a line. The host may read it in parts."""
+        self._file.write(line)
+
+    def close(self) -> None:
+        """No more of it."""
+        self._file.close()
+
+
+class Source:
+    """The host's end: whole lines, as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = (folder / MESSAGES).open("rb")
+        self._rest = b""
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """The messages that have come since the last call."""
+        *lines, self._rest = (self._rest + self._file.read()).split(b"\n")
+        for line in lines:
+            yield json.loads(line)
+
+    def close(self) -> None:
+        """No more of it."""
+        self._file.close()

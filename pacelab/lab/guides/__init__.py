@@ -1,0 +1,1 @@
+"""The eight labs' own cells, one module each."""

@@ -1,0 +1,103 @@
+"""The exercises of lab 3: Link RED's average and probability, then both at work."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+from typing import Any
+
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
+from pacelab.lab.limited import call_limited
+from pacelab.own.link import LinkLayer
+
+_AVERAGES = (
+    # attempts of the frames so far, average expected
+    ([8], 0.875, "7 retransmissions, an eighth of them"),
+    ([8, 1], 0.765625, "7/8 of 0.875: the second frame needed none"),
+    ([8, 1, 3], 0.919921875, "7/8 of 0.765625 and 1/8 of 2"),
+)
+
+
+class _Fixed(Random):
+    """A stream that always draws the same."""
+
+    def __init__(self, drawn: float) -> None:
+        super().__init__(0)
+        self._drawn = drawn
+
+    def random(self) -> float:
+        return self._drawn
+
+
+def _try_layer(work: Any) -> str:
+    """A student's LinkLayer: its average after some frames, then whether it drops."""
+    if not (isinstance(work, type) and issubclass(work, LinkLayer)):
+        return f"expected a class that extends LinkLayer; came {work!r}."
+    for attempts, expected, how in _AVERAGES:
+        layer = work(_Fixed(0.5))
+        for number in attempts:
+            outcome = call_limited(layer.sent, {"attempts": number, "delivered": True}, limit_s=LIMIT_S)
+            if outcome.todo:
+                raise Todo("write sent(): it keeps the moving average of retransmissions in self.average.")
+            if outcome.failure:
+                return f"sent(attempts={number}, delivered=True): {outcome.failure}"
+        told = f"after frames of {attempts} attempts\n  expected self.average {expected} ({how})\n  "
+        complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
+        if complaint:
+            return told + complaint
+        came = float(layer.average)  # type: ignore[attr-defined]
+        if not math.isclose(came, expected, rel_tol=1e-6):
+            hint = ": the first attempt is no retransmission." if came == 1.0 and attempts == [8] else "."
+            return told + f"came {came:.6f}{hint}"
+    return _try_drops(work)
+
+
+def _try_drops(work: type[LinkLayer]) -> str:
+    for average, drawn, expected, how in (
+        (0.0, 0.0, True, "no contention, no drop"),
+        (10.0, 0.0, False, "much contention, and the draw 0 is below any probability above 0"),
+        (10.0, 0.999, True, "the draw 0.999 is above max_P: most packets pass"),
+    ):
+        layer = work(_Fixed(drawn))
+        layer.average = average  # type: ignore[attr-defined]
+        outcome = call_limited(layer.passes, {}, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write passes(): True lets a packet pass, False drops it.")
+        told = f"average {average}, draw {drawn}\n  expected passes() to be {expected} ({how})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        if outcome.value is not expected:
+            return told + f"came {outcome.value!r}."
+    return ""
+
+
+LAB3 = {
+    "lab3.probability": Exercise(
+        asks="the probability to drop a packet",
+        cases=(
+            Case(
+                arguments={"average": 0.3, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.0,
+                source="below min_th nothing is dropped",
+                mistakes={-0.0625: "a probability below 0: the line starts at min_th."},
+            ),
+            Case(
+                arguments={"average": 0.48, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.05,
+                source="0.08 above min_th on a range of 1.6",
+                mistakes={
+                    0.005: "max_P is a cap, no factor (Algorithm 1, line 5): RED in the Internet scales with it.",
+                    0.3: "average/(max_th - min_th): the line starts at min_th.",
+                },
+            ),
+            Case(
+                arguments={"average": 1.2, "min_th": 0.4, "max_th": 2.0, "max_p": 0.1},
+                expected=0.1,
+                source="the line says 0.5, max_P caps it",
+                mistakes={0.5: "the cap max_P is missing."},
+            ),
+        ),
+    ),
+    "lab3.link_red": Exercise(asks="a link layer with Link RED", trial=_try_layer, praise="that is Link RED."),
+}

@@ -1,0 +1,209 @@
+"""The exercises of lab 4: TCP-GAP's estimator piece by piece, the pacing queue, Goodput Control.
+
+The examples are worked by hand with b = 2 Mbit/s, s_data = 1500 B and s_ACK = 40 B: a data packet takes 6.00 ms, data
+and ACK together 6.16 ms, their difference 5.84 ms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pacelab.lab.errors import Todo
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
+from pacelab.lab.limited import call_limited
+from pacelab.own.pacer import Pacer, Sample
+
+_PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
+
+_PACES = (
+    # round trip, hops, interval expected, how
+    (0.040, 4, 0.031680, "the first sample: FHD 31.68 ms, no variation yet"),
+    (0.050, 4, 0.043607, "FHD_hat 0.7 x 31.68 + 0.3 x 36.68 = 33.18 ms; COV of 40 and 50 ms is 0.15713"),
+    (0.060, 4, 0.050022, "FHD_hat 0.7 x 33.18 + 0.3 x 41.68 = 35.73 ms; COV of 40, 50 and 60 ms is 0.2"),
+)
+
+
+def _try_pacer(work: Any) -> str:
+    """A student's Pacer, fed three round trips."""
+    if not (isinstance(work, type) and issubclass(work, Pacer)):
+        return f"expected a class that extends Pacer; came {work!r}."
+    made = call_limited(work, {}, limit_s=LIMIT_S)
+    if made.todo:
+        raise Todo("write the class.")
+    if made.failure:
+        return f"making {work.__name__}(): {made.failure}"
+    pacer, told = made.value, []
+    for place, (rtt_s, hops, expected_s, how) in enumerate(_PACES, start=1):
+        sample = Sample(now_s=float(place), rtt_s=rtt_s, hops=hops, **_PATH)  # type: ignore[arg-type]
+        told.append(f"{rtt_s * 1000:.0f} ms")
+        outcome = call_limited(pacer.measured, {"sample": sample}, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write measured(); it should set self.interval_s to T = FHD_hat (1 + 2 COV).")
+        after = (
+            f"after round trips of {', '.join(told)} over {hops} hops\n  expected T = {expected_s:.6f} s ({how})\n  "
+        )
+        if outcome.failure:
+            return after + outcome.failure
+        complaint = complain_about_number(pacer.interval_s, none="self.interval_s is a number of seconds.")
+        if complaint:
+            return after + complaint
+        came = float(pacer.interval_s)
+        if not math.isclose(came, expected_s, rel_tol=1e-3):
+            return after + f"came {came:.6f} s{_guess_pace(place, came)}"
+    return ""
+
+
+def _guess_pace(place: int, came_s: float) -> str:
+    """The misconception behind a wrong pace, where it is a known one. All values by hand, as above."""
+    known = {
+        (2, 0.035180 * 1.314270): ": 0.7 weighs the old average, 0.3 the new delay; you have it the other way round.",
+        (2, 0.036680 * 1.314270): ": that is without the moving average of eq. (2).",
+        (2, 0.033180): ": that is FHD_hat alone, without the factor 1 + 2 COV.",
+        (2, 0.033180 * 1.157135): ": COV counts twice.",
+        (2, 0.033180 * 1.222222): ": that is COV with n below the root; eq. (5) has n - 1.",
+    }
+    for (at, wrong_s), why in known.items():
+        if at == place and math.isclose(came_s, wrong_s, rel_tol=1e-3):
+            return why
+    if place == 1 and came_s == 0.0:
+        return ": self.interval_s was not set. Has it its `self.`? (And one sample has no deviation: COV is 0 then.)"
+    return ". Are equations (1), (2) and (5) all in it?"
+
+
+def _try_release(work: Any) -> str:
+    """The pacing queue: when packets leave."""
+    if not callable(work):
+        return f"expected a function that returns a list of times; came {work!r}."
+    cases: tuple[tuple[list[float], float, list[float], str], ...] = (
+        ([0.0, 0.0, 0.0, 50.0], 10.0, [0.0, 10.0, 20.0, 50.0], "the first waits for nothing, the fourth comes late"),
+        ([5.0, 6.0], 10.0, [5.0, 15.0], "one interval after the packet before"),
+        ([], 10.0, [], "nothing came"),
+    )
+    for arrivals, interval, expected, why in cases:
+        arguments = {"arrivals_ms": list(arrivals), "interval_ms": interval}
+        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write the function; it should return the times at which the packets leave, a list.")
+        told = f"arrivals {arrivals}, interval {interval}\n  expected {expected} ({why})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        try:
+            came = [float(time) for time in outcome.value]
+        except (TypeError, ValueError):
+            return told + f"came {outcome.value!r}, which is no list of numbers."
+        if len(came) != len(expected):
+            return told + f"came {len(came)} times: {came}."
+        if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):
+            if came == [time + interval for time in arrivals]:
+                return told + f"came {came}: every packet waits alone; they must wait for each other."
+            if came == arrivals:
+                return told + f"came {came}: nobody waits; the pacer lets one packet go per interval."
+            if any(a < b for a, b in zip(came, arrivals, strict=True)):
+                return told + f"came {came}: a packet leaves before it has come."
+            return told + f"came {came}."
+    return ""
+
+
+def _try_control(work: Any) -> str:
+    """Goodput Control: which flows are throttled, and to what."""
+    if not callable(work):
+        return f"expected a function that returns a dict; came {work!r}."
+    cases: tuple[tuple[dict[str, float], set[str], dict[str, float], str], ...] = (
+        ({"FTP1": 360.0, "FTP2": 150.0}, {"FTP1"}, {"FTP1": 255.0}, "the mean is 255, and 360 > 1.1 x 255"),
+        ({"FTP1": 270.0, "FTP2": 250.0}, {"FTP1"}, {}, "270 is less than 1.1 x 260"),
+        ({"FTP1": 150.0, "FTP2": 360.0}, {"FTP1"}, {}, "FTP2 comes from the wireless side: the gateway cannot pace it"),
+    )
+    for goodput, down, expected, why in cases:
+        arguments = {"goodput_kbps": dict(goodput), "from_wired": set(down), "threshold": 1.1}
+        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        if outcome.todo:
+            raise Todo("write the function; it should return a dict: flow -> rate it is throttled to.")
+        told = f"goodput {goodput}, from the wire {sorted(down)}\n  expected {expected} ({why})\n  "
+        if outcome.failure:
+            return told + outcome.failure
+        if not isinstance(outcome.value, dict):
+            return told + f"came {outcome.value!r}, which is no dict."
+        came = outcome.value
+        if came.keys() != expected.keys() or any(complain_about_number(rate) for rate in came.values()):
+            return told + f"came {came}."
+        if any(not math.isclose(came[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
+            return told + f"came {came}."
+    return ""
+
+
+LAB4 = {
+    "lab4.queueing": Exercise(
+        asks="the mean queueing delay per node, t_q, in seconds",
+        cases=(
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
+                expected=0.00192,
+                source="(10.00 - 6.16) / 2 ms: a round trip is 2h waits and, on h hops, data one way, ACK the other",
+                mistakes={
+                    1.92: "these are milliseconds; seconds are asked for.",
+                    0.00384: "that is the wait for both ways; eq. (3) halves it.",
+                    0.01692: "h counts: the round trip is over 4 hops.",
+                    0.00200: "the ACK's 40 bytes count, too.",
+                    0.004615: "sizes are in bytes: 8 bits each.",
+                },
+            ),
+            Case(
+                arguments={"rtt_s": 0.01232, "hops": 2, **_PATH},
+                expected=0.0,
+                source="2 x 6.16 ms: nobody waited",
+            ),
+        ),
+    ),
+    "lab4.four_hop_delay": Exercise(
+        asks="the four-hop delay (h-hop delay on shorter paths) in seconds",
+        cases=(
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, **_PATH},
+                expected=0.03168,
+                source="4 x (1.92 + 6.00) ms, or eq. (4): 2 x (10.00 + 5.84) ms",
+                mistakes={
+                    31.68: "these are milliseconds; seconds are asked for.",
+                    0.01584: "that is half: eq. (4) has 2 (RTT/h + ...), or 4 (t_q + s_data/b).",
+                    0.02: "that is half a round trip; the ACK's way back is faster than the data's.",
+                    0.02146: "sizes are in bytes: 8 bits each.",
+                    0.01068: "sizes are in bytes: 8 bits each.",
+                },
+            ),
+            Case(
+                arguments={"rtt_s": 0.070, "hops": 7, **_PATH},
+                expected=0.03168,
+                source="the same per hop, so the same over four hops",
+                mistakes={0.05544: "that is the delay over all 7 hops; four is where a packet is out of the way."},
+            ),
+            Case(
+                arguments={"rtt_s": 0.020, "hops": 2, **_PATH},
+                expected=0.01584,
+                source="two hops only: 2 x (1.92 + 6.00) ms (the paper, section 5.2: the h-hop delay where h < 4)",
+                mistakes={0.03168: "the path has two hops; a packet does not travel four."},
+            ),
+        ),
+    ),
+    "lab4.cov": Exercise(
+        asks="the coefficient of variation, a number without unit",
+        cases=(
+            Case(
+                arguments={"rtts_s": [0.040, 0.050, 0.060]},
+                expected=0.2,
+                source="deviation 10 ms with n - 1 = 2 below the root, mean 50 ms",
+                mistakes={
+                    0.163299: "that is with n below the root; eq. (5) has n - 1.",
+                    0.010: "that is the deviation in seconds; divide it by the mean.",
+                    0.0001: "that is the variance.",
+                },
+            ),
+            Case(arguments={"rtts_s": [0.040]}, expected=0.0, source="one sample does not vary"),
+            Case(arguments={"rtts_s": [0.05, 0.05]}, expected=0.0, source="equal samples"),
+        ),
+    ),
+    "lab4.release": Exercise(asks="the times at which packets leave", trial=_try_release),
+    "lab4.pacer": Exercise(
+        asks="a pacer", trial=_try_pacer, praise="three round trips, three paces: that is TCP-GAP's estimator."
+    ),
+    "lab4.goodput_control": Exercise(asks="which flows are throttled, and to what", trial=_try_control),
+}

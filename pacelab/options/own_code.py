@@ -1,0 +1,59 @@
+"""Code that you bring in a file of your own: loaded by its path, and its failures told with their traceback."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import traceback
+from itertools import dropwhile
+from pathlib import Path
+from types import ModuleType
+
+from pacelab.errors import ConfigError
+
+
+class UserCodeError(ConfigError):
+    """Code that you brought failed. The message carries its traceback."""
+
+
+def is_own(name: str) -> bool:
+    """Whether this is FILE.py:NAME."""
+    path, _, attribute = name.rpartition(":")
+    return path.endswith(".py") and attribute.isidentifier()
+
+
+def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
+    """The module of FILE.py:NAME, loaded anew, and NAME.
+
+    Raises ConfigError when there is no such file, UserCodeError when it fails to load.
+    """
+    path, _, attribute = name.rpartition(":")
+    if not Path(path).is_file():
+        raise ConfigError(f"{flag} {name!r}: there is no file {path!r}")
+    spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
+    return module, attribute
+
+
+def digest_of(flag: str, path: str) -> str:
+    """SHA-256 of a file, in hexadecimal digits; ConfigError when it cannot be read."""
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}") from None
+
+
+def own_traceback(error: BaseException) -> str:
+    """The traceback from the first frame that is yours."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = dropwhile(lambda frame: Path(frame.filename).is_relative_to(_HERE) or "importlib" in frame.filename, frames)
+    return "".join(traceback.format_list(list(own)) + traceback.format_exception_only(error)).rstrip()
+
+
+_HERE = Path(__file__).parents[1]

@@ -1,0 +1,1 @@
+"""What users write themselves: pacers, link layers. Knows running."""

@@ -1,0 +1,52 @@
+"""A user's class inside a simulation: called with a time limit, its first failure kept and told with its place.
+
+The engine carries on without a hook that fails, as a network must. The author of that hook wants to hear of it instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pacelab.options.own_code import UserCodeError, own_traceback
+from pacelab.sim import congestion
+from pacelab.sim.congestion import NeverEnds, Watchdog
+from pacelab.units import s_from_ns
+
+
+class OwnCalls:
+    """Calls a user's class and its methods. `now_ns` is for the message; whoever calls sets it."""
+
+    def __init__(self, kind: str, made: type) -> None:
+        self._kind = kind
+        self._made = made
+        self._watch = Watchdog()
+        self._failure: str | None = None
+        self.now_ns = 0
+
+    def make(self, *arguments: Any) -> Any:
+        """A new object of the class."""
+        return self.call(self._made, *arguments)
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call; a failure is noted and raised as UserCodeError."""
+        try:
+            with self._watch.call(self._where):
+                return function(*arguments)
+        except (Exception, NeverEnds) as error:
+            late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
+            raise self.fail(f"failed:\n{own_traceback(error)}{late}") from error
+
+    def fail(self, how: str) -> UserCodeError:
+        """Note a failure; returns the error to raise."""
+        failure = f"{self._where()} {how}"
+        self._failure = self._failure or failure
+        return UserCodeError(failure)
+
+    def stop_if_failed(self, _fraction: float = 1.0) -> None:
+        """Raise the first failure, if there was one. Serves as a run's `on_progress`."""
+        if self._failure is not None:
+            raise UserCodeError(self._failure)
+
+    def _where(self) -> str:
+        return f"{self._kind} {self._made.__name__} at {s_from_ns(self.now_ns):.6f} s of simulated time"

@@ -1,0 +1,89 @@
+"""A link layer of your own: subclass `LinkLayer`, run it with `run_link_layer`.
+
+One object at each wireless node. It hears how many attempts each frame took, and says of each packet whether it may
+pass or is dropped (or marked, where the flow uses ECN).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from random import Random
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.own.calls import OwnCalls
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
+from pacelab.schemes import HookSettings, Scheme
+
+
+class LinkLayer:
+    """What one wireless node does with packets before its interface queue. As it stands: nothing."""
+
+    def __init__(self, random: Random) -> None:
+        """`random` is this node's own stream: with the same seed the same draws."""
+        self.random = random
+
+    def sent(self, attempts: int, delivered: bool) -> None:
+        """A frame is done with, after so many attempts; `delivered` says how."""
+
+    def passes(self) -> bool:
+        """Whether the next packet may pass. False drops it."""
+        return True
+
+
+def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
+    """Run an experiment (of scheme "newreno") with a link layer of your own at every wireless node.
+
+    Raises UserCodeError, with the traceback, when your code failed or did not return.
+    """
+    if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
+        raise ConfigError(f"running the link layer {layer!r}: allowed is a subclass of pacelab.LinkLayer")
+    code = OwnCalls("link layer", layer)
+    own = Scheme(
+        name=layer.__name__,
+        summary="a link layer of one's own",
+        source=layer.__module__,
+        link=lambda settings: _Hook(code, settings),
+        acting=frozenset({"dropped"}),
+    )
+    result = run(experiment, scheme=own, on_progress=code.stop_if_failed)
+    code.stop_if_failed()
+    return result
+
+
+class _Hook:
+    """A student's link layer as the engine wants it (see `pacelab.pacer.core.contract.Hook`)."""
+
+    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+    def __init__(self, code: OwnCalls, settings: HookSettings) -> None:
+        self._code = code
+        self._layer: LinkLayer = code.make(settings.stream("own link layer"))
+        self._actions: deque[Action] = deque()
+        self._dropped = 0
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        self._code.now_ns = now_ns
+        if isinstance(event, TransmitResult):
+            if event.next_hop is not None:  # a broadcast is never repeated
+                self._code.call(self._layer.sent, event.attempts, event.delivered)
+        elif isinstance(event, SegmentSeen):
+            passes = self._code.call(self._layer.passes)
+            if not isinstance(passes, bool):
+                raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
+            self._dropped += not passes
+            handle = event.segment.handle
+            self._actions.append(Forward(handle) if passes else Drop(handle, "own"))
+
+    def poll_action(self) -> Action | None:
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        return None
+
+    def handle_timeout(self, now_ns: int) -> None: ...
+
+    def counters(self) -> dict[str, int]:
+        return {"dropped": self._dropped}

@@ -1,0 +1,131 @@
+"""A pacer of your own: subclass `Pacer`, run it with `run_pacer`.
+
+It stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the wire
+and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
+pacer turns round trips into the time between two packets.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.own.calls import OwnCalls
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.results.results import RunResult
+from pacelab.running.runner import run
+from pacelab.schemes import Scheme
+from pacelab.units import NS_PER_S, s_from_ns
+
+LONGEST_S = 1.0
+"""A longer interval is taken for this one: a pacer that stops its flow learns nothing any more."""
+ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
+
+
+class Sample(NamedTuple):
+    """One round trip of a data packet and its ACK through the wireless part."""
+
+    now_s: float
+    """When the ACK came back."""
+    rtt_s: float
+    """RTT_wireless: from the release of the packet to its ACK, the wired part taken off."""
+    hops: int
+    """h: wireless hops of the path."""
+    rate_bps: float
+    """b: rate of the path's slowest link."""
+    data_bytes: int
+    """s_data: the packet with its headers."""
+    ack_bytes: int
+    """s_ACK."""
+
+
+class Pacer(ABC):
+    """Decides on the time between two packets of one flow."""
+
+    interval_s: float = 0.0
+    """From one packet to the next; read after each call. 0: unpaced. More than a second is taken for a second."""
+
+    @abstractmethod
+    def measured(self, sample: Sample) -> None:
+        """A round trip has ended: set `self.interval_s`."""
+
+
+def run_pacer(experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False) -> RunResult:
+    """Run an experiment (of scheme "newreno") with a pacer of your own at gateways and wireless sources.
+
+    Raises UserCodeError, with the traceback, when your code failed: an exception, an interval that is no number, a call
+    that does not return.
+    """
+    if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
+        raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
+    code = OwnCalls("pacer", pacer)
+    pace = _Pace(code)
+    control = GoodputControlConfig() if goodput_control else None
+    own = Scheme(
+        name=pacer.__name__,
+        summary="a pacer of one's own",
+        source=pacer.__module__,
+        gateway=lambda _settings: TcpGapGateway(TcpGapGatewayConfig(pace=pace, goodput_control=control)),
+        sender=lambda _settings: TcpGapSender(TcpGapSenderConfig(pace=pace)),
+        traffic=("tcp",),
+        acting=ACTING,
+    )
+    result = run(experiment, scheme=own, on_progress=code.stop_if_failed)
+    code.stop_if_failed()
+    return result
+
+
+class _Pace:
+    """Makes an estimator of the student's class for each flow."""
+
+    def __init__(self, code: OwnCalls) -> None:
+        self._code = code
+
+    def estimator(self) -> _Estimator:
+        return _Estimator(self._code, self._code.make())
+
+
+class _Estimator:
+    """A student's pacer as the hooks want it (see `pacelab.pacer.core.pacing.pace.Estimator`)."""
+
+    def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
+        self._code = code
+        self._pacer = pacer
+        self.interval_ns = 0
+        self.rtt_wireless_ns: int | None = None
+        self.n_hop_delay_ns: float | None = None
+
+    def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
+        """Before the first sample a flow is not paced."""
+
+    def sample(
+        self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
+    ) -> bool:
+        """Hand a usable round trip on."""
+        if rtt_wireless_ns <= 0 or not path_rates_bps or min(path_rates_bps) <= 0:
+            return False
+        self._code.now_ns = now_ns
+        self.rtt_wireless_ns = rtt_wireless_ns
+        self._code.call(
+            self._pacer.measured,
+            Sample(
+                now_s=s_from_ns(now_ns),
+                rtt_s=s_from_ns(rtt_wireless_ns),
+                hops=len(path_rates_bps),
+                rate_bps=float(min(path_rates_bps)),
+                data_bytes=data_bytes,
+                ack_bytes=ack_bytes,
+            ),
+        )
+        interval_s = self._pacer.interval_s
+        if isinstance(interval_s, bool) or not hasattr(interval_s, "__float__"):
+            raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
+        if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
+            raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
+        self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
+        return True

@@ -1,0 +1,287 @@
+"""The result of one run: run.json, host.json and one CSV of time series per flow.
+
+run.json (schema version 2) has no time, path or version of the host in it, and on the back end sim it is a pure
+function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.voice import SERIES as VOICE_SERIES
+from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
+from pacelab.results.folder import write_folder
+from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
+from pacelab.results.outcome import Outcome
+from pacelab.schemes import Scheme
+from pacelab.topologies.model import Topology
+from pacelab.traffic.flows import PlannedFlow, describe_flow
+from pacelab.units import BITS_PER_BYTE
+
+SCHEMA_VERSION = 2
+FLOW_KEYS = (
+    *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
+    *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
+)
+"""What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
+OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
+"""The same of back ends that measure it; None of others."""
+SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What one run gave. `run` and `host` are the contents of the JSON files, `series` the engine's time series."""
+
+    run: dict[str, Any]
+    host: dict[str, Any]
+    series: dict[str, Any]
+
+    @property
+    def goodput_bps(self) -> float:
+        """Sum over the flows."""
+        total: float = self.run["totals"]["goodput_bps"]
+        return total
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know, for example that a scheme never acted."""
+        notes: list[str] = self.run["notes"]
+        return notes
+
+    def files(self) -> dict[str, bytes]:
+        """Name -> content of the result folder."""
+        tables = {f"flow-{flow['id']}.csv": _csv(self.series["t_s"], flow) for flow in self.series["flows"]}
+        return {"run.json": dump(self.run), "host.json": dump(self.host), **tables}
+
+    def write(self, out: Path | None = None) -> Path:
+        """Write the result folder: `out` (new or empty), or a fresh one under runs/; returns it."""
+        config = self.run["config"]
+        return write_folder(out, self.files(), name=f"{config['topology']}-{config['scheme']}")
+
+
+def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> dict[str, Any]:
+    """run.json from an experiment and what its back end gave; `scheme` is the one that ran."""
+    air = outcome.air
+    planned = experiment.flows
+    flows = [_flow(report, plan) for report, plan in zip(air["flows"], planned, strict=True)]
+    measured_s = air["end_s"] - experiment.warmup_s
+    hooks = _hooks(outcome.points, air["hooks"], scheme.acting)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "config": experiment.config() | {"scheme": scheme.name},
+        "topology": _topology(experiment.network),
+        "flows": flows,
+        "calls": calls_of(flows),
+        "totals": _totals(flows, planned, air, measured_s),
+        "drops": air["drops"],
+        "nodes": [node | {"airtime_share": node["airtime_s"] / measured_s} for node in air["nodes"]],
+        "links": air.get("links"),
+        "aodv": air["aodv"],
+        "hooks": hooks,
+        "guest": outcome.guest,
+        "fidelity": outcome.fidelity,
+        "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, experiment.network, hooks)],
+    }
+
+
+def _flow(report: dict[str, Any], planned: PlannedFlow) -> dict[str, Any]:
+    """One flow of run.json. `completion_s` is how long a transfer of a fixed size took; None of one not finished."""
+    flow = {name: report[name] for name in FLOW_KEYS} | {name: report.get(name) for name in OPTIONAL_FLOW_KEYS}
+    took_s = None if flow["finished_s"] is None else flow["finished_s"] - planned.start_s
+    transfer = {
+        "completion_s": took_s,
+        "transfer_bps": ratio(BITS_PER_BYTE * planned.size_bytes, took_s) if planned.size_bytes and took_s else None,
+    }
+    return flow | describe_flow(planned) | transfer | {"mos": mos_of(flow["voice"])}
+
+
+def _totals(
+    flows: list[dict[str, Any]], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float
+) -> dict[str, Any]:
+    """Sums and figures of merit over the flows but calls; HTTP-like transfers of one user are one flow for fairness."""
+    calls = totals_of(calls_of(flows))
+    data = [(flow, plan) for flow, plan in zip(flows, planned, strict=True) if plan.call is None]
+    flows, planned = [flow for flow, _ in data], [plan for _, plan in data]
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for flow in flows:
+        groups.setdefault(flow["group"], []).append(flow)
+    rates = [math.fsum(flow["goodput_bps"] for flow in group) for group in groups.values()]
+    hops = [group[0]["hops"] for group in groups.values()]
+    goodput_bps = math.fsum(flow["goodput_bps"] for flow in flows)
+    throughput_bps = math.fsum(flow["throughput_bps"] for flow in flows)
+    sent_bits = sum(
+        BITS_PER_BYTE * flow["sent_pkts"] * plan.carried.payload_bytes
+        for flow, plan in zip(flows, planned, strict=True)
+    )
+    airtime = [node["airtime_s"] / measured_s for node in air["nodes"]]
+    return {
+        "goodput_bps": goodput_bps,
+        "throughput_bps": throughput_bps,
+        "offered_bps": sent_bits / measured_s,
+        "efficiency": ratio(goodput_bps, throughput_bps),
+        "jain": jain(rates),
+        "jain_goodput_x_hops": jain_times_hops(rates, hops),
+        "jain_goodput_per_hop": jain_per_hop(rates, hops),
+        "log_utility": log_utility(rates),
+        "airtime_share_sum": math.fsum(airtime),
+        "airtime_share_max": max(airtime, default=0.0),
+        **_link_totals(air.get("links"), measured_s),
+        "delivered_pkts": sum(flow["delivered_pkts"] for flow in flows),
+        "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),
+        "timeouts": sum(flow["timeouts"] for flow in flows),
+        "dropped_pkts": sum(air["drops"].values()),
+        **calls,
+        "finished_flows": sum(flow["finished_s"] is not None for flow in flows),
+        "end_s": air["end_s"],
+        "events": air["events"],
+    }
+
+
+def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:
+    """What all wireless hops together were offered and dropped at their retry limits."""
+    if links is None:
+        return dict.fromkeys(("link_offered_pkts", "link_offered_pps", "link_dropped_pkts", "link_drop_probability"))
+    dropped = sum(link["drops_rts"] + link["drops_data"] for link in links)
+    offered = sum(link["delivered"] for link in links) + dropped
+    return {
+        "link_offered_pkts": offered,
+        "link_offered_pps": offered / measured_s,
+        "link_dropped_pkts": dropped,
+        "link_drop_probability": ratio(dropped, offered),
+    }
+
+
+def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any]:
+    """The engine's time series with one entry for all HTTP-like transfers of one user, at its first flow's id.
+
+    Their goodput is added up; a window or round-trip time of many short flows means nothing and is left out.
+    """
+    joined: dict[int, dict[str, Any]] = {}
+    for flow, plan in zip(series["flows"], experiment.flows, strict=True):
+        before = joined.get(plan.group)
+        if plan.call is not None:
+            voice = flow["voice"]
+            scores = mos_series(voice, playout_s=experiment.playout_s)
+            nothing = [None] * len(scores)
+            own = {"id": flow["id"], "goodput_bps": flow["goodput_bps"], "cwnd_pkts": nothing, "rtt_s": nothing}
+            joined[-1 - flow["id"]] = own | voice | {"mos": scores}
+        elif plan.carried.kind != "http":
+            joined[-1 - flow["id"]] = flow
+        elif before is None:
+            silent = [None] * len(flow["goodput_bps"])
+            joined[plan.group] = flow | {"cwnd_pkts": silent, "rtt_s": silent}
+        else:
+            pairs = zip(before["goodput_bps"], flow["goodput_bps"], strict=True)
+            before["goodput_bps"] = [one + other for one, other in pairs]
+    return series | {"flows": list(joined.values())}
+
+
+def series_ids(run: dict[str, Any]) -> list[int]:
+    """Ids of the flows that have a time series (see `join_series`)."""
+    first: dict[int, int] = {}
+    for flow in run["flows"]:
+        first.setdefault(flow.get("group", flow["id"]), flow["id"])
+    return [
+        flow["id"]
+        for flow in run["flows"]
+        if flow.get("traffic") != "http" or first[flow.get("group", flow["id"])] == flow["id"]
+    ]
+
+
+def load_result(folder: Path | str) -> RunResult:
+    """Read a result folder; ConfigError when it is none or of another schema version."""
+    folder = Path(folder)
+    try:
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        host = json.loads((folder / "host.json").read_text(encoding="utf-8"))
+        if run.get("schema_version") != SCHEMA_VERSION:
+            raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
+        tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
+    interval_s = run["config"]["series_interval_s"]
+    t_s = tables[0][0] if tables else []
+    return RunResult(
+        run=run, host=host, series={"interval_s": interval_s, "t_s": t_s, "flows": [flow for _, flow in tables]}
+    )
+
+
+def of_other_schema(found: object, allowed: int) -> str:
+    """Why a stored result cannot be read, and what to do."""
+    if isinstance(found, int) and found < allowed:
+        how = "an older PaceLab made it: run it again with the options in its `config`"
+    else:
+        how = "a newer PaceLab made it, or it is no result: update PaceLab"
+    return f"schema version {found}: allowed is {allowed}; {how}"
+
+
+def dump(document: dict[str, Any]) -> bytes:
+    """JSON as all result files have it: keys in their fixed order, no NaN, one newline at the end."""
+    return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
+
+
+def _topology(topology: Topology) -> dict[str, Any]:
+    return {
+        "name": topology.name,
+        "description": topology.description,
+        "nodes": [
+            {"name": node.name, "wireless": node.wireless, "position_m": list(node.position_m)}
+            for node in topology.nodes
+        ],
+        "gateways": list(topology.gateways),
+        "decode_m": topology.decode_m,
+        "sense_m": topology.sense_m,
+        "features": list(topology.features),
+        "source": topology.source,
+    }
+
+
+def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
+    points = [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
+    actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
+    failed = sum(point["failed"] is not None for point in points)
+    return {"actions": actions, "failed": failed, "points": points}
+
+
+def _silent(flows: list[dict[str, Any]]) -> list[str]:
+    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
+    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
+
+
+def _notes(scheme: Scheme, topology: Topology, hooks: dict[str, Any]) -> list[str]:
+    notes = []
+    if "gateway" in scheme.points and not topology.gateways:
+        present = sorted({point["point"] for point in hooks["points"]})
+        notes.append(f"scheme {scheme.name}: this topology has no gateway; it acts at: {', '.join(present)}")
+    for point in hooks["points"]:
+        if point["failed"] is not None:
+            notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")
+        elif point["errors"]:
+            notes.append(f"scheme {scheme.name}: hook at node {point['node']}: {point['errors']} invalid actions")
+    if scheme.points and not hooks["actions"]:
+        notes.append(f"scheme {scheme.name} never acted")
+    return notes
+
+
+def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:
+    names = (*SERIES, *VOICE_SERIES) if "mos" in flow else SERIES
+    lines = [",".join(("t_s", *names))]
+    columns = [flow[name] for name in names]
+    lines += [",".join("" if cell is None else repr(cell) for cell in row) for row in zip(t_s, *columns, strict=True)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _read_csv(path: Path, flow_id: int) -> tuple[list[float], dict[str, Any]]:
+    header, *rows = path.read_text(encoding="utf-8").splitlines()
+    cells = [[None if cell == "" else float(cell) for cell in row.split(",")] for row in rows]
+    columns = {name: [row[place] for row in cells] for place, name in enumerate(header.split(","))}
+    t_s = [value for value in columns.pop("t_s") if value is not None]
+    return t_s, {"id": flow_id, **columns}

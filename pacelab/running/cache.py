@@ -1,0 +1,117 @@
+"""Finished runs by the hash of what decides them: the configuration, the compiled air, the engine and our own code.
+
+A run is a pure function of these, so a hit is as good as a run. Runs appear whole, by rename: a process killed at any
+moment leaves finished runs or nothing. What an interrupted write leaves behind is removed when the folder is next used.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.folder import write_folder
+from pacelab.results.results import RunResult, load_result
+from pacelab.sim.airconfig import compile_air
+from pacelab.sim.engine import load_engine
+
+KEY_DIGITS = 24
+LEFTOVER_AGE_S = 60.0
+"""A folder takes far less to write: what is older was left by a process that died."""
+
+WHAT_RUNS = ("pacelab.running.runner", "pacelab.own.calls", "pacelab.own.link", "pacelab.own.pacer")
+"""By the first one every run is made, on the others users' schemes are built: what they import, and what that imports,
+decides what a run gives.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCache:
+    """A folder of result folders, one per run, named by `key`."""
+
+    folder: Path
+
+    def place(self, experiment: Experiment) -> Path:
+        """Where the run is or would be."""
+        return self.folder / key_of(experiment)
+
+    def has(self, experiment: Experiment) -> bool:
+        """Whether the run is there."""
+        return self.place(experiment).is_dir()
+
+    def load(self, experiment: Experiment) -> RunResult:
+        """The finished run; ConfigError when it cannot be read."""
+        return load_result(self.place(experiment))
+
+    def keep(self, experiment: Experiment, result: RunResult) -> None:
+        """Add a finished run; another process may have been faster."""
+        try:
+            write_folder(self.place(experiment), result.files(), name="run")
+        except (ConfigError, OSError):
+            if not self.has(experiment):
+                raise
+
+    def tidy(self) -> None:
+        """Remove what interrupted writes have left."""
+        for path in self.folder.glob(".pacelab-*") if self.folder.is_dir() else ():
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > LEFTOVER_AGE_S:
+                    shutil.rmtree(path)
+
+
+def key_of(experiment: Experiment) -> str:
+    """The name of a run: a hash of all that decides it."""
+    air = compile_air(experiment)
+    document = json.dumps([fingerprint(), experiment.config(), air], sort_keys=True, allow_nan=False)
+    return hashlib.sha256(document.encode()).hexdigest()[:KEY_DIGITS]
+
+
+@functools.cache
+def fingerprint() -> str:
+    """A hash of the engine and of the Python code that has a part in what a run gives."""
+    digest = hashlib.sha256(Path(load_engine().__file__).read_bytes())
+    for name, text in sorted(sources().items()):
+        digest.update(name.encode() + b"\0" + text)
+    return digest.hexdigest()
+
+
+def sources() -> dict[str, bytes]:
+    """Module -> its text, of `WHAT_RUNS` and all of ours that it imports, in functions or out.
+
+    `pacelab` itself is left out: it hands on names from everywhere and decides nothing.
+    """
+    found: dict[str, bytes] = {}
+    todo = list(WHAT_RUNS)
+    while todo:
+        name = todo.pop()
+        path = _file_of(name)
+        if path is None or name in found or name == "pacelab":
+            continue
+        found[name] = path.read_bytes()
+        todo += _imported(found[name])
+    return found
+
+
+def _file_of(module: str) -> Path | None:
+    """Where a module of ours is; None of what is no module."""
+    place = Path(__file__).parents[2].joinpath(*module.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+
+
+def _imported(text: bytes) -> Iterator[str]:
+    """What may be a module of ours; `from a import b` names a and a.b."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("pacelab."))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "pacelab":
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)

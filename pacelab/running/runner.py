@@ -1,0 +1,139 @@
+"""Runs experiments: one here, or many over workers (`pacelab.running.workers`).
+
+A run depends on nothing but its experiment, so results are the same bytes with any number of workers anywhere.
+"""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from typing import Any, TypeVar
+
+from pacelab import __version__
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.outcome import Progress
+from pacelab.results.pcap import PcapFile
+from pacelab.results.results import RunResult, assemble, join_series
+from pacelab.running.registry import find_backend, in_real_time
+from pacelab.running.workers import each_finished, stop_is_wanted, usable_cores
+from pacelab.schemes import Scheme
+
+Outcome = TypeVar("Outcome")
+
+
+class Stopped(Exception):
+    """The parent process wants this worker to stop."""
+
+
+def run(
+    experiment: Experiment,
+    *,
+    scheme: Scheme | None = None,
+    on_progress: Progress | None = None,
+    pcap: PcapFile | None = None,
+) -> RunResult:
+    """Run one experiment in this process. `on_progress` hears the fraction done and may raise to stop it.
+
+    `scheme` is one of your own, with hooks that are registered nowhere; the experiment's is then the baseline,
+    "newreno". `pcap` is a capture file to write.
+
+    Raises ConfigError or HostError; KeyboardInterrupt passes through.
+    """
+    scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
+    started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
+    outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=on_progress or _ignore, pcap=pcap)
+    wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
+    sim_s = outcome.air["end_s"]
+    return RunResult(
+        run=assemble(experiment, scheme, outcome),
+        host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host,
+        series=join_series(experiment, outcome.air["series"]),
+    )
+
+
+def run_many(
+    experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int], None] | None = None
+) -> list[RunResult]:
+    """Run all experiments over `jobs` processes (default: one per usable core); results in the same order.
+
+    `on_done` hears how many runs are complete. On any error the remaining runs are cancelled.
+    """
+    return for_each(run_in_worker, experiments, jobs=jobs, on_done=on_done)
+
+
+def for_each(
+    work: Callable[[Experiment], Outcome],
+    experiments: Sequence[Experiment],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> list[Outcome]:
+    """Do `work` for all experiments over workers (see `each_run`); outcomes in the same order."""
+    outcomes: dict[int, Outcome] = {}
+    with closing(each_run(work, experiments, jobs=jobs, scheduler=scheduler)) as finished:
+        for place, outcome in finished:
+            outcomes[place] = outcome
+            if on_done is not None:
+                on_done(len(outcomes))
+    return [outcomes[place] for place in range(len(experiments))]
+
+
+def each_run(
+    work: Callable[[Experiment], Outcome],
+    experiments: Sequence[Experiment],
+    *,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+) -> Generator[tuple[int, Outcome]]:
+    """As `workers.each_finished`, but runs in real time go one after the other, and here."""
+    if any(in_real_time(experiment) for experiment in experiments):
+        if scheduler is not None or (jobs is not None and jobs > 1):
+            where = f"--jobs {jobs}" if scheduler is None else f"--scheduler {scheduler}"
+            raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
+        jobs = 1
+    return each_finished(work, experiments, jobs=jobs, scheduler=scheduler)
+
+
+def run_in_worker(experiment: Experiment) -> RunResult:
+    """`run`, in a worker or where there is none: stops when the parent process says so."""
+    return run(experiment, on_progress=_obey)
+
+
+def describe_host(*, started: float, wall_s: float, cpu_s: float, sim_s: float) -> dict[str, Any]:
+    """host.json: versions, machine and times. `started` is seconds since the epoch."""
+    return {
+        "pacelab": __version__,
+        "python": platform.python_version(),
+        "system": platform.system(),
+        "release": platform.release(),
+        "machine": platform.machine(),
+        "cores": usable_cores(),
+        "started_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+        "wall_s": wall_s,
+        "cpu_s": cpu_s,
+        "sim_s": sim_s,
+        "sim_s_per_cpu_s": sim_s / cpu_s if cpu_s > 0 else None,
+    }
+
+
+def _obey(_fraction: float) -> None:
+    if stop_is_wanted():
+        raise Stopped
+
+
+def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
+    """A scheme of the caller's, checked as a registered one is."""
+    if experiment.chosen_scheme.points:
+        raise ConfigError(f"a scheme of your own beside {experiment.scheme!r}: allowed beside it is the baseline alone")
+    if scheme.ecn or scheme.brings:
+        raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
+    scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
+    return scheme
+
+
+def _ignore(_: float) -> None:
+    """Take no note of progress."""

@@ -1,0 +1,178 @@
+"""Does work for many items: in this process, in processes of this machine, or on the workers of a Dask cluster.
+
+One mechanism for runs, sweeps, claims and grading. What is done for an item depends on the item alone, so outcomes are
+the same wherever and in whatever order they come about.
+
+1. Outcomes are handed over one by one as they are finished, so that the caller can keep each of them.
+2. A worker with other code than ours refuses: its outcomes would be those of another PaceLab.
+3. Workers of this machine are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its
+   word, and end when it is gone. When one dies, the unfinished items are the caller's to try again (WorkerDied).
+4. What a dead worker of a cluster had not delivered, Dask gives to another one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pacelab.errors import ConfigError, HostError
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+CONNECT_S = 10
+"""How long to wait for a scheduler to answer."""
+
+
+class WorkerDied(HostError):
+    """A worker process was killed, for want of memory perhaps."""
+
+
+def each_finished(
+    work: Callable[[Item], Outcome], items: Sequence[Item], *, jobs: int | None = None, scheduler: str | None = None
+) -> Generator[tuple[int, Outcome]]:
+    """Do `work` (which must be picklable) for all items; yields the place of an item and its outcome, once finished.
+
+    `jobs` is the number of processes (default: one per usable core; 1 does without), `scheduler` the address of a Dask
+    scheduler, tcp://HOST:PORT, whose workers have this version of PaceLab. Close the iterator when you leave it early.
+
+    Raises what `work` raises; WorkerDied once nothing is left but what died with a worker; HostError.
+    """
+    if scheduler is not None:
+        if jobs is not None:
+            raise ConfigError(f"--jobs {jobs} with --scheduler {scheduler}: allowed is one of the two")
+        return _on_cluster(work, items, scheduler)
+    jobs = min(jobs or usable_cores(), len(items))
+    return _here(work, items) if jobs <= 1 else _in_processes(work, items, jobs)
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def stop_is_wanted() -> bool:
+    """In a worker of this machine: whether the parent wants it to stop. False elsewhere."""
+    return _stop is not None and _stop.is_set()
+
+
+def _here(work: Callable[[Item], Outcome], items: Sequence[Item]) -> Generator[tuple[int, Outcome]]:
+    for place, item in enumerate(items):
+        yield place, work(item)
+
+
+def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Generator[tuple[int, Outcome]]:
+    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
+
+    task = _task(work)
+    try:
+        context = multiprocessing.get_context("spawn")
+        stop = context.Event()
+        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
+        with _interrupts_blocked():  # all workers start here and inherit it
+            futures = {pool.submit(task, item): place for place, item in enumerate(items)}
+    except OSError as error:
+        raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
+    died = False
+    try:
+        for future in as_completed(list(futures)):
+            try:
+                outcome = future.result()
+            except BrokenProcessPool:
+                died = True  # the others may have finished before
+                continue
+            yield futures.pop(future), outcome  # forgotten here: thousands would fill the memory
+        if died:
+            raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1")
+    finally:
+        stop.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address: str) -> Generator[tuple[int, Outcome]]:
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise HostError("--scheduler: Dask is not installed here: `pip install distributed`") from None
+    try:
+        client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise HostError(f"--scheduler {address}: cannot be reached ({error})") from None
+    task, futures = _task(work), {}
+    try:
+        futures = {client.submit(task, item, pure=False): place for place, item in enumerate(items)}
+        for future in distributed.as_completed(list(futures), loop=client.loop):
+            try:
+                outcome = future.result()
+            except distributed.KilledWorker as error:
+                raise WorkerDied(f"--scheduler {address}: several workers died of the same task ({error})") from None
+            except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
+                raise HostError(f"--scheduler {address}: the connection was lost ({error})") from None
+            yield futures.pop(future), outcome
+    finally:
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            client.cancel(list(futures))
+        client.close()
+
+
+def _task(work: Callable[[Item], Outcome]) -> Callable[[Item], Outcome]:
+    from pacelab.running.cache import fingerprint
+
+    return functools.partial(_checked, fingerprint(), work)
+
+
+def _checked(code: str, work: Callable[[Item], Outcome], item: Item) -> Outcome:
+    """In a worker: `work`, unless the code here is another."""
+    from pacelab import __version__
+    from pacelab.running.cache import fingerprint
+
+    if fingerprint() != code:
+        raise HostError(
+            f"a worker has other code of PaceLab (its version is {__version__}): its results could differ; "
+            "install the same everywhere, or start once more if you changed it meanwhile"
+        )
+    return work(item)
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Hold Ctrl-C back, for this thread and for processes started meanwhile (a no-op on Windows)."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_stop: Event | None = None
+"""In a worker: set when the parent wants it to stop."""
+
+
+def _start_worker(stop: Event) -> None:
+    global _stop
+    _stop = stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed can tell its workers nothing; they would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

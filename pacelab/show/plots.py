@@ -1,0 +1,199 @@
+"""Figures: `plot_x(result, ax=None) -> Axes`. One fixed colour, marker and line style per scheme, in every figure.
+
+No meaning by colour alone (the marker and the line differ too); axes carry units; captions state n, seeds, interval.
+Figures of one result are the same bytes each time.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pacelab.errors import ConfigError
+from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.results import RunResult
+from pacelab.schemes import SCHEMES
+from pacelab.schemes.style import OTHER, Style
+from pacelab.show.tables import Compared, settings, show_point
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+LOG_RATIO = 5.0
+"""From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
+
+KBPS = 1e-3
+SERIES_SCALES = {
+    "goodput_bps": (KBPS, "goodput (kbit/s)"),
+    "cwnd_pkts": (1.0, "congestion window (packets)"),
+    "rtt_s": (1e3, "round-trip time (ms)"),
+    "mos": (1.0, "MOS"),
+    "delay_s": (1e3, "network delay (ms)"),
+}
+"""What a run's time series hold -> factor and label of the axis. The last two are of calls alone."""
+
+
+def style_of(scheme: str) -> Style:
+    """The fixed style of a scheme."""
+    return SCHEMES[scheme].style if scheme in SCHEMES else OTHER
+
+
+def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:
+    """A run's time series, one line per flow that has it.
+
+    `quantity` is "goodput_bps", "cwnd_pkts", "rtt_s", or of calls "mos" or "delay_s".
+    """
+    ax = ax or _new_axes()
+    if quantity not in SERIES_SCALES:
+        raise ConfigError(f"--y {quantity!r}: allowed is one of {', '.join(SERIES_SCALES)}")
+    scale, label = SERIES_SCALES[quantity]
+    config = result.run["config"]
+    style = style_of(config["scheme"])
+    lines = ("-", "--", ":", "-.")
+    flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(quantity, []))]
+    if not flows:
+        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay_s")
+    for number, flow in enumerate(flows):
+        values = [float("nan") if value is None else value * scale for value in flow[quantity]]
+        color = style.color if number == 0 else f"C{number % 10}"
+        line = lines[number % len(lines)]
+        ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
+    ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {config['scheme']}")
+    if quantity == "mos":
+        ax.set_ylim(1, 4.5)
+        ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
+    else:
+        ax.set_ylim(bottom=0)
+    for handover in result.host.get("controller", {}).get("handovers", ()):
+        text = f" {handover['station']}: {handover['from']} to {handover['to']}"
+        ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
+        ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
+    if len(flows) > 1:
+        ax.legend(fontsize="small")
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")
+    return ax
+
+
+def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Mean goodput with its interval against the first numeric option that varies (hops where it does).
+
+    `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
+    """
+    ax = ax or _new_axes()
+    axis = x_axis(comparison)
+    fixed = {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
+    for place, scheme in enumerate(comparison.compare["schemes"]):
+        rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
+        x = [row["point"][axis] if axis else place for row in rows]
+        means = [row["goodput_bps"]["mean"] * KBPS for row in rows]
+        halves = [(row["goodput_bps"]["half_width"] or 0.0) * KBPS for row in rows]
+        look = style_of(scheme)._asdict()
+        ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+    ax.set(xlabel=axis_label(axis), ylabel="goodput (kbit/s)")
+    if axis is None:
+        ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
+        ax.tick_params(axis="x", rotation=25)  # eight names do not fit side by side
+    elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
+        ax.set_xticks(comparison.axes[axis])
+    _scale_goodput(ax, comparison)
+    ax.set_title(show_point(fixed))
+    ax.grid(alpha=0.3, which="both")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def _scale_goodput(ax: Axes, comparison: Compared) -> None:
+    """From zero; logarithmic where one hop would flatten all others, the same for all panels of a comparison."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    means = [row["goodput_bps"]["mean"] * KBPS for row in comparison.rows]
+    if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
+        ax.set_ylim(bottom=0)
+        return
+    ax.set_yscale("log")
+    ax.set_ylim(min(means) / 1.5, max(means) * 1.3)
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def x_axis(comparison: Compared) -> str | None:
+    """The option along the x axis: hops if it varies, else the first numeric one, else none."""
+    numeric = [
+        name
+        for name, values in comparison.axes.items()
+        if len(values) > 1 and all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+    ]
+    return "hops" if "hops" in numeric else numeric[0] if numeric else None
+
+
+def render_comparison(comparison: Compared) -> dict[str, bytes]:
+    """goodput.png and goodput.svg: one panel for each combination of the other varying options."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    axis = x_axis(comparison)
+    others = {name: values for name, values in comparison.axes.items() if name != axis}
+    points = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
+    columns = len(list(others.values())[-1]) if others else 1
+    rows = -(-len(points) // columns)
+    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
+        figure = Figure(figsize=(1.5 + 4.5 * columns, 0.7 + 3.2 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
+        for panel, point in zip(panels.flat, points, strict=True):
+            plot_goodput(comparison, panel, point=point)
+        config = comparison.compare["config"]
+        figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
+        figure.supxlabel(caption(comparison), fontsize="small")
+        return {"goodput.png": _bytes(figure, "png"), "goodput.svg": _bytes(figure, "svg")}
+
+
+def caption(comparison: Compared) -> str:
+    """How the intervals came about: n, seeds, level."""
+    document = comparison.compare
+    samples = sorted({len(row["goodput_bps"]["samples"]) for row in comparison.rows})
+    counts = "-".join(map(str, sorted({samples[0], samples[-1]})))
+    seeds = document["seeds"]
+    span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
+    length = "" if document["config"]["stop_after_pkts"] else f" of {document['config']['duration_s']:g} s"
+    interval = document["interval"]
+    text = f"n = {counts} {interval['over']}{length}, {span}"
+    return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
+
+
+def _bytes(figure: Figure, form: str) -> bytes:
+    buffer = BytesIO()
+    figure.savefig(buffer, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {"Software": None})
+    return buffer.getvalue()
+
+
+def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:
+    return all(point[name] == value for name, value in fixed.items())
+
+
+def axis_label(name: str | None) -> str:
+    """What an axis of this option is called, with its unit."""
+    labels = {
+        None: "scheme",
+        "hops": "wireless hops",
+        "stations": "senders",
+        "spacing": "spacing (m)",
+        "rate_bps": "802.11 data rate (bit/s)",
+        "window_pkts": "window (packets)",
+        "payload_bytes": "payload (bytes)",
+        "min_rto_s": "least RTO (s)",
+    }
+    return labels.get(name, name or "")
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(7, 4), layout="constrained")[1]
+
+
+def _caption(ax: Axes, text: str) -> None:
+    ax.annotate(text, (0.0, -0.22), xycoords="axes fraction", fontsize="small", annotation_clip=False)

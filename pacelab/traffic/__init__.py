@@ -1,0 +1,1 @@
+"""What the flows of a topology carry, and when. Knows options and topologies."""

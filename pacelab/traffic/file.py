@@ -1,0 +1,146 @@
+"""A traffic file: which flows there are, when they start and stop, and what they carry (docs/own-topology.md).
+
+    version: 1
+    flows:
+      - {flow: 0}                                         # a flow of the topology, by its number
+      - {flow: 1, stop: 130 s}
+      - {flow: 1, start: 160 s}
+      - {from: n0, to: host, kind: cbr, rate: 500 kbit/s, burst: 5, payload: 1000 B}
+      - {from: n2, to: host, kind: file, size: 1 MB, start: 10 s}
+      - {from: n0, to: host, cc: vegas}                   # a congestion control of its own, one of the engine's
+      - {from: n0, to: host, kind: voice}                 # a call, both directions
+
+It takes the place of the topology's own flows. What a line leaves out is as the experiment's options say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from pacelab.errors import ConfigError
+from pacelab.options.table import BY_FIELD, CONTROLS
+from pacelab.topologies.document import Document, Part, Rate, Size, Time
+from pacelab.topologies.model import Flow, Topology
+from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
+
+if TYPE_CHECKING:
+    from pacelab.options.chosen import Options
+
+
+class Line(Part):
+    """One flow."""
+
+    flow: int | None = None
+    source: str | None = Field(default=None, alias="from")
+    to: str | None = None
+    kind: str = "tcp"
+    start: Time | None = None
+    stop: Time | None = None
+    rate: Rate | None = None
+    burst: int | None = None
+    size: Size | None = None
+    payload: Size | None = None
+    cc: str | None = None
+    category: Literal["background", "best-effort", "video", "voice"] | None = None
+
+
+class TrafficFile(Part):
+    """The whole file."""
+
+    version: Literal[1]
+    flows: list[Line] = Field(min_length=1)
+
+
+def read_traffic(path: str) -> str:
+    """Text of a traffic file; ConfigError when it cannot be read."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"--traffic {path!r}: reading it: {why}; allowed is a .yaml file in UTF-8") from None
+
+
+def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:
+    """The topology with the file's flows, and what they carry; ConfigError as `file:line: key: what; allowed`."""
+    path = options.traffic
+    try:
+        document = Document(read_traffic(path), name=path)
+        file = document.parse(TrafficFile)
+        lines = [(i, _flow(document, options, topology, i, line)) for i, line in enumerate(file.flows)]
+        flows: list[Flow] = []
+        carried: list[Carried] = []
+        for i, flow in lines:
+            what = _carried(document, options, i, file.flows[i])
+            ways = (flow,) if flow.call is None else both_ways(flow, flow.call)
+            flows += ways
+            carried += [what] * len(ways)
+        for i, flow in lines:
+            if not topology.path(flow):
+                ends = f"{topology.nodes[flow.src].name} -> {topology.nodes[flow.dst].name}"
+                limit = f"hops of at most {topology.decode_m:g} m and wires"
+                raise document.error(("flows", i), f"no path connects {ends}; allowed are {limit}")
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return dataclasses.replace(topology, flows=tuple(flows)), tuple(carried)
+
+
+def _flow(document: Document, options: Options, topology: Topology, i: int, line: Line) -> Flow:
+    numbers = {node.name: number for number, node in enumerate(topology.nodes)}
+    if (line.flow is None) == (line.source is None and line.to is None):
+        raise document.error(("flows", i), "allowed is either `flow`, a number, or `from` and `to`, names of nodes")
+    if line.flow is not None:
+        if line.flow not in range(len(topology.flows)):
+            allowed = f"allowed is a whole number from 0 to {len(topology.flows) - 1}"
+            raise document.error(("flows", i, "flow"), f"{line.flow}: the topology has no such flow; {allowed}")
+        own = topology.flows[line.flow]
+        if own.call is not None:
+            what = f"{line.flow}: it is one direction of a call; allowed is `from` and `to` with `kind: voice`"
+            raise document.error(("flows", i, "flow"), what)
+        src, dst = own.src, own.dst
+    else:
+        for key, name in (("from", line.source), ("to", line.to)):
+            if name not in numbers:
+                what = f"there is no node {name!r}" if name else "it is missing"
+                raise document.error(("flows", i, key), f"{what}; allowed is one of {', '.join(numbers)}")
+        src, dst = numbers[str(line.source)], numbers[str(line.to)]
+    if src == dst:
+        raise document.error(("flows", i), "both ends are the same node; allowed are two different ones")
+    flow = Flow(src=src, dst=dst, call=i if line.kind == "voice" else None)
+    start_s = start_delay_s(options, flow) if line.start is None else line.start
+    if line.stop is not None and line.stop <= start_s:
+        raise document.error(("flows", i, "stop"), f"not after start; allowed is more than {start_s:g} s")
+    return dataclasses.replace(flow, start_s=start_s, stop_s=line.stop)
+
+
+TCP = ("tcp", "file", "http")
+DATA = ("tcp", "udp-saturated", "cbr", "file", "http")
+USES = {"rate": ("cbr",), "burst": ("cbr",), "size": ("file",), "payload": DATA}
+"""Key -> the kinds of traffic that it belongs to."""
+KINDS = (*DATA, "voice")
+FIELDS = {"rate": "cbr_rate_bps", "burst": "burst_pkts", "size": "size_bytes", "payload": "payload_bytes"}
+
+
+def _carried(document: Document, options: Options, i: int, line: Line) -> Carried:
+    if line.kind not in KINDS:
+        raise document.error(("flows", i, "kind"), f"{line.kind!r}; allowed is one of {', '.join(KINDS)}")
+    what = named(options, line.kind)
+    if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
+        allowed = f"allowed with {', '.join(TCP)} is one of {', '.join(CONTROLS)}"
+        raise document.error(("flows", i, "cc"), f"{line.cc!r} of a {line.kind} flow; {allowed}")
+    changes: dict[str, int] = {}
+    for key, field in FIELDS.items():
+        value = getattr(line, key)
+        if value is None:
+            continue
+        if key in USES and line.kind not in USES[key]:
+            raise document.error(("flows", i, key), f"{line.kind} flows have none; allowed with {', '.join(USES[key])}")
+        try:
+            BY_FIELD[field].domain.check(round(value))
+        except ValueError as error:
+            raise document.error(("flows", i, key), str(error)) from None
+        changes["rate_bps" if key == "rate" else field] = round(value)
+    return dataclasses.replace(what, cc=line.cc, category=line.category or what.category, **changes)  # type: ignore[arg-type]

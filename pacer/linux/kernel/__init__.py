@@ -1,0 +1,1 @@
+"""What agents ask of the kernel: queues, rules, pacing, retries, stations."""

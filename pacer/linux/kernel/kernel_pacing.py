@@ -1,0 +1,149 @@
+"""Pacing by the kernel: an HTB class per flow on the air interface; nftables sets the priority that names the class.
+
+    table ip pacelab-PID-START { map: addresses and ports -> class; a rule behind routing looks packets up there }
+    htb 5041: on the interface; class 5041:N holds one flow at its rate; what has no class passes unshaped
+
+Named after the process as the rules of NFQUEUE are; the next start takes down what a killed one left. Until then the
+classes go on pacing at their last rates.
+
+`u32 match mark` would classify without nftables, but is accepted and matches everything on kernels without it.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from pacelab.pacer.core.segment import FlowKey
+from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.kernel.nftables import Nftables
+from pacelab.pacer.linux.kernel.rules import is_alive, own_name
+from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES
+from pacelab.units import BITS_PER_BYTE
+
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
+
+MAX_FLOWS = 1024
+"""Classes; further flows pass unshaped."""
+_ROOT = 0x5041
+_FIRST_MINOR = 0x10
+_ETHERNET_BYTES = 14
+"""HTB counts them, a pace counts IP packets."""
+UNPACED_BPS = 10_000_000_000
+BURST_S = 0.002
+"""What may leave at once at high rates, where a timer per packet would cost the rate; at low ones a single packet."""
+_MOST_BURST_BYTES = 1 << 20
+_TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+))", re.MULTILINE)
+
+
+class KernelPacing:
+    """The classes of one interface. Raises AgentError when the host cannot do that."""
+
+    def __init__(self, interface: str) -> None:
+        self._tables = Nftables()
+        try:
+            from pyroute2 import IPRoute
+        except ImportError:
+            raise AgentError("pyroute2 is missing; pip install pyroute2") from None
+        self.updates = 0
+        """Rates set."""
+        self.unclassed = 0
+        """Flows for which there was no class left."""
+        self._table = own_name("pacelab")
+        self._interface = interface
+        self._index = socket.if_nametoindex(interface)
+        self._classes: dict[FlowKey, int] = {}
+        self._free = list(range(_FIRST_MINOR + MAX_FLOWS - 1, _FIRST_MINOR - 1, -1))
+        self._ip: IPRoute = IPRoute()
+        try:
+            self._set_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def add(self, flows: list[FlowKey]) -> None:
+        """Give new flows a class that does not hold them up yet."""
+        self.set_rates(dict.fromkeys(flows, (UNPACED_BPS, LARGEST_PACKET_BYTES)))
+
+    def set_rates(self, rates: dict[FlowKey, tuple[int, int]]) -> None:
+        """Pace these flows: rate in bit/s of IP packets, size of the largest in bytes. New ones get a class."""
+        elements = []
+        for flow, (rate_bps, packet_bytes) in rates.items():
+            minor = self._classes.get(flow)
+            command = "change-class"
+            if minor is None:
+                if not self._free:
+                    self.unclassed += 1
+                    continue
+                minor = self._classes[flow] = self._free.pop()
+                command = "add-class"
+                elements.append(f"{_key(flow)} : {_ROOT:x}:{minor:x}")
+            self._class(command, minor, rate_bps, packet_bytes)
+        if elements:
+            self._tables.run(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
+
+    def forget(self, flow: FlowKey) -> None:
+        """A flow is over: what is left of it goes unshaped."""
+        minor = self._classes.pop(flow, None)
+        if minor is None:
+            return
+        self._tables.run(f"delete element ip {self._table} flows {{ {_key(flow)} }}")
+        self._free.insert(0, minor)
+        with suppress(Exception):  # what waits in it goes with it
+            self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
+
+    def close(self) -> None:
+        """Take it all down; harmless when it is not up."""
+        with suppress(AgentError):
+            self._tables.run(f"delete table ip {self._table}")
+        with suppress(Exception):  # pyroute2's own kind, or the interface has gone
+            self._ip.tc("del", "htb", self._index, _ROOT << 16)
+        self._ip.close()
+        self._tables.close()
+
+    def _set_up(self) -> None:
+        for name, pid, start in _TABLE.findall(self._tables.run("list tables")):
+            if not is_alive(int(pid), start):
+                self._tables.run(f"delete table ip {name}")
+        self._take_root()
+        self._tables.run(
+            f"table ip {self._table} {{\n"
+            "map flows { type ipv4_addr . ipv4_addr . inet_service . inet_service : classid; }\n"
+            "chain paced { type filter hook postrouting priority 0;\n"
+            f'oifname "{self._interface}" '
+            "meta priority set ip saddr . ip daddr . tcp sport . tcp dport map @flows\n}\n}"
+        )
+
+    def _take_root(self) -> None:
+        attempt = f"HTB on {self._interface}"
+        handles = [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == 0xFFFFFFFF]
+        if any(handle not in (0, _ROOT << 16) for handle in handles):
+            raise AgentError(
+                f"{attempt}: it has a queueing discipline already; tc qdisc del dev {self._interface} root"
+            )
+        if _ROOT << 16 in handles:
+            if any(is_alive(int(pid), start) for _n, pid, start in _TABLE.findall(self._tables.run("list tables"))):
+                raise AgentError(f"{attempt}: another agent paces there; end it first")
+            self._ip.tc("del", "htb", self._index, _ROOT << 16)
+        try:
+            self._ip.tc("add", "htb", self._index, _ROOT << 16, default=0)
+        except Exception as error:
+            raise AgentError(f"{attempt}: {error}; run as root, on a kernel with sch_htb") from None
+
+    def _class(self, command: str, minor: int, rate_bps: int, packet_bytes: int) -> None:
+        frame = packet_bytes + _ETHERNET_BYTES
+        rate_bytes = max(1, rate_bps * frame // (packet_bytes * BITS_PER_BYTE))
+        burst = min(max(frame, round(rate_bytes * BURST_S)), _MOST_BURST_BYTES)
+        self._ip.tc(
+            *(command, "htb", self._index, _ROOT << 16 | minor),
+            **{"parent": _ROOT << 16, "rate": rate_bytes, "burst": burst, "cburst": burst, "quantum": frame},
+        )
+        self.updates += 1
+
+
+def _key(flow: FlowKey) -> str:
+    source, destination = (socket.inet_ntoa(end.to_bytes(4, "big")) for end in (flow.src, flow.dst))
+    return f"{source} . {destination} . {flow.sport} . {flow.dport}"

@@ -1,0 +1,1 @@
+"""The kinds of topology, one module each, with what several of them share."""

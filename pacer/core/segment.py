@@ -16,6 +16,7 @@ TCP, UDP = 6, 17
 
 SEQUENCE_SPACE = 1 << 32
 HALF_SPACE = SEQUENCE_SPACE // 2
+"""A number that is less than this ahead of another is later (RFC 1982)."""
 
 
 class FlowKey(NamedTuple):

@@ -79,7 +79,7 @@ G = TypeVar("G", bound=GatewayFlow)
 
 
 class GatewayHook(PacingHook[G]):
-    """Base of the hooks that pace wired-to-wireless TCP at a gateway."""
+    """Base of the hooks that pace wired-to-wireless TCP at a gateway. Subclasses list `copies_evicted` as a counter."""
 
     _config: GatewayConfig
     """Set by the subclass before it calls `__init__`."""

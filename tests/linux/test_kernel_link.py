@@ -1,15 +1,19 @@
-"""Retries as the kernel counts them, shared among packets; the relay agent that asks for them."""
+"""The kernel's own link between hosts, and the plan of its queues."""
 
 from __future__ import annotations
 
 import subprocess
+import time
 
 from hypothesis import given
 from hypothesis import strategies as st
-from network import PACELAB, Line
+from network import PACELAB, Host, Line, RunningAgent, iperf
 
 from pacelab.pacer.linux.kernel.kernel_link import Shares
 from pacelab.pacer.linux.kernel.stations import Station
+
+# Retries as the kernel counts them, shared among packets; the relay agent that asks for them.
+
 
 Counts = tuple[int, int, int]
 
@@ -81,3 +85,86 @@ def test_relay_refuses_the_kernels_counts_for_schemes_that_follow_single_frames(
     )
     assert "allowed is one of lred, lred-ecn" in done.communicate(timeout=30)[1]
     assert done.returncode == 2
+
+
+# `--datapath tc`: paced by the kernel's HTB at rates that the algorithm computes beside the packets.
+
+
+WINDOW = "-w 64K"
+
+
+def test_tc_fixed_rate_is_kept_by_the_kernel(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+    rate = _rate_of_a_transfer(line, line.gateway, "air0")
+    status = agent.stop()
+    # 6 Mbit/s of IP packets of 1500 B are 1514/1500 of it with Ethernet headers. HTB may lose 1.2 % to its clock.
+    assert 0.98 < rate / (6e6 * 1514 / 1500) < 1.01
+    assert (status["failed"], status["not_carried_out"].get("Resend")) == (None, None)
+    assert _left(line) == ""
+
+
+def test_tc_tcp_gap_paces_to_the_papers_formula(line: Line) -> None:
+    agent = line.agent("--scheme", "tcp-gap-nogc", "--path-rates", "2,2,2,2", "--datapath", "tc")
+    rate = _rate_of_a_transfer(line, line.gateway, "air0")
+    status = agent.stop()
+    # T >= 4 x 6 ms for packets of 1500 B; COV_RTT only lengthens it, and the round trips of a wire are uneven.
+    assert 0.05 * 1514 * 8 / 0.024 < rate < 1.02 * 1514 * 8 / 0.024
+    assert status["hook"]["rtt_samples"] > 10
+
+
+def test_tc_sender_paces_the_hosts_own_applications(line: Line) -> None:
+    scheme = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+    agent = RunningAgent(line.wired, "sender", "--air", "eth0", *scheme)
+    rate = _rate_of_a_transfer(line, line.wired, "eth0")
+    agent.stop()
+    assert 0.98 < rate / (6e6 * 1514 / 1500) < 1.01
+
+
+def test_tc_agent_killed_leaves_its_classes_and_the_next_one_takes_over(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+    iperf(line.wired, line.station, line.STATION, WINDOW, seconds=2)
+    agent.kill()
+    assert "htb 5041:" in _left(line)
+    again = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+    assert _left(line).count("pacelab-") == 1
+    again.stop()
+    assert _left(line) == ""
+
+
+def test_tc_refusals_are_one_line_exit_3_and_leave_what_was_there(line: Line) -> None:
+    line.gateway.run("tc qdisc add dev air0 root handle 7: tbf rate 10mbit burst 5kb latency 50ms")
+    done = line.gateway.start(
+        *(*PACELAB, "gateway", "--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc"),
+        *("--air", "air0", "--wired", "wired0"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    _out, said = done.communicate(timeout=30)
+    assert (done.returncode, said.count("\n")) == (3, 1), said
+    assert "tc qdisc del dev air0 root" in said
+    assert "tbf 7:" in _left(line)
+    assert "pacelab-" not in _left(line)
+
+
+def _rate_of_a_transfer(line: Line, host: Host, interface: str) -> float:
+    """What an iperf3 from the wired host to the station puts on an interface, bit/s with Ethernet headers, over 5 s."""
+    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    client = line.wired.start("iperf3", "-c", line.STATION, "-t", "9", *WINDOW.split(), stdout=subprocess.DEVNULL)
+    time.sleep(3)
+    start_bytes, start_s = _sent(host, interface)
+    time.sleep(5)
+    end_bytes, end_s = _sent(host, interface)
+    client.wait(30)
+    server.wait(30)
+    return (end_bytes - start_bytes) * 8 / (end_s - start_s)
+
+
+def _sent(host: Host, interface: str) -> tuple[int, float]:
+    """Bytes sent on an interface, and when that was read."""
+    counters, uptime = host.run(f"sed -n 's/.*{interface}: *//p' /proc/net/dev; cat /proc/uptime").splitlines()
+    return int(counters.split()[8]), float(uptime.split()[0])
+
+
+def _left(line: Line) -> str:
+    return line.gateway.run("tc qdisc show dev air0 | grep -v noqueue; nft list tables | grep pacelab-", check=False)

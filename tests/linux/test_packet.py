@@ -1,11 +1,21 @@
+"""Packets and segments: read, built, checked, rewritten, and broken on purpose."""
+
 from __future__ import annotations
 
+import importlib.util
 import struct
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pacelab.pacer.core.segment import ACK, SYN, TCP, UDP, FlowKey, Segment
+from pacelab.pacer.core.segment import ACK, ECE, SYN, TCP, UDP, FlowKey, Segment
+from pacelab.pacer.linux.build import build
+from pacelab.pacer.linux.checksum import checksum, updated, words_sum
 from pacelab.pacer.linux.packet import PacketReader, Reason
+from pacelab.pacer.linux.rewrite import clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
+from pacelab.pacer.linux.window_scales import WindowScales
 
 FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
 RTT_OPTION = bytes.fromhex("fd0c4750") + struct.pack("!Q", 40_000_000)
@@ -134,3 +144,207 @@ def test_packet_what_is_no_segment_gets_a_reason(make, name: str, reason: Reason
         "udp length too large": make.ip(struct.pack("!HHHH", 1, 2, 80, 0), protocol=17),
     }
     assert read(packets[name]) == reason
+
+
+# Any bytes at all: read, rewritten, never an exception. A million cases: `python tests/linux/fuzz.py 1000000`.
+
+
+CASES = 4_000
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    spec = importlib.util.spec_from_file_location("fuzz", Path(__file__).with_name("fuzz.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_packet_fuzz_damaged_real_packets(fuzz) -> None:
+    counts = fuzz.run(CASES, seed=1)
+    assert sum(counts.values()) == CASES
+    # Every reason was met, and segments too: else the fuzzer tests nothing.
+    assert set(counts) >= {"segment", *fuzz.REASONS}, counts
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.binary(max_size=120))
+def test_packet_fuzz_arbitrary_bytes(data: bytes) -> None:
+    reader = PacketReader()
+    got = reader.read(1, data)
+    assert not isinstance(got, Segment) or got.packet_bytes == len(data)
+
+
+def test_words_sum_rfc_1071_example() -> None:
+    # RFC 1071 Sec. 3: 00 01 f2 03 f4 f5 f6 f7 sums to ddf2.
+    assert words_sum(bytes.fromhex("0001f203f4f5f6f7")) == 0xDDF2
+    assert checksum(0xDDF2) == 0x220D
+
+
+def test_words_sum_pads_an_odd_byte_behind() -> None:
+    assert words_sum(b"\x12\x34\x56") == 0x1234 + 0x5600
+
+
+def test_updated_rfc_1624_example() -> None:
+    # RFC 1624 Sec. 4: a header with checksum dd2f, word 5555 becomes 3285: the new checksum is 0000, not ffff.
+    assert updated(0xDD2F, 0x5555, 0x3285) == 0x0000
+
+
+@given(
+    st.binary(min_size=2, max_size=60).filter(lambda data: len(data) % 2 == 0),
+    st.integers(0, 29),
+    st.binary(min_size=2, max_size=2),
+)
+def test_updated_agrees_with_summing_anew(data: bytes, word: int, new: bytes) -> None:
+    at = 2 * (word % (len(data) // 2))
+    changed = data[:at] + new + data[at + 2 :]
+    old = checksum(words_sum(data))
+    after = updated(old, words_sum(data[at : at + 2]), words_sum(new))
+    # 0000 and ffff are the same number; a verifier takes both.
+    assert after % 0xFFFF == checksum(words_sum(changed)) % 0xFFFF
+
+
+DOWN = FlowKey(0x0A020009, 0x0A010001, 80, 5000)
+MADE = Segment(0, DOWN, TCP, ACK | ECE, 4_294_967_295, 12, 0, 40, 64_000, None)
+
+
+def test_build_ack_is_read_back_as_it_was_meant(make) -> None:
+    packet = build(MADE, shift=7)
+    assert packet is not None
+    make.check(packet)
+    reader = PacketReader()
+    reader.scales.note_syn(DOWN, 7)
+    reader.scales.note_syn(DOWN.reversed(), 7)
+    assert reader.read(0, packet) == MADE
+
+
+def test_build_has_no_bytes_for_a_payload() -> None:
+    assert build(MADE._replace(payload_bytes=5)) is None
+    assert build(MADE._replace(protocol=UDP)) is None
+
+
+def test_rewrite_window_keeps_the_checksum(make) -> None:
+    packet = bytearray(make.tcp(b"abc", window=500))
+    set_window(packet, 77)
+    make.check(packet)
+    assert packet == make.tcp(b"abc", window=77)
+
+
+def test_rewrite_raw_window_never_exceeds_what_was_asked_and_keeps_an_open_window_open() -> None:
+    assert raw_window(1000, 7) == 7  # 896 bytes
+    assert raw_window(100, 7) == 1
+    assert raw_window(0, 7) == 0
+    assert raw_window(1 << 20, 0) == 0xFFFF
+
+
+def test_rewrite_mark_sets_ce_alone(make) -> None:
+    packet = bytearray(make.tcp(b"abc", tos=0xBA))
+    mark_congestion(packet)
+    assert packet == make.tcp(b"abc", tos=0xBB)
+
+
+def test_rewrite_option_goes_in_front_of_the_others(make) -> None:
+    packet = bytearray(make.tcp(b"abc", options=b"\0\0\0\0"))
+    assert set_rtt_wired(packet, 40_000_000, largest_bytes=1500)
+    option = bytes.fromhex("fd0c4750") + struct.pack("!Q", 40_000_000)
+    assert packet == make.tcp(b"abc", options=option + b"\0\0\0\0")
+    segment = PacketReader().read(1, packet)
+    assert isinstance(segment, Segment)
+    assert segment.rtt_wired_ns == 40_000_000
+
+
+def test_rewrite_option_that_is_there_is_overwritten(make) -> None:
+    packet = bytearray(make.tcp())
+    assert set_rtt_wired(packet, 1, largest_bytes=1500)
+    assert set_rtt_wired(packet, 2, largest_bytes=1500)
+    assert packet == make.tcp(options=bytes.fromhex("fd0c4750") + struct.pack("!Q", 2))
+
+
+@pytest.mark.parametrize(
+    ("options", "payload", "largest"),
+    [(b"\x01" * 32, 0, 1500), (b"", 1460, 1500), (b"\x01" * 40, 0, 1500)],
+    ids=["8 bytes left", "full segment", "options full"],
+)
+def test_rewrite_option_without_room_changes_nothing(make, options: bytes, payload: int, largest: int) -> None:
+    packet = bytearray(make.tcp(b"x" * payload, options=options))
+    before = bytes(packet)
+    assert not set_rtt_wired(packet, 1, largest_bytes=largest)
+    assert packet == before
+
+
+@pytest.mark.parametrize("padding", [b"", b"\x01"], ids=["even place", "odd place"])
+def test_rewrite_mss_is_lowered_and_never_raised(make, padding: bytes) -> None:
+    def options(mss: int) -> bytes:
+        return (padding + b"\x02\x04" + struct.pack("!H", mss)).ljust(8, b"\0")
+
+    packet = bytearray(make.tcp(flags=2, options=options(1460)))
+    assert clamp_mss(packet, 1448)
+    assert packet == make.tcp(flags=2, options=options(1448))
+    make.check(packet)
+    assert not clamp_mss(packet, 1460)
+    assert clamp_mss(packet, 100)
+    assert packet == make.tcp(flags=2, options=options(536))
+
+
+def test_rewrite_a_wrong_checksum_stays_wrong(make) -> None:
+    packet = bytearray(make.tcp(b"abc"))
+    packet[-1] ^= 0x40
+    set_window(packet, 1)
+    assert set_rtt_wired(packet, 5, largest_bytes=1500)
+    with pytest.raises(AssertionError):
+        make.check(packet)
+
+
+FORTH = FlowKey(1, 2, 3, 4)
+BACK = FORTH.reversed()
+
+
+def test_window_scales_one_side_without_means_none() -> None:
+    scales = WindowScales()
+    scales.note_syn(FORTH, 7)
+    assert scales.shift(FORTH) is None
+    scales.note_syn(BACK, None)
+    assert (scales.shift(FORTH), scales.shift(BACK)) == (0, 0)
+
+
+def test_window_scales_beyond_14_are_14() -> None:
+    scales = WindowScales()
+    scales.note_syn(FORTH, 200)
+    scales.note_syn(BACK, 0)
+    assert scales.shift(FORTH) == 14
+
+
+def test_window_scales_in_mid_connection_a_window_is_at_least_what_is_under_way() -> None:
+    scales = WindowScales()
+    scales.window_bytes(FORTH, 400, ack=None, end_seq=90_000)
+    # 80,000 octets under way against a window field of 1,000: its unit is at least 2^7, 1000 << 6 being 64,000.
+    assert scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None) == 128_000
+    assert scales.shift(BACK) is None
+    assert scales.unit(BACK) == 7
+    # A smaller window later does not shrink the unit.
+    assert scales.window_bytes(BACK, 10, ack=90_000, end_seq=None) == 1_280
+
+
+def test_window_scales_old_acks_and_wrapped_numbers_teach_nothing_wrong() -> None:
+    scales = WindowScales()
+    scales.window_bytes(FORTH, 400, ack=None, end_seq=100)
+    assert scales.window_bytes(BACK, 50, ack=200, end_seq=None) == 50  # ahead of all data
+    assert scales.window_bytes(BACK, 50, ack=4_294_967_290, end_seq=None) == 200  # 106 under way
+
+
+def test_window_scales_a_syn_starts_anew() -> None:
+    scales = WindowScales()
+    scales.window_bytes(FORTH, 400, ack=None, end_seq=90_000)
+    scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None)
+    scales.note_syn(BACK, 3)
+    scales.note_syn(FORTH, 3)
+    assert scales.window_bytes(BACK, 1_000, ack=10_000, end_seq=None) == 8_000
+
+
+def test_window_scales_memory_is_bounded() -> None:
+    scales = WindowScales(max_flows=100)
+    for port in range(10_000):
+        scales.note_syn(FlowKey(1, 2, port, 80), 7)
+    assert len(scales) == 100

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, congestion, run, run_link_layer, run_pacer
+from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, run, run_link_layer, run_pacer
+from pacelab.sim import congestion
 
 pytestmark = pytest.mark.usefixtures("engine")
 

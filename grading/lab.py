@@ -153,7 +153,7 @@ class Lab:
         empty = Scheme(name="submission", summary="a student's", source="")
         scheme = replace(empty, gateway=make) if point == "gateway" else replace(empty, link=make)
         self.step(f"simulate {_described(experiment)} with {name} at {point}")
-        result = run(experiment, scheme=scheme, on_progress=obey).run
+        result: dict[str, Any] = {**run(experiment, scheme=scheme, on_progress=obey).run}
         obey(1.0)
         invalid = sum(report["errors"] for report in result["hooks"]["points"])
         if invalid:
@@ -179,7 +179,7 @@ class Lab:
 
         scheme = Scheme(name="submission", summary="", source="", gateway=once, traffic=("tcp", "voice"))
         self.step(f"simulate {_described(experiment)}")
-        result = run(experiment, scheme=scheme, on_progress=obey).run
+        result: dict[str, Any] = {**run(experiment, scheme=scheme, on_progress=obey).run}
         obey(1.0)
         self.memory[known] = result
         return result
@@ -198,7 +198,7 @@ def _run_once(key: str, experiment: Experiment) -> dict[str, Any]:
     if key not in _runs:
         if len(_runs) >= MAX_RUNS:
             _runs.clear()
-        _runs[key] = run(experiment).run
+        _runs[key] = {**run(experiment).run}
     return _runs[key]
 
 

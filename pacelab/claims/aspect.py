@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pacelab.results.results import RunResult
+from pacelab.results.types import FlowResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,6 @@ class Aspect:
 Quantity = Callable[[RunResult, Aspect], float | None]
 
 
-def flows_of(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+def flows_of(result: RunResult, aspect: Aspect) -> list[FlowResult]:
     """The flows of run.json that the aspect is about."""
     return [flow for flow in result.run["flows"] if aspect.flow in (None, flow["id"])]

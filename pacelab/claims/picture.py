@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -30,6 +30,7 @@ from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reductio
 from pacelab.claims.quantities import KBPS
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
+from pacelab.results.types import FlowResult
 
 LABELS = {
     "goodput_kbps": "goodput (kbit/s)",
@@ -202,7 +203,7 @@ def _bar_panel(figure: Figure, measured: Measured, quantity: str) -> Panel:
     return Panel(x_label=x_label, y_label=LABELS.get(quantity, quantity), ticks=[*names, name], series=series)
 
 
-def _data_flows(result: RunResult) -> list[dict[str, Any]]:
+def _data_flows(result: RunResult) -> list[FlowResult]:
     """The flows that are no calls."""
     return [flow for flow in result.run["flows"] if flow["kind"] != "voice"]
 

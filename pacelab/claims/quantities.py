@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.claims.transfers import TRANSFER_QUANTITIES
 from pacelab.claims.voice_quantities import VOICE_QUANTITIES
 from pacelab.results.metrics import jain
 from pacelab.results.results import RunResult
+from pacelab.results.types import NodeResult
 
 KBPS = 1e-3
 BITS = 8
@@ -55,7 +55,7 @@ def window_pkts(result: RunResult, aspect: Aspect) -> float:
 
 def window_near_best_share(result: RunResult, aspect: Aspect) -> float | None:
     """Share of time that a flow, or the mean flow, kept a whole window of 2 to 4 packets: near the best, W* ~ 3."""
-    shares = [flow["cwnd_share"] for flow in flows_of(result, aspect) if flow.get("cwnd_share")]
+    shares = [share for flow in flows_of(result, aspect) if (share := flow["cwnd_share"])]
     return (
         math.fsum(share.get(window, 0.0) for share in shares for window in NEAR_BEST) / len(shares) if shares else None
     )
@@ -87,7 +87,7 @@ def queue_deviation_pkts(result: RunResult, aspect: Aspect) -> float:
 def contention_drops(result: RunResult, aspect: Aspect) -> float:
     """Packets that the MAC gave up; of one link where it is named."""
     if aspect.link is not None:
-        links = [link for link in result.run["links"] if (link["from"], link["to"]) == aspect.link]
+        links = [link for link in result.run["links"] or () if (link["from"], link["to"]) == aspect.link]
         return float(sum(link["drops_rts"] + link["drops_data"] for link in links))
     return float(sum(result.run["drops"].get(cause, 0) for cause in MAC_DROPS))
 
@@ -211,7 +211,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
 """Name -> quantity."""
 
 
-def _radios(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+def _radios(result: RunResult, aspect: Aspect) -> list[NodeResult]:
     wireless = {node["name"] for node in result.run["topology"]["nodes"] if node["wireless"]}
     return [node for node in result.run["nodes"] if node["name"] in wireless and aspect.node in (None, node["name"])]
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pacelab.claims.evaluate import Measured
 from pacelab.claims.model import Claim
@@ -17,6 +17,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.sweep import run_cached
 from pacelab.results.folder import write_file, write_folder
 from pacelab.results.results import RunResult, dump
+from pacelab.results.types import Run
 from pacelab.running.runner import describe_host, for_each, run_in_worker
 
 NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts")
@@ -130,10 +131,11 @@ def run_lean(experiment: Experiment) -> RunResult:
 
 def lean(result: RunResult) -> RunResult:
     """Without what no quantity asks for: thousands of results are held at once, and a large network's are long."""
-    nodes = [{name: node[name] for name in NODE_KEYS} for node in result.run["nodes"]]
+    nodes = [{name: value for name, value in node.items() if name in NODE_KEYS} for node in result.run["nodes"]]
     links = [link for link in result.run["links"] or () if link["drops_rts"] or link["drops_data"]]
     topology = {"nodes": [{"name": n["name"], "wireless": n["wireless"]} for n in result.run["topology"]["nodes"]]}
-    return replace(result, run=result.run | {"nodes": nodes, "links": links, "topology": topology})
+    run = cast("Run", {**result.run, "nodes": nodes, "links": links, "topology": topology})
+    return replace(result, run=run)
 
 
 def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> list[Plan]:

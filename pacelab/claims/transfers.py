@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from statistics import median
-from typing import Any
 
 from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.results.metrics import jain, jain_per_hop, log_utility
 from pacelab.results.results import RunResult
+from pacelab.results.types import FlowResult
 
 KBPS = 1e-3
 PACKET_BITS = 12_000
@@ -72,7 +72,7 @@ def _rates_bps(result: RunResult, aspect: Aspect) -> list[float]:
     return [_rate_bps(flow) for flow in flows_of(result, aspect)]
 
 
-def _rate_bps(flow: dict[str, Any]) -> float:
+def _rate_bps(flow: FlowResult) -> float:
     return float(flow["goodput_bps"] if flow["transfer_bps"] is None else flow["transfer_bps"])
 
 

@@ -14,6 +14,7 @@ from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.metrics import jain
 from pacelab.results.results import RunResult
+from pacelab.results.types import FlowResult
 
 KBPS = 1e-3
 MS = 1e3
@@ -53,7 +54,8 @@ def voice_delay_ms(result: RunResult, aspect: Aspect) -> float | None:
 
 def voice_loss(result: RunResult, _aspect: Aspect) -> float | None:
     """Share of voice packets that were not played, lost or late."""
-    return _mean([call["loss"] + call["late"] for call in result.run["calls"] if call["loss"] is not None])
+    calls = result.run["calls"]
+    return _mean([call["loss"] + (call["late"] or 0.0) for call in calls if call["loss"] is not None])
 
 
 def data_kbps(result: RunResult, aspect: Aspect) -> float:
@@ -146,7 +148,7 @@ def _longest_delay_ms(loss: float) -> float:
     )
 
 
-def _data(result: RunResult, aspect: Aspect) -> list[dict[str, Any]]:
+def _data(result: RunResult, aspect: Aspect) -> list[FlowResult]:
     return [flow for flow in flows_of(result, aspect) if flow["voice"] is None]
 
 

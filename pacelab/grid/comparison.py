@@ -22,6 +22,7 @@ from pacelab.grid.sweep import run_cached
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.results import RunResult, dump
+from pacelab.results.types import Run
 from pacelab.running.registry import in_real_time
 from pacelab.running.runner import describe_host, run_many
 from pacelab.schemes import SCHEMES, find_scheme
@@ -192,7 +193,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
     }
 
 
-def _goodput_samples(runs: Sequence[dict[str, Any]]) -> list[float]:
+def _goodput_samples(runs: Sequence[Run]) -> list[float]:
     """One sample per run, or in full mode one per batch: the sum over the flows of their rates in that batch."""
     config = runs[0]["config"]
     if config["batch_pkts"] is None:

@@ -22,6 +22,7 @@ from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.results.metrics import estimate
 from pacelab.results.results import RunResult, dump
+from pacelab.results.types import Run
 from pacelab.running.cache import RunCache, key_of
 from pacelab.running.runner import describe_host, each_run, run_in_worker
 from pacelab.running.workers import WorkerDied
@@ -165,10 +166,11 @@ def _at(base: Experiment, point: Mapping[str, Any], scheme: str, seed: int) -> E
     return base.vary(topology_options={**base.topology_options, **options}, scheme=scheme, seed=seed, **fields)
 
 
-def _row(cell: tuple[dict[str, Any], str, int], run: dict[str, Any]) -> dict[str, Any]:
+def _row(cell: tuple[dict[str, Any], str, int], run: Run) -> dict[str, Any]:
     point, scheme, seed = cell
     rtts = [flow["rtt_mean_s"] for flow in run["flows"] if flow["rtt_mean_s"] is not None]
-    totals = run["totals"] | {
+    totals: dict[str, Any] = {
+        **run["totals"],
         "rtt_mean_s": estimate(rtts).mean if rtts else None,
         "hook_actions": run["hooks"]["actions"],
     }

@@ -89,9 +89,9 @@ def record(
             key=lambda result: result.goodput_bps,
         )
         median = results[(repeats - 1) // 2]
-        kept = {key: median.run[key] for key in KEPT if key in median.run}
+        kept = {key: value for key, value in median.run.items() if key in KEPT}
         runs.append(kept | {"goodputs_bps": [result.goodput_bps for result in results]})
-        host = host or {key: results[0].host[key] for key in _HOST}
+        host = host or {key: value for key, value in results[0].host.items() if key in _HOST}
     recording = {"name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
     file = file_of(back_end, folder)
     write_file(file, render_recordings(read_recordings(back_end, folder) | {name: recording}))
@@ -198,7 +198,7 @@ def _provenance(recording: dict[str, Any]) -> str:
     return f"Recorded {recording['backend']}: {on}, {first['config']['duration_s']:g} s each, {how}."
 
 
-def _row(what: str, where: str, given: dict[str, Any]) -> Row:
+def _row(what: str, where: str, given: Mapping[str, Any]) -> Row:
     rates = [flow["goodput_bps"] / 1000 for flow in given["flows"]]
     spread = [goodput / 1000 for goodput in given.get("goodputs_bps", ())]
     least_to_most = f"{min(spread):.0f} to {max(spread):.0f}" if len(spread) > 1 else "-"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -23,7 +23,7 @@ class Outcome:
     """The engine's result, version 1 (medium/README.md)."""
     points: tuple[str, ...] = ()
     """Hook point of each entry of `air["hooks"]`."""
-    fidelity: str = "valid"
+    fidelity: Literal["valid", "degraded", "invalid"] = "valid"
     """`valid`, `degraded` or `invalid`: whether the air kept its times."""
     notes: tuple[str, ...] = ()
     """What a reader must know."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -20,12 +20,13 @@ from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.outcome import Outcome
+from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION: Literal[2] = 2
 FLOW_KEYS = (
     *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
@@ -40,21 +41,19 @@ SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 class RunResult:
     """What one run gave. `run` and `host` are the contents of the JSON files, `series` the engine's time series."""
 
-    run: dict[str, Any]
-    host: dict[str, Any]
+    run: Run
+    host: Host
     series: dict[str, Any]
 
     @property
     def goodput_bps(self) -> float:
         """Sum over the flows."""
-        total: float = self.run["totals"]["goodput_bps"]
-        return total
+        return self.run["totals"]["goodput_bps"]
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know, for example that a scheme never acted."""
-        notes: list[str] = self.run["notes"]
-        return notes
+        return self.run["notes"]
 
     def files(self) -> dict[str, bytes]:
         """Name -> content of the result folder."""
@@ -67,7 +66,7 @@ class RunResult:
         return write_folder(out, self.files(), name=f"{config['topology']}-{config['scheme']}")
 
 
-def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> dict[str, Any]:
+def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
     """run.json from an experiment and what its back end gave; `scheme` is the one that ran."""
     air = outcome.air
     planned = experiment.flows
@@ -79,7 +78,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> dict[s
         "config": experiment.config() | {"scheme": scheme.name},
         "topology": _topology(experiment.network),
         "flows": flows,
-        "calls": calls_of(flows),
+        "calls": cast("list[CallResult]", calls_of(flows)),
         "totals": _totals(flows, planned, air, measured_s),
         "drops": air["drops"],
         "nodes": [node | {"airtime_share": node["airtime_s"] / measured_s} for node in air["nodes"]],
@@ -92,7 +91,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> dict[s
     }
 
 
-def _flow(report: dict[str, Any], planned: PlannedFlow) -> dict[str, Any]:
+def _flow(report: dict[str, Any], planned: PlannedFlow) -> FlowResult:
     """One flow of run.json. `completion_s` is how long a transfer of a fixed size took; None of one not finished."""
     flow = {name: report[name] for name in FLOW_KEYS} | {name: report.get(name) for name in OPTIONAL_FLOW_KEYS}
     took_s = None if flow["finished_s"] is None else flow["finished_s"] - planned.start_s
@@ -100,17 +99,15 @@ def _flow(report: dict[str, Any], planned: PlannedFlow) -> dict[str, Any]:
         "completion_s": took_s,
         "transfer_bps": ratio(BITS_PER_BYTE * planned.size_bytes, took_s) if planned.size_bytes and took_s else None,
     }
-    return flow | describe_flow(planned) | transfer | {"mos": mos_of(flow["voice"])}
+    return cast("FlowResult", flow | describe_flow(planned) | transfer | {"mos": mos_of(flow["voice"])})
 
 
-def _totals(
-    flows: list[dict[str, Any]], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float
-) -> dict[str, Any]:
+def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[str, Any], measured_s: float) -> Totals:
     """Sums and figures of merit over the flows but calls; HTTP-like transfers of one user are one flow for fairness."""
     calls = totals_of(calls_of(flows))
     data = [(flow, plan) for flow, plan in zip(flows, planned, strict=True) if plan.call is None]
     flows, planned = [flow for flow, _ in data], [plan for _, plan in data]
-    groups: dict[int, list[dict[str, Any]]] = {}
+    groups: dict[int, list[FlowResult]] = {}
     for flow in flows:
         groups.setdefault(flow["group"], []).append(flow)
     rates = [math.fsum(flow["goodput_bps"] for flow in group) for group in groups.values()]
@@ -122,7 +119,7 @@ def _totals(
         for flow, plan in zip(flows, planned, strict=True)
     )
     airtime = [node["airtime_s"] / measured_s for node in air["nodes"]]
-    return {
+    found = {
         "goodput_bps": goodput_bps,
         "throughput_bps": throughput_bps,
         "offered_bps": sent_bits / measured_s,
@@ -143,6 +140,7 @@ def _totals(
         "end_s": air["end_s"],
         "events": air["events"],
     }
+    return cast("Totals", found)
 
 
 def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:
@@ -184,7 +182,7 @@ def join_series(experiment: Experiment, series: dict[str, Any]) -> dict[str, Any
     return series | {"flows": list(joined.values())}
 
 
-def series_ids(run: dict[str, Any]) -> list[int]:
+def series_ids(run: Run) -> list[int]:
     """Ids of the flows that have a time series (see `join_series`)."""
     first: dict[int, int] = {}
     for flow in run["flows"]:
@@ -223,18 +221,17 @@ def of_other_schema(found: object, allowed: int) -> str:
     return f"schema version {found}: allowed is {allowed}; {how}"
 
 
-def dump(document: dict[str, Any]) -> bytes:
+def dump(document: Mapping[str, Any]) -> bytes:
     """JSON as all result files have it: keys in their fixed order, no NaN, one newline at the end."""
     return (json.dumps(document, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _topology(topology: Topology) -> dict[str, Any]:
+def _topology(topology: Topology) -> Network:
     return {
         "name": topology.name,
         "description": topology.description,
         "nodes": [
-            {"name": node.name, "wireless": node.wireless, "position_m": list(node.position_m)}
-            for node in topology.nodes
+            {"name": node.name, "wireless": node.wireless, "position_m": node.position_m} for node in topology.nodes
         ],
         "gateways": list(topology.gateways),
         "decode_m": topology.decode_m,
@@ -244,19 +241,21 @@ def _topology(topology: Topology) -> dict[str, Any]:
     }
 
 
-def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozenset[str]) -> dict[str, Any]:
-    points = [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
+def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozenset[str]) -> Hooks:
+    points = cast(
+        "list[HookResult]", [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
+    )
     actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}
 
 
-def _silent(flows: list[dict[str, Any]]) -> list[str]:
+def _silent(flows: list[FlowResult]) -> list[str]:
     silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
     return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
 
 
-def _notes(scheme: Scheme, topology: Topology, hooks: dict[str, Any]) -> list[str]:
+def _notes(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
     notes = []
     if "gateway" in scheme.points and not topology.gateways:
         present = sorted({point["point"] for point in hooks["points"]})

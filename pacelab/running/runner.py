@@ -9,7 +9,7 @@ import platform
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pacelab import __version__
 from pacelab.errors import ConfigError
@@ -17,6 +17,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.results.outcome import Progress
 from pacelab.results.pcap import PcapFile
 from pacelab.results.results import RunResult, assemble, join_series
+from pacelab.results.types import Host
 from pacelab.running.registry import find_backend, in_real_time
 from pacelab.running.workers import each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
@@ -49,7 +50,7 @@ def run(
     sim_s = outcome.air["end_s"]
     return RunResult(
         run=assemble(experiment, scheme, outcome),
-        host=describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host,
+        host=cast("Host", describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host),
         series=join_series(experiment, outcome.air["series"]),
     )
 

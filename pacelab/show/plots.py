@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.results import RunResult
+from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, Style
 from pacelab.show.tables import Compared, settings, show_point
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+NO_HANDOVERS: Walked = {"handovers": []}
 LOG_RATIO = 5.0
 """From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
 
@@ -67,7 +69,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
     else:
         ax.set_ylim(bottom=0)
-    for handover in result.host.get("controller", {}).get("handovers", ()):
+    for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:
         text = f" {handover['station']}: {handover['from']} to {handover['to']}"
         ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
         ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")

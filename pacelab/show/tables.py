@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pacelab.results.results import RunResult
+    from pacelab.results.types import FlowResult
 
 
 BASELINE = "newreno"
@@ -137,10 +138,10 @@ def run_table(result: RunResult) -> Table:
     table = Table()
     for heading in ("flow", "kind", "hops", "goodput kbit/s", "RTT ms", "resent", "timeouts"):
         table.add_column(heading, justify="left" if heading in ("flow", "kind") else "right")
-    groups: dict[int, list[dict[str, Any]]] = {}
+    groups: dict[int, list[FlowResult]] = {}
     for flow in result.run["flows"]:
         if flow["kind"] != "voice":
-            groups.setdefault(flow.get("group", flow["id"]), []).append(flow)
+            groups.setdefault(flow["group"], []).append(flow)
     for flows in groups.values():
         table.add_row(*_flow_row(flows))
     if len(groups) > 1:
@@ -179,7 +180,7 @@ def _shown(value: float | None, form: str, *, scale: float = 1.0) -> str:
     return "-" if value is None else form.format(value * scale)
 
 
-def _flow_row(flows: list[dict[str, Any]]) -> list[str]:
+def _flow_row(flows: list[FlowResult]) -> list[str]:
     """One flow, or all HTTP-like transfers of one user."""
     first = flows[0]
     kind = first.get("traffic", first["kind"])

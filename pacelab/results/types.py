@@ -1,0 +1,229 @@
+"""What stands in run.json and host.json, field by field (docs/run.schema.json).
+
+None is written as null: nothing was measured, or there is no such thing on this back end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+
+class Place(TypedDict):
+    """A node of the topology."""
+
+    name: str
+    wireless: bool
+    position_m: tuple[float, float]
+
+
+class Network(TypedDict):
+    """The topology that was run."""
+
+    name: str
+    description: str
+    nodes: list[Place]
+    gateways: list[int]
+    decode_m: float
+    sense_m: float
+    features: list[str]
+    source: str
+
+
+class FlowResult(TypedDict):
+    """One flow, over the measured interval."""
+
+    id: int
+    src: str
+    dst: str
+    kind: Literal["tcp", "udp-saturated", "cbr", "voice"]
+    hops: int
+    """Wireless ones; of a broken path 0."""
+    goodput_bps: float
+    throughput_bps: float
+    """Repeats included."""
+    delivered_pkts: int
+    sent_pkts: int
+    retransmitted_pkts: int
+    timeouts: int
+    rtt_mean_s: float | None
+    rtt_sd_s: float | None
+    cwnd_mean_pkts: float | None
+    batch_end_s: list[float]
+    finished_s: float | None
+    rtt_quantiles_s: list[float] | None
+    cwnd_share: dict[str, float] | None
+    """Congestion window in packets -> share of the time."""
+    voice: dict[str, Any] | None
+    """Counts of one direction of a call."""
+    group: int
+    """The flow of the topology that it belongs to."""
+    traffic: str
+    start_s: float
+    stop_s: float | None
+    size_bytes: int | None
+    completion_s: float | None
+    transfer_bps: float | None
+    mos: float | None
+
+
+class CallResult(TypedDict):
+    """Both directions of a call."""
+
+    call: int
+    flows: list[int]
+    between: list[str]
+    hops: int
+    mos: float | None
+    """The worse direction's."""
+    mos_mean: float | None
+    delay_mean_s: float | None
+    loss: float | None
+    late: float | None
+    reports_sent: int
+    reports_received: int
+
+
+class Totals(TypedDict):
+    """Sums and figures of merit; rates and fairness are of the flows but calls."""
+
+    goodput_bps: float
+    throughput_bps: float
+    offered_bps: float
+    efficiency: float | None
+    jain: float | None
+    jain_goodput_x_hops: float | None
+    jain_goodput_per_hop: float | None
+    log_utility: float | None
+    airtime_share_sum: float
+    airtime_share_max: float
+    link_offered_pkts: int | None
+    link_offered_pps: float | None
+    link_dropped_pkts: int | None
+    link_drop_probability: float | None
+    delivered_pkts: int
+    retransmitted_pkts: int
+    timeouts: int
+    dropped_pkts: int
+    calls: int
+    calls_acceptable: int
+    mos_worst: float | None
+    mos_mean: float | None
+    finished_flows: int
+    end_s: float
+    events: int
+
+
+class NodeResult(TypedDict):
+    """Counters of one node's link layer; a wired node's are zero."""
+
+    name: str
+    data_sent: int
+    rts_sent: int
+    cts_sent: int
+    ack_sent: int
+    delivered_frames: int
+    retries: int
+    rts_failures: int
+    data_failures: int
+    drops_rts: int
+    drops_data: int
+    drops_queue: int
+    backoffs: int
+    backoff_slots: int
+    airtime_s: float
+    queue_mean_pkts: float
+    queue_max_pkts: int
+    airtime_share: float
+
+
+LinkResult = TypedDict(
+    "LinkResult",
+    {
+        "from": str,
+        "to": str,
+        "class": str,
+        "attempts": int,
+        "delivered": int,
+        "drops_data": int,
+        "drops_rts": int,
+    },
+)
+"""One direction of a wireless hop, of one class of packets."""
+
+
+class Aodv(TypedDict):
+    """Messages of the routing, and how often a link was taken for broken."""
+
+    requests: int
+    replies: int
+    errors: int
+    link_failures: int
+
+
+class HookResult(TypedDict):
+    """One hook of the scheme."""
+
+    point: Literal["gateway", "sender", "station", "link"]
+    node: int
+    errors: int
+    failed: str | None
+    """Why it was bypassed."""
+    counters: dict[str, int]
+
+
+class Hooks(TypedDict):
+    """What the scheme did."""
+
+    actions: int
+    """How often it changed a packet's fate."""
+    failed: int
+    points: list[HookResult]
+
+
+class Run(TypedDict):
+    """run.json, schema version 2: on the back end sim a pure function of configuration and seed."""
+
+    schema_version: Literal[2]
+    config: dict[str, Any]
+    """All settings, defaults included (`Experiment.config`)."""
+    topology: Network
+    flows: list[FlowResult]
+    calls: list[CallResult]
+    totals: Totals
+    drops: dict[str, int]
+    """Packets by cause; `hook:...` are the scheme's."""
+    nodes: list[NodeResult]
+    links: list[LinkResult] | None
+    aodv: Aodv | None
+    hooks: Hooks
+    guest: dict[str, Any] | None
+    """Kernel and files of a guest (`--where`)."""
+    fidelity: Literal["valid", "degraded", "invalid"]
+    notes: list[str]
+
+
+class Walked(TypedDict):
+    """What a controller did."""
+
+    handovers: list[dict[str, Any]]
+    """`at_s`, `station`, `from`, `to`."""
+
+
+class Host(TypedDict):
+    """host.json: versions, machine and times; back ends with real hosts add fields of their own."""
+
+    controller: NotRequired[Walked]
+
+    pacelab: str
+    python: str
+    system: str
+    release: str
+    machine: str
+    cores: int
+    started_utc: str
+    wall_s: float
+    cpu_s: float
+    sim_s: float
+    sim_s_per_cpu_s: float | None

@@ -1,4 +1,4 @@
-"""Gradescope: results.json, and its package in the folder layout of its containers, as root, without network."""
+"""What is handed out: packages, templates, stamps."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ import os
 import shutil
 import subprocess
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pacelab.grading.assignments import find_assignment
+from pacelab.errors import ConfigError
+from pacelab.grading import handout
+from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
+from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.gradescope import package, results
+from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.notebook import module_of
 from pacelab.grading.sandbox import walls
 from pacelab.grading.similarity import MODEL, available, similar
-from pacelab.grading.submission import Submission
+from pacelab.grading.submission import Submission, stamped_number
+
+# Gradescope: results.json, and its package in the folder layout of its containers, as root, without network.
+
 
 MODEL_FILE = find_assignment(2).path / "model.py"
 
@@ -100,3 +109,59 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
     pairs = similar(submissions, assignment)
     assert [(pair.first, pair.second) for pair in pairs] == [("ann", MODEL)]
     assert "ann" in pairs[0].describe()
+
+
+def test_update_replaces_what_is_untouched_and_keeps_what_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = find_assignment(3)
+    hand_out(tmp_path, first)
+    (tmp_path / "gateway_pacer.py").write_text("my work")
+    second = replace(first, version=2)
+    monkeypatch.setattr(handout, "ASSIGNMENTS", {3: second})
+    monkeypatch.setattr(
+        handout, "files_of", lambda _: {"gateway_pacer.py": b"new file", "gateway_pacer.ipynb": b"new notebook"}
+    )
+    said = update(tmp_path)
+    assert (tmp_path / "gateway_pacer.py").read_text() == "my work"
+    assert (tmp_path / "gateway_pacer.version-2.py").read_text() == "new file"
+    assert (tmp_path / "gateway_pacer.ipynb").read_text() == "new notebook"
+    assert any("beside it" in line for line in said)
+    assert update(tmp_path) == ["gateway_pacer.py: yours, kept", "gateway_pacer.ipynb: up to date"]
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_notebook_is_the_template(number: int) -> None:
+    """What is collected from the notebook defines the same names as the template."""
+    assignment = ASSIGNMENTS[number]
+    module = module_of(json.dumps(notebook_of(assignment)), "n.ipynb", assignment.names)
+    assert module.problems == ()
+    assert module.source is not None
+    for name in assignment.names:
+        assert f"def {name}(" in module.source or f"class {name}" in module.source
+    assert f"PACELAB_ASSIGNMENT = '{assignment.stamp}'" in module.source
+    assert all(len(cell["source"]) <= 60 for cell in notebook_of(assignment)["cells"])
+
+
+# The assignment that the files are stamped with.
+
+
+def test_stamp_of_the_examples(tmp_path: Path) -> None:
+    assert stamped_number(write(tmp_path)) == 3
+    assert stamped_number([tmp_path]) == 3
+
+
+def test_stamp_in_a_notebook(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "source": ['PACELAB_ASSIGNMENT = "4/1"\n'], "metadata": {}}
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell]}))
+    assert stamped_number([tmp_path]) == 4
+
+
+def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    with pytest.raises(ConfigError, match="none that can be read from here: say --assignment N"):
+        stamped_number([tmp_path])
+    (tmp_path / "a.py").write_text('PACELAB_ASSIGNMENT = "1/1"\n')
+    (tmp_path / "b.py").write_text("PACELAB_ASSIGNMENT = '2/1'\n")
+    with pytest.raises(ConfigError, match="stamped with 1, 2: say --assignment N"):
+        stamped_number([tmp_path])

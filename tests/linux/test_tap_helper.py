@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import random
@@ -47,7 +48,10 @@ class Running:
     def connect(self) -> socket.socket:
         link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         link.settimeout(30)
-        link.connect(str(self.path))
+        until = time.monotonic() + 20
+        while link.connect_ex(str(self.path)) == errno.ECONNREFUSED:  # it is there a moment before it is listened at
+            assert time.monotonic() < until
+            time.sleep(0.02)
         return link
 
     def ask(self, text: bytes) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """run.json and host.json are what their types say, and docs/run.schema.json says it to others.
 
-    python tests/pacelab/test_result_types.py      writes the schemas anew
+python tests/pacelab/test_result_types.py      writes the schemas anew
 """
 
 from __future__ import annotations

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
-from pacelab.cli.main import app, main
+from pacelab.cli.main import main
 from pacelab.grading.assignments.make_examples import examples, write
 
 EXPECTED = {
@@ -28,7 +29,7 @@ EXPECTED = {
 
 @pytest.fixture(autouse=True)
 def commands() -> None:
-    if "grade" not in {command.name for command in app.registered_commands}:
+    if "grade" not in {point.name for point in entry_points(group="pacelab.commands")}:
         pytest.skip("`pacelab grade` is not known to this environment: `make build` (or pip install -e .) installs it")
 
 

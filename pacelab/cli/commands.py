@@ -1,0 +1,234 @@
+"""`pacelab run`, `compare`, `lab`, and what lists: schemes, topologies, what this host can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pacelab.cli.options import with_experiment_options, with_topology_options
+from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.errors import ConfigError, HostError, PaceLabError
+from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.settings import build_experiment, parse_one, place, split_axes
+from pacelab.options.table import BY_FIELD
+from pacelab.results.folder import check_destination, write_file
+from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
+from pacelab.topologies.domain import Whole
+
+PROCESSES = Whole(1, 1024)
+
+TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
+Jobs = Annotated[str | None, typer.Option("--jobs", metavar="N", help="worker processes (one per core)")]
+Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
+
+
+@with_experiment_options
+def run(
+    topology: TopologyName,
+    *,
+    scheme: Annotated[
+        str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`; or FILE.py:NAME")
+    ] = "newreno",
+    pcap: Annotated[Path | None, typer.Option("--pcap", metavar="FILE", help="capture file for Wireshark")] = None,
+    pcap_snap: Annotated[
+        str | None, typer.Option("--pcap-snap", metavar="BYTES", help="bytes kept of a frame, 0: all (128)")
+    ] = None,
+    pcap_garbled: Annotated[bool, typer.Option("--pcap-garbled", help="capture what collided, too")] = False,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **values: Any,
+) -> None:
+    """Run one experiment and write its result folder."""
+    from pacelab.running.runner import run as run_experiment
+
+    experiment = build_experiment(topology, values, scheme=scheme)
+    check_destination(out)
+    capture = _capture(pcap, pcap_snap, pcap_garbled)
+    with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
+        result = run_experiment(experiment, on_progress=on_progress, pcap=capture)
+    folder = result.write(out)
+    if json:
+        print_json({"run": result.run, "host": result.host})
+    elif not quiet:
+        from pacelab.show.tables import run_tables, run_title
+
+        for number, table in enumerate(run_tables(result)):
+            print_table(table, title="" if number else run_title(result))
+    if not quiet:
+        _report(result.notes, f"results in {folder}")
+    _exit_on_failed_hooks(result.run["hooks"]["failed"])
+
+
+@with_experiment_options
+def compare(
+    topology: TopologyName,
+    *,
+    schemes: Annotated[
+        str, typer.Option("--schemes", metavar="A,B", help="schemes to compare, or all; also FILE.py:NAME")
+    ] = "newreno,tcp-gap",
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
+    ] = False,
+    jobs: Jobs = None,
+    cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    **values: Any,
+) -> None:
+    """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
+    single, axes = split_axes(topology, values)
+    names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    first = "newreno" if names == ["all"] else names[0]
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
+    check_destination(out)
+    _compare(
+        base,
+        title=f"{topology}: {', '.join(names)}",
+        out=out,
+        json=json,
+        quiet=quiet,
+        schemes=names,
+        axes=axes,
+        seeds=count,
+        full=full,
+        jobs=workers,
+        cache=cache,
+    )
+
+
+def lab(
+    *,
+    seed: Annotated[str, typer.Option("--seed", metavar="N", help="first of the 5 seeds")] = "1",
+    jobs: Jobs = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare NewReno with TCP-GAP on chains of 1 to 10 hops, up and down, static and AODV: table, figures."""
+    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, main_job
+    from pacelab.running.workers import usable_cores
+
+    base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
+    workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
+    check_destination(out)
+    if not quiet:
+        log(announce(workers or usable_cores()))
+    _compare(
+        base,
+        title="chains of 1 to 10 hops",
+        name="lab",
+        out=out,
+        json=json,
+        quiet=quiet,
+        schemes=SCHEMES,
+        axes=AXES,
+        seeds=SEEDS,
+        jobs=workers,
+    )
+
+
+def schemes(*, json: Json = False) -> None:
+    """List the schemes, where they act and what they need."""
+    from pacelab.cli import listings
+
+    print_json(listings.schemes_document()) if json else print_table(listings.schemes_table())
+
+
+@with_topology_options
+def topologies(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="show this one")] = None,
+    *,
+    plot: Annotated[bool, typer.Option("--plot", help="draw it into figures/NAME.svg or --out")] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="figure: .svg, .png or .pdf")] = None,
+    json: Json = False,
+    **values: Any,
+) -> None:
+    """List the topologies with their options, or show one."""
+    from pacelab.cli import listings
+
+    if name is None:
+        print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
+        return
+    topology = build_experiment(name, values).network
+    if plot:
+        place_ = out or Path("figures") / f"{Path(name).stem}.svg"
+        write_file(place_, listings.draw_topology(topology, place_))
+        log(f"drawn into {place_}")
+    if json:
+        print_json(listings.topology_document(topology))
+    else:
+        print(listings.describe_topology(topology))
+
+
+def doctor(*, json: Json = False) -> None:
+    """Show what this host can do, and how to get what is missing."""
+    from pacelab.cli import listings
+    from pacelab.doctor import examine
+
+    features = examine()
+    print_json(listings.doctor_document(features)) if json else print_table(listings.doctor_table(features))
+    if any(feature.required and not feature.present for feature in features):
+        raise typer.Exit(HostError.exit_code)
+
+
+def _compare(
+    base: Experiment,
+    *,
+    title: str,
+    name: str | None = None,
+    out: Path | None,
+    json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
+    from pacelab.grid.comparison import compare as compare_schemes
+
+    with progress_bar(title, quiet=quiet) as on_progress:
+        comparison = compare_schemes(base, **options, on_done=lambda done, total: on_progress(done / total))
+        folder = comparison.write(out, name=name)
+    if json:
+        print_json({"compare": comparison.compare, "host": comparison.host})
+    elif not quiet:
+        from pacelab.show.tables import comparison_table, comparison_title
+
+        print_table(comparison_table(comparison), title=comparison_title(comparison))
+    if not quiet:
+        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
+        _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
+    _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
+
+
+def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:
+    if path is None:
+        if snap is not None or garbled:
+            raise ConfigError("--pcap-snap and --pcap-garbled: allowed with --pcap FILE alone")
+        return None
+    snap_bytes = SNAP_BYTES if snap is None else parse_one("--pcap-snap", snap, SNAPS)
+    capture = PcapFile(path=path, snap_bytes=snap_bytes, garbled=garbled)
+    capture.check()
+    return capture
+
+
+def _report(notes: Sequence[str], result: str) -> None:
+    for note in notes:
+        log(f"note: {note}")
+    log(result)
+
+
+def _exit_on_failed_hooks(failed: int) -> None:
+    """A registered scheme that raises is a bug, even though the run went on without it."""
+    if failed:
+        raise typer.Exit(PaceLabError.exit_code)

@@ -1,0 +1,146 @@
+"""The commands by name: a command's module is loaded when it is called, and `--help` loads none.
+
+Other parts bring commands of their own by the entry point group `pacelab.commands`: they know us, not we them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "run": ("pacelab.cli.commands:run", "Run one experiment and write its result folder."),
+        "compare": (
+            "pacelab.cli.commands:compare",
+            "Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10).",
+        ),
+        "lab": (
+            "pacelab.cli.commands:lab",
+            "Compare NewReno with TCP-GAP on chains of 1 to 10 hops, up and down, static and AODV: table, figures.",
+        ),
+        "schemes": ("pacelab.cli.commands:schemes", "List the schemes, where they act and what they need."),
+        "topologies": ("pacelab.cli.commands:topologies", "List the topologies with their options, or show one."),
+        "doctor": ("pacelab.cli.commands:doctor", "Show what this host can do, and how to get what is missing."),
+        "shell": (
+            "pacelab.cli.host_commands:shell",
+            "Open Mininet's command line on a topology's real hosts (--backend tap or hwsim; needs root).",
+        ),
+        "cleanup": (
+            "pacelab.cli.host_commands:cleanup",
+            "Remove what killed runs on real hosts have left (needs root).",
+        ),
+        "helper": (
+            "pacelab.cli.host_commands:helper",
+            "Run plans for members of the group pacelab, so that notebooks reach real hosts without root.",
+        ),
+        "sweep": (
+            "pacelab.cli.instruments:sweep",
+            "Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on.",
+        ),
+        "plot": (
+            "pacelab.cli.instruments:plot",
+            "Draw a sweep or a comparison: means and 95 % intervals; or a run's time series.",
+        ),
+        "timeline": (
+            "pacelab.cli.instruments:timeline",
+            "Draw who is on the air when; `--rts both` draws RTS on and off, one above the other.",
+        ),
+        "claims": (
+            "pacelab.claims.commands:claims",
+            "List the papers' claims; --docs writes them with the stored outcomes of full runs.",
+        ),
+        "reproduce": (
+            "pacelab.claims.commands:reproduce",
+            "Run a paper's claims and judge them by the bands that were written before; a verdict is no failure.",
+        ),
+        "report": (
+            "pacelab.claims.commands:report",
+            "Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf.",
+        ),
+        "demo": (
+            "pacelab.demo.command:demo",
+            "Show the air live in a browser: drag nodes, move sliders, and the engine runs again.",
+        ),
+        "gateway": (
+            "pacelab.cli.agents:gateway",
+            "Run a scheme at the gateway between the wired side and the air (root).",
+        ),
+        "sender": (
+            "pacelab.cli.agents:sender",
+            "Run a scheme at a wireless host that sends, for applications as they are (root).",
+        ),
+        "relay": (
+            "pacelab.cli.agents:relay",
+            "Run a scheme in front of a node's interface queue, for all that it sends by air (root).",
+        ),
+        "station": (
+            "pacelab.cli.agents:station",
+            "Run a scheme at a wireless host that is an end of flows, in both directions (root).",
+        ),
+        "agent": (
+            "pacelab.cli.agents:agent",
+            "Run the agent that the JSON document on standard input says (see `pacelab.hosts.agents.task.Task`).",
+        ),
+    }
+)
+"""Name -> module:function, and what help says of it: the first line of its docstring."""
+OTHERS: Mapping[str, str] = MappingProxyType(
+    {
+        "check": "Run the public checks on your own file before you hand it in. Exit code 1 when one fails.",
+        "controller": (
+            "Run the OpenFlow controller of the wired side: flows, calls, handover; REST and a page on loopback."
+        ),
+        "grade": "Grade submissions: a report for each, a gradebook and a summary for the class.",
+        "update": "Hand out an assignment, or bring what was handed out up to date; your own work is never touched.",
+    }
+)
+"""The same for the entry points that we bring along."""
+HIDDEN = ("agent",)
+
+
+class LazyGroup(TyperGroup):
+    """Knows the names of its commands, and loads the one that is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names, in the order of help."""
+        return [*COMMANDS, *_brought()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """What help shows of a command: name and line."""
+        if cmd_name in COMMANDS:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1], hidden=cmd_name in HIDDEN)
+        if cmd_name in _brought():
+            return TyperCommand(cmd_name, help=OTHERS.get(cmd_name) or _first_line(_brought()[cmd_name].load()))
+        return None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, loaded."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and load_command(str(name)), rest
+
+
+def load_command(name: str) -> Any:
+    """The whole command called `name`."""
+    if name in COMMANDS:
+        module, _, function = COMMANDS[name][0].partition(":")
+        call = getattr(importlib.import_module(module), function)
+    else:
+        call = _brought()[name].load()
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    one.command(name)(call)
+    return typer.main.get_command(one)
+
+
+def _brought() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group="pacelab.commands")}
+
+
+def _first_line(call: Any) -> str:
+    return (call.__doc__ or "").partition("\n")[0]

@@ -231,7 +231,8 @@ def _topology(topology: Topology) -> Network:
         "name": topology.name,
         "description": topology.description,
         "nodes": [
-            {"name": node.name, "wireless": node.wireless, "position_m": node.position_m} for node in topology.nodes
+            {"name": node.name, "wireless": node.wireless, "position_m": list(node.position_m)}
+            for node in topology.nodes
         ],
         "gateways": list(topology.gateways),
         "decode_m": topology.decode_m,

@@ -15,7 +15,8 @@ class Place(TypedDict):
 
     name: str
     wireless: bool
-    position_m: tuple[float, float]
+    position_m: list[float]
+    """x, y."""
 
 
 class Network(TypedDict):

@@ -105,6 +105,7 @@ def test_every_quantity_has_an_axis() -> None:
 
 def test_a_comparisons_samples_are_points(tmp_path: Path) -> None:
     document = {
+        "schema_version": 2,
         "config": Experiment().config(),
         "axes": {"hops": [1]},
         "schemes": ["newreno"],

@@ -95,7 +95,10 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
         ({"linux_tcp": "sack+sack"}, "--linux-tcp 'sack\\+sack': allowed is one of sack, rack, "),
         ({"linux_tcp": ""}, "allowed is one of sack"),
         ({"linux_tcp": "no-prr", "where": "here"}, "--linux-tcp no-prr: it needs a kernel of its own"),
-        ({"linux_tcp": "sack", "where": "here", "backend": "sim"}, "its TCP is not Linux's"),
+        (
+            {"linux_tcp": "sack", "where": "here", "backend": "sim"},
+            "--linux-tcp with --backend sim: it belongs to --backend tap or hwsim",
+        ),
     ],
 )
 def test_switches_that_cannot_be_are_refused(changes: dict[str, object], said: str) -> None:

@@ -14,10 +14,10 @@ from pacelab.claims.outcome import Outcome, conclude, load_pictures, load_store,
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.sweep import run_cached
 from pacelab.results.folder import write_file, write_folder
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
+from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host, for_each, run_in_worker
 
 NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts")

@@ -7,24 +7,24 @@ Source: [tcp-gap] Sec. 5.1.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.sweep import run_cached
+from pacelab.grid.grid import Grid, Point, describe_runs
+from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
+from pacelab.running.cached import run_cached
 from pacelab.running.registry import in_real_time
-from pacelab.running.runner import describe_host, run_many
+from pacelab.running.runner import run_many
 from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.show.tables import BASELINE, comparison_csv, show_point
 
@@ -34,11 +34,14 @@ SCHEMA_VERSION = 2
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0
 """Simulated time after which a full run gives up: 6.4 kbit/s of 1460-byte packets would need as long."""
-FULL_SERIES_S = 10.0
+FULL: Request = {
+    "stop_after_pkts": FULL_PKTS,
+    "batch_pkts": BATCH_PKTS,
+    "duration_s": FULL_LIMIT_S,
+    "series_interval_s": 10.0,
+}
 POINTS_NAMED = 3
 """How many points a note names before it counts the rest."""
-
-Point = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,18 +98,14 @@ def compare(
     seeds = seeds if seeds is not None else 1 if full else 5
     if seeds < 1 or not schemes:
         raise ConfigError(f"comparing {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
-    axes = {name: list(values) for name, values in (axes or {}).items()}
-    points = [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
+    grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None)
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
-        schemes, refused = _applicable(base, points, full)
-    names = [find_scheme(scheme).name for scheme in schemes]
+        grid, refused = _applicable(grid)
+    names = [find_scheme(scheme).name for scheme in grid.schemes]
     if len(set(names)) < len(names):
         raise ConfigError(f"comparing {', '.join(names)}: allowed is each name once")
-    cells = [(point, scheme) for point in points for scheme in schemes]
-    experiments = [
-        _place(base, point, scheme, base.seed + offset, full) for point, scheme in cells for offset in range(seeds)
-    ]
+    experiments = grid.experiments()
     if cache is not None and any(in_real_time(experiment) for experiment in experiments):
         raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
@@ -117,57 +116,33 @@ def compare(
         results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
     rows = [
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
-        for place, (point, _) in enumerate(cells)
+        for place, (point, _) in enumerate(grid.cells)
     ]
     _add_gains(rows)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
-        "axes": axes,
+        "axes": grid.axes,
         "schemes": names,
-        "seeds": [base.seed + offset for offset in range(seeds)],
+        "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
         "not_applicable": refused,
         "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
     }
-    cpu_s = sum(result.host["cpu_s"] for result in results)
-    host = describe_host(
-        started=started,
-        wall_s=time.perf_counter() - wall,
-        cpu_s=cpu_s,
-        sim_s=sum(result.run["totals"]["end_s"] for result in results),
-    )
-    return Comparison(compare=document, host=host)
+    return Comparison(compare=document, host=describe_runs(results, started=started, wall=wall))
 
 
-def _applicable(base: Experiment, points: Sequence[Point], full: bool) -> tuple[list[str], dict[str, str]]:
-    """The schemes that can act at every point, and why the others cannot."""
+def _applicable(grid: Grid) -> tuple[Grid, dict[str, str]]:
+    """The grid of the schemes that can act at every point, and why the others cannot."""
     refused: dict[str, str] = {}
     for scheme in SCHEMES:
         try:
-            for point in points:
-                _place(base, point, scheme, base.seed, full)
+            for point in grid.points:
+                grid.place(point, scheme, grid.base.seed)
         except ConfigError as error:
             refused[scheme] = str(error)
-    return [scheme for scheme in SCHEMES if scheme not in refused], refused
-
-
-def _place(base: Experiment, point: Point, scheme: str, seed: int, full: bool) -> Experiment:
-    """The experiment at one point of the grid."""
-    fields = {name: value for name, value in point.items() if name in _FIELDS}
-    options = dict(base.topology_options) | {name: value for name, value in point.items() if name not in _FIELDS}
-    if full:
-        fields |= {
-            "stop_after_pkts": FULL_PKTS,
-            "batch_pkts": BATCH_PKTS,
-            "duration_s": FULL_LIMIT_S,
-            "series_interval_s": FULL_SERIES_S,
-        }
-    return base.vary(topology_options=options, scheme=scheme, seed=seed, **fields)
-
-
-_FIELDS = frozenset(field.name for field in dataclasses.fields(Experiment))
+    return replace(grid, schemes=tuple(scheme for scheme in SCHEMES if scheme not in refused)), refused
 
 
 def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.grid.sweep import DOCUMENT, QUANTITIES, SCHEMA_VERSION
+from pacelab.grid.grid import QUANTITIES
+from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.results import of_other_schema

@@ -14,7 +14,8 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.comparison import compare
-from pacelab.grid.sweep import QUANTITIES, run_sweep
+from pacelab.grid.grid import QUANTITIES
+from pacelab.grid.sweep import run_sweep
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of
 from pacelab.running.runner import run
@@ -92,7 +93,7 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
 
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
-    monkeypatch.setattr("pacelab.grid.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
     (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
@@ -173,14 +174,14 @@ def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, mon
         yield from ()
         raise WorkerDied("died")
 
-    monkeypatch.setattr("pacelab.grid.sweep.each_run", die)
+    monkeypatch.setattr("pacelab.running.cached.each_run", die)
     with pytest.raises(WorkerDied):
         run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s")
     assert len(tries) == 2
 
 
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.grid.sweep.each_run", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         run_sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
     assert not (tmp_path / "s").exists()

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.sweep import QUANTITIES
+from pacelab.grid.grid import QUANTITIES
 from pacelab.grid.sweep_plots import SCALES, Points, load_points, plot_points
 from pacelab.schemes import SCHEMES
 

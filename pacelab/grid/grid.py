@@ -1,0 +1,114 @@
+"""A grid of runs: every combination of some options' values, schemes and seeds, and a tidy row of each run.
+
+Sweeps keep the rows, comparisons aggregate over the seeds.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.chosen import Options
+from pacelab.options.request import Request
+from pacelab.results.metrics import estimate
+from pacelab.results.results import RunResult
+from pacelab.results.types import Run
+from pacelab.running.runner import describe_host
+
+Point = Mapping[str, Any]
+"""Option -> its value here; names as in `Experiment` or in the topology's options."""
+
+QUANTITIES = (
+    *("goodput_bps", "throughput_bps", "jain", "rtt_mean_s", "delivered_pkts", "retransmitted_pkts", "timeouts"),
+    *("dropped_pkts", "hook_actions", "end_s", "calls_acceptable", "mos_mean", "mos_worst"),
+)
+"""What the table says of each run, over all its flows but calls, and of its calls."""
+
+_FIELDS = frozenset(item.name for item in fields(Options))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """What is run: experiments in the order of points, schemes, seeds."""
+
+    base: Experiment
+    axes: dict[str, list[Any]]
+    schemes: tuple[str, ...]
+    """As they were asked for: names, or FILE.py:NAME."""
+    seeds: tuple[int, ...]
+    fixed: Request
+    """Options that all runs have, whatever the base has."""
+
+    @classmethod
+    def of(
+        cls,
+        base: Experiment,
+        *,
+        schemes: Sequence[str],
+        axes: Mapping[str, Sequence[Any]] | None,
+        seeds: int,
+        fixed: Request | None = None,
+    ) -> Grid:
+        """The grid with `seeds` seeds from the base's on."""
+        return cls(
+            base=base,
+            axes={name: list(values) for name, values in (axes or {}).items()},
+            schemes=tuple(schemes),
+            seeds=tuple(base.seed + offset for offset in range(seeds)),
+            fixed=fixed or {},
+        )
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """Every combination of the axes' values."""
+        return [dict(zip(self.axes, values, strict=True)) for values in product(*self.axes.values())]
+
+    @property
+    def cells(self) -> list[tuple[dict[str, Any], str]]:
+        """Points with schemes, in the order of `experiments`, each of them with all seeds."""
+        return [(point, scheme) for point in self.points for scheme in self.schemes]
+
+    def experiments(self) -> list[Experiment]:
+        """All of them; ConfigError for the first that cannot be."""
+        return [self.place(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
+
+    def place(self, point: Point, scheme: str, seed: int) -> Experiment:
+        """The experiment at one point."""
+        own: Any = {name: value for name, value in point.items() if name in _FIELDS}
+        options = {name: value for name, value in point.items() if name not in _FIELDS}
+        topology_options = {**self.base.topology_options, **options}
+        changes: Request = {**own, **self.fixed, "topology_options": topology_options, "scheme": scheme, "seed": seed}
+        return self.base.vary(**changes)
+
+    def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:
+        """A tidy row of each run: its point, scheme, seed and quantities."""
+        places = [(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
+        return [
+            {"point": point, "scheme": scheme, "seed": seed, **quantities(result.run)}
+            for (point, scheme, seed), result in zip(places, results, strict=True)
+        ]
+
+
+def quantities(run: Run) -> dict[str, Any]:
+    """`QUANTITIES` of one run."""
+    rtts = [flow["rtt_mean_s"] for flow in run["flows"] if flow["rtt_mean_s"] is not None]
+    found: dict[str, Any] = {
+        **run["totals"],
+        "rtt_mean_s": estimate(rtts).mean if rtts else None,
+        "hook_actions": run["hooks"]["actions"],
+    }
+    return {name: found[name] for name in QUANTITIES}
+
+
+def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:
+    """host.json of many runs, with when they began: `started` by the epoch, `wall` by `time.perf_counter`."""
+    return describe_host(
+        started=started,
+        wall_s=time.perf_counter() - wall,
+        cpu_s=sum(result.host["cpu_s"] for result in results),
+        sim_s=sum(result.run["totals"]["end_s"] for result in results),
+    )

@@ -23,6 +23,7 @@ from pacelab.results.outcome import Outcome
 from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
@@ -87,7 +88,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "hooks": hooks,
         "guest": outcome.guest,
         "fidelity": outcome.fidelity,
-        "notes": [*outcome.notes, *_silent(flows), *_notes(scheme, experiment.network, hooks)],
+        "notes": [*outcome.notes, *_become(experiment), *_silent(flows), *_notes(scheme, experiment.network, hooks)],
     }
 
 
@@ -249,6 +250,14 @@ def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozense
     actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}
+
+
+def _become(experiment: Experiment) -> list[str]:
+    """A topology that its options make another one, for example `chain --voice`."""
+    asked, made = experiment.kind.name, experiment.network.name
+    if made == asked or made not in KINDS:
+        return []
+    return [f"topology {asked} with these options is {made}: {KINDS[made].summary}"]
 
 
 def _silent(flows: list[FlowResult]) -> list[str]:

@@ -235,3 +235,10 @@ def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.Mo
     hooks = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     assert [hook.point for hook in hooks] == ["gateway", "station"]
     assert told == [100_000_000] * 2
+
+
+def test_a_chain_that_calls_make_a_string_says_so() -> None:
+    with_calls = pacelab.Experiment(topology="chain", topology_options={"hops": 2, "voice": 1}, duration_s=1.0)
+    assert any("chain with these options is string" in note for note in pacelab.run(with_calls).notes)
+    alone = pacelab.Experiment(topology="chain", topology_options={"hops": 2}, duration_s=1.0)
+    assert pacelab.run(alone).notes == []

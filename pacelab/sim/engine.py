@@ -9,13 +9,11 @@ from typing import Any
 
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.options.table import CONTROLS
+from pacelab.results.outcome import Progress
 from pacelab.schemes import Attachment
 from pacelab.sim.interrupt import deferred_interrupts
 
 MEND = "run `make lab` in the source tree, or install a wheel for this machine: README.md says which there are"
-
-Progress = Callable[[float], None]
-"""Told the fraction done, 0..1; may raise to stop the run."""
 
 
 def run_air(

@@ -60,7 +60,15 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
         redoc_url=None,
         responses=PROBLEMS,
     )
-    streams = [0]
+    _add_views(api, shell, names)
+    _add_gateways(api, shell)
+    _add_events(api, shell)
+    _add_page(api, shell, names, picture)
+    return api
+
+
+def _add_views(api: FastAPI, shell: Shell, names: dict[str, str]) -> None:
+    """What there is to see."""
 
     @api.get("/v1/topology", response_model=doc.Topology)
     def topology() -> Any:
@@ -76,6 +84,10 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
     def gateways() -> Any:
         """Gateways with scheme and policy."""
         return shell.ask(lambda brain, now_ns: [_gateway(one, now_ns) for one in brain.policies.all()])
+
+
+def _add_gateways(api: FastAPI, shell: Shell) -> None:
+    """What gateways' agents tell, and what is wanted of them."""
 
     @api.put("/v1/gateways/{name}", response_model=doc.GatewayState, responses=WRITES)
     def announce(name: Name, hello: doc.GatewayHello) -> Any:
@@ -132,15 +144,17 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
             raise HTTPException(404 if problem.startswith("no gateway") else 409, problem)
         return Response(status_code=204)
 
+
+def _add_events(api: FastAPI, shell: Shell) -> None:
+    """What happens, as it happens."""
+    streams = [0]
+
     @api.get("/v1/events", responses={200: {"content": {"text/event-stream": {}}}, 503: {"model": doc.Problem}})
     async def events(since: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
         """Server-sent events from now on, or from the event numbered `since` (what is still kept of it)."""
         if streams[0] >= MOST_STREAMS:
             raise HTTPException(503, f"there are {MOST_STREAMS} streams already")
         return StreamingResponse(_stream(shell, since, streams), media_type="text/event-stream")
-
-    _add_page(api, shell, names, picture)
-    return api
 
 
 def _add_page(api: FastAPI, shell: Shell, names: dict[str, str], picture: dict[str, Any] | None) -> None:

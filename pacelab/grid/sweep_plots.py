@@ -113,8 +113,35 @@ def plot_points(
     lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]
     _check(points, rows, y, {x, *lines, *picked})
     values = [value for value in points.axes[x] if any(_value(row, x) == value for row in rows)]
-    numeric = all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
-    scale, label = SCALES[y]
+    counts = _draw_lines(ax, rows, x, values, y, lines)
+    if not _are_numbers(values):
+        ax.set_xticks(
+            range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
+        )
+    elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
+        ax.set_xticks(values)
+    ax.set(xlabel=axis_label(x), ylabel=SCALES[y][1])
+    ax.set_ylim(bottom=0)
+    ax.grid(alpha=0.3)
+    if lines:
+        ax.legend(fontsize="small")
+    fixed = [_show(name, _value(rows[0], name)) for name in picked]
+    ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
+    ax.text(
+        1.0, -0.16, _caption(points, rows, counts), transform=ax.transAxes, ha="right", va="top", fontsize="x-small"
+    )
+    return ax
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _draw_lines(
+    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: str, lines: Sequence[str]
+) -> set[int]:
+    """A line with intervals for each combination of `lines`; how many samples points have."""
+    numeric, scale = _are_numbers(values), SCALES[y][0]
     counts: set[int] = set()
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
     for place, group in enumerate(groups):
@@ -136,23 +163,7 @@ def plot_points(
             look["linestyle"] = "none"  # between names there is nothing
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
         ax.errorbar(spots, means, yerr=halves, label=text, capsize=3, markersize=5, linewidth=1.4, **look)
-    if not numeric:
-        ax.set_xticks(
-            range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
-        )
-    elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
-        ax.set_xticks(values)
-    ax.set(xlabel=axis_label(x), ylabel=label)
-    ax.set_ylim(bottom=0)
-    ax.grid(alpha=0.3)
-    if lines:
-        ax.legend(fontsize="small")
-    fixed = [_show(name, _value(rows[0], name)) for name in picked]
-    ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
-    ax.text(
-        1.0, -0.16, _caption(points, rows, counts), transform=ax.transAxes, ha="right", va="top", fontsize="x-small"
-    )
-    return ax
+    return counts
 
 
 def _pick(points: Points, where: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:

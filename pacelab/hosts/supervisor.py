@@ -18,11 +18,15 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.hosts.machine import describe, judge, read_load
 from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
+
+if TYPE_CHECKING:
+    from pacelab.hosts.roaming.roaming import Roaming
+    from pacelab.hosts.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
 NICENESS = -15
@@ -72,7 +76,6 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.hosts.hwsim import stock
     from pacelab.hosts.network.captures import end_captures, start_captures
     from pacelab.hosts.report import air_result, complaints
-    from pacelab.hosts.roaming.handovers import effects, sentence
     from pacelab.hosts.roaming.roaming import Roaming
     from pacelab.hosts.traffic.traffic import Traffic
 
@@ -133,17 +136,27 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     }
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
     if roaming is not None and lab.switched is not None:
-        rows = effects(plan, measured, roaming.handovers)
-        handovers = [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+        handovers = _handovers(plan, measured, roaming)
         host["controller"] = lab.switched.describe() | {"handovers": handovers}
-        notes += [
-            f"{row['station']} went from {row['from']} to {row['to']} at {row['at_s']} s"
-            + "".join(f"; {sentence(flow)}" for flow in row["flows"])
-            for row in handovers
-        ]
+        notes += map(_sentence, handovers)
     if fidelity != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+
+
+def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
+    """Each one with what it did to the flows."""
+    from pacelab.hosts.roaming.handovers import effects
+
+    rows = effects(plan, measured, roaming.handovers)
+    return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
+
+
+def _sentence(handover: dict[str, Any]) -> str:
+    from pacelab.hosts.roaming.handovers import sentence
+
+    went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
+    return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])
 
 
 def isolate() -> None:

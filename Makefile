@@ -95,6 +95,7 @@ SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --excl
 
 # The binding is left to pytest: linked as an extension, it cannot run outside Python.
 test-rust:  ## the engine's and the network's own tests
+	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --release --locked --workspace --exclude pacelab-python --no-run
 	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
 
 # A file's tests stay together: what they share is computed once.

@@ -127,6 +127,7 @@ def compare(
         "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
+        "runs": [row | {"scheme": find_scheme(row["scheme"]).name} for row in grid.rows(results)],
         "not_applicable": refused,
         "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
     }

@@ -58,25 +58,30 @@ class Points:
 def load_points(folder: Path) -> Points:
     """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended."""
     try:
-        if (folder / DOCUMENT).is_file():
-            document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-            rows = document["rows"]
-        else:
-            document = json.loads((folder / "compare.json").read_text(encoding="utf-8"))
-            rows = [
-                {"point": row["point"], "scheme": row["scheme"], "seed": place, "goodput_bps": sample}
-                for row in document["rows"]
-                for place, sample in enumerate(row["goodput_bps"]["samples"])
-            ]
-        axes = {name: list(values) for name, values in document["axes"].items()}
+        swept = (folder / DOCUMENT).is_file()
+        document = json.loads((folder / (DOCUMENT if swept else "compare.json")).read_text(encoding="utf-8"))
         if document["schema_version"] != SCHEMA_VERSION:
             said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
             raise ConfigError(f"folder {str(folder)!r}: {said}")
+        if swept:
+            rows = document["rows"]
+        else:
+            rows = document["runs"] if document["interval"]["over"] == "seeds" else _batches(document["rows"])
+        axes = {name: list(values) for name, values in document["axes"].items()}
         return Points(config=document["config"], axes=axes | {"scheme": document["schemes"]}, rows=rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"folder {str(folder)!r}: no sweep or comparison that has ended ({error}): allowed is one of these or a run"
         ) from None
+
+
+def _batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a comparison in full mode: each batch of packets stands for a run, and only goodput is known of it."""
+    return [
+        {"point": row["point"], "scheme": row["scheme"], "seed": place, "goodput_bps": sample}
+        for row in rows
+        for place, sample in enumerate(row["goodput_bps"]["samples"])
+    ]
 
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:

@@ -103,16 +103,46 @@ def test_every_quantity_has_an_axis() -> None:
     assert set(SCALES) == set(QUANTITIES)
 
 
-def test_a_comparisons_samples_are_points(tmp_path: Path) -> None:
+def test_a_full_comparisons_batches_are_points(tmp_path: Path) -> None:
     document = {
         "schema_version": 2,
         "config": Experiment().config(),
         "axes": {"hops": [1]},
         "schemes": ["newreno"],
+        "interval": {"level": 0.95, "over": "batches"},
         "rows": [{"point": {"hops": 1}, "scheme": "newreno", "goodput_bps": {"samples": [1.0, 3.0]}}],
     }
     (tmp_path / "compare.json").write_text(json.dumps(document))
     assert [row["goodput_bps"] for row in load_points(tmp_path).rows] == [1.0, 3.0]
+    (tmp_path / "compare.json").write_text(json.dumps(document | {"schema_version": 1}))
+    with pytest.raises(ConfigError, match="schema version 1: allowed is 2; an older PaceLab made it: run it again"):
+        load_points(tmp_path)
+
+
+@pytest.mark.usefixtures("engine")
+def test_any_quantity_of_a_comparison_can_be_plotted(in_tmp: Path) -> None:
+    words = [
+        "compare",
+        "chain",
+        "--hops",
+        "1,2",
+        "--seeds",
+        "2",
+        "--seconds",
+        "1",
+        "--jobs",
+        "1",
+        "--out",
+        "c",
+        "--quiet",
+    ]
+    assert main(words) == 0
+    rows = load_points(Path("c")).rows
+    assert {(row["point"]["hops"], row["scheme"], row["seed"]) for row in rows} == {
+        (hops, scheme, seed) for hops in (1, 2) for scheme in ("newreno", "tcp-gap") for seed in (1, 2)
+    }
+    assert main(["plot", "c", "--x", "hops", "--y", "rtt_mean_s", "--out", "rtt.svg"]) == 0
+    assert Path("rtt.svg").stat().st_size > 1000
 
 
 @pytest.mark.usefixtures("engine")

@@ -111,8 +111,9 @@ coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by test
 test-rubric: build $(VENV)/.tools  ## all planted mistakes against all of the assignments' checks (make test: a sample)
 	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py
 
+# Three at a time: they wait most of their time.
 test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
-	$(PY) -m pytest tests/linux tests/conformance/test_back_ends.py
+	$(PY) -m pytest -n 3 --dist loadfile tests/linux
 
 vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
 	vm/build $(CURDIR)/build/vm
@@ -141,7 +142,7 @@ uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and i
 # Tests need a guest, not the pinned one: the day that Debian replaces a package, they run with its successor.
 test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, what must end
 	@UML_DEBS=newest uml/build $(CURDIR)/build/uml || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
-	$(PY) -m pytest -rs tests/uml tests/conformance/test_virtual_time.py
+	$(PY) -m pytest $(PARALLEL) -rs tests/uml tests/conformance/test_virtual_time.py tests/conformance/test_back_ends.py
 
 UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv
 UV_EXPORT := $(UV) export -q --frozen --no-emit-project --no-annotate --no-header --python $(PY)

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.table import Table
 
 REDIRECTED_WIDTH = 200
@@ -48,3 +50,22 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
+
+
+@contextlib.contextmanager
+def runs_bar(text: str, *, kept: Path, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar for many runs; yields what hears runs done and their number. Interrupted, it says where they are kept."""
+    reached = (0, 0)
+
+    def note(done: int, total: int) -> None:
+        nonlocal reached
+        reached = (done, total)
+        show(done / total)
+
+    try:
+        with progress_bar(text, quiet=quiet) as show:
+            yield note
+    except BaseException:
+        if reached[0] and not quiet:
+            log(f"{reached[0]} of {reached[1]} runs are kept in {kept}; the same command goes on")
+        raise

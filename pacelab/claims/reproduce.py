@@ -101,10 +101,9 @@ def reproduce(
         for cell in plan.cells:
             runs |= {key_of(experiment): experiment for experiment in cell.experiments}
     started, wall = time.time(), time.perf_counter()
-    experiments, total = list(runs.values()), len(runs)
+    experiments = list(runs.values())
     if cache is None:
-        tell = (lambda done: on_done(done, total)) if on_done else None
-        results = for_each(run_lean, experiments, jobs=jobs, scheduler=scheduler, on_done=tell)
+        results = for_each(run_lean, experiments, jobs=jobs, scheduler=scheduler, on_done=on_done)
     else:
         kept, _ = run_cached(experiments, cache, jobs=jobs, scheduler=scheduler, on_done=on_done)
         results = [lean(result) for result in kept]

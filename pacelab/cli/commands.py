@@ -9,16 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.cli.options import with_experiment_options, with_topology_options
-from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.settings import build_experiment, parse_one, place, split_axes
 from pacelab.options.table import BY_FIELD
-from pacelab.results.folder import check_destination, write_file
+from pacelab.results.folder import RUNS, check_destination, write_file
 from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
 from pacelab.topologies.domain import Whole
 
 PROCESSES = Whole(1, 1024)
+UNFINISHED = RUNS / "unfinished"
+"""What is finished of interrupted comparisons; removed when the same one goes on and ends."""
 
 TopologyName = Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder (default: under runs/)")]
@@ -196,8 +198,8 @@ def _compare(
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
 
-    with progress_bar(title, quiet=quiet) as on_progress:
-        comparison = compare_schemes(base, **options, on_done=lambda done, total: on_progress(done / total))
+    with runs_bar(title, kept=options.get("cache") or UNFINISHED, quiet=quiet) as on_done:
+        comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
         folder = comparison.write(out, name=name)
     if json:
         print_json({"compare": comparison.compare, "host": comparison.host})

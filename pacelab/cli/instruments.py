@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.cli.options import with_experiment_options
-from pacelab.console import log, print_json, progress_bar
+from pacelab.console import log, print_json, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one, place, split_axes
 from pacelab.results.folder import write_file
@@ -86,30 +86,18 @@ def sweep(
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
     check_sweep_folder(out)
-    reached = (0, 0)
-    try:
-        with progress_bar(f"{topology}: {', '.join(names)}", quiet=quiet) as on_progress:
-
-            def note(done: int, total: int) -> None:
-                nonlocal reached
-                reached = (done, total)
-                on_progress(done / total)
-
-            done = run_sweep(
-                base,
-                schemes=names,
-                axes=axes,
-                seeds=count,
-                out=out,
-                cache=cache,
-                jobs=workers,
-                scheduler=scheduler,
-                on_done=note,
-            )
-    except KeyboardInterrupt:
-        if not quiet:
-            log(f"{reached[0]} of {reached[1]} runs are kept in {out}; the same command goes on")
-        raise
+    with runs_bar(f"{topology}: {', '.join(names)}", kept=out, quiet=quiet) as on_done:
+        done = run_sweep(
+            base,
+            schemes=names,
+            axes=axes,
+            seeds=count,
+            out=out,
+            cache=cache,
+            jobs=workers,
+            scheduler=scheduler,
+            on_done=on_done,
+        )
     if json:
         print_json({"sweep": done.sweep, "host": done.host})
     if not quiet:

@@ -22,7 +22,7 @@ from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import run_cached
+from pacelab.running.cached import run_cached, run_resumed
 from pacelab.running.registry import in_real_time
 from pacelab.running.runner import run_many
 from pacelab.schemes import SCHEMES, find_scheme
@@ -85,14 +85,16 @@ def compare(
     full: bool = False,
     jobs: int | None = None,
     cache: Path | None = None,
+    unfinished: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `cache` is a folder of finished runs, which sweeps and other comparisons may share. `on_done` hears the runs
-    done and their number. All combinations are checked before the first run.
+    `cache` is a folder of finished runs, which sweeps and other comparisons may share. Without it, `unfinished` is
+    where an interrupted comparison leaves them, and the same one goes on. `on_done` hears the runs done and their
+    number. All combinations are checked before the first run.
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
@@ -109,11 +111,12 @@ def compare(
     if cache is not None and any(in_real_time(experiment) for experiment in experiments):
         raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
-    total = len(experiments)
-    if cache is None:
-        results = run_many(experiments, jobs=jobs, on_done=(lambda done: on_done(done, total)) if on_done else None)
-    else:
+    if cache is not None:
         results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
+    elif unfinished is not None:
+        results = run_resumed(experiments, unfinished, jobs=jobs, on_done=on_done)
+    else:
+        results = run_many(experiments, jobs=jobs, on_done=on_done)
     rows = [
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)

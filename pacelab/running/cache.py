@@ -13,7 +13,7 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,13 @@ class RunCache:
         except (ConfigError, OSError):
             if not self.has(experiment):
                 raise
+
+    def forget(self, experiments: Iterable[Experiment]) -> None:
+        """Remove these runs, and the folder if it is empty then."""
+        for experiment in experiments:
+            shutil.rmtree(self.place(experiment), ignore_errors=True)
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def tidy(self) -> None:
         """Remove what interrupted writes have left."""

@@ -46,3 +46,34 @@ def run_cached(
             if futile == FUTILE_TRIES:
                 raise
     return [store.load(experiment) for experiment in experiments], fresh
+
+
+def run_resumed(
+    experiments: Sequence[Experiment],
+    unfinished: Path,
+    *,
+    jobs: int | None = None,
+    on_done: Callable[[int, int], None] | None = None,
+) -> list[RunResult]:
+    """As `runner.run_many`, but what is finished when it is interrupted, by whatever, goes to the folder `unfinished`.
+
+    There the next call finds it, and removes it in the end. Runs in real time may go on so, too.
+    """
+    store = RunCache(unfinished.resolve())
+    left = store.folder.is_dir()
+    done = {place: store.load(one) for place, one in enumerate(experiments) if left and store.has(one)}
+    todo = [place for place in range(len(experiments)) if place not in done]
+    tell = on_done or (lambda _done, _total: None)
+    tell(len(done), len(experiments))
+    try:
+        with closing(each_run(run_in_worker, [experiments[place] for place in todo], jobs=jobs)) as finished:
+            for number, result in finished:
+                done[todo[number]] = result
+                tell(len(done), len(experiments))
+    except BaseException:
+        for place, result in done.items():
+            store.keep(experiments[place], result)
+        raise
+    if left:
+        store.forget(experiments)
+    return [done[place] for place in range(len(experiments))]

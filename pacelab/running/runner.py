@@ -56,11 +56,11 @@ def run(
 
 
 def run_many(
-    experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int], None] | None = None
+    experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:
     """Run all experiments over `jobs` processes (default: one per usable core); results in the same order.
 
-    `on_done` hears how many runs are complete. On any error the remaining runs are cancelled.
+    `on_done` hears the runs complete and their number. On any error the remaining runs are cancelled.
     """
     return for_each(run_in_worker, experiments, jobs=jobs, on_done=on_done)
 
@@ -71,7 +71,7 @@ def for_each(
     *,
     jobs: int | None = None,
     scheduler: str | None = None,
-    on_done: Callable[[int], None] | None = None,
+    on_done: Callable[[int, int], None] | None = None,
 ) -> list[Outcome]:
     """Do `work` for all experiments over workers (see `each_run`); outcomes in the same order."""
     outcomes: dict[int, Outcome] = {}
@@ -79,7 +79,7 @@ def for_each(
         for place, outcome in finished:
             outcomes[place] = outcome
             if on_done is not None:
-                on_done(len(outcomes))
+                on_done(len(outcomes), len(experiments))
     return [outcomes[place] for place in range(len(experiments))]
 
 

@@ -21,8 +21,8 @@ FULL = os.environ.get("PACELAB_CONFORMANCE") == "full"
 BACK_END = os.environ.get("PACELAB_CONFORMANCE_BACK_END", "tap")
 """What is compared with the simulator: tap, or hwsim where the kernel has it. The limits are the same."""
 
-WHERE = os.environ.get("PACELAB_CONFORMANCE_WHERE", "here")
-"""Whose kernel the real hosts are on: this machine's, or with `uml` a guest's in virtual time."""
+WHERE = os.environ.get("PACELAB_CONFORMANCE_WHERE", "uml")
+"""Whose kernel the real hosts are on: a guest's in virtual time, whatever else the machine does, or, with `here`, its own."""
 
 RUNS = 3 if FULL or BACK_END == "tap" else 1
 """Of a plan where all its runs count. A guest with hwsim is slow, and, in virtual time, never disturbed."""

@@ -1,6 +1,7 @@
-"""The same plan in virtual time and between real hosts.
+"""The same plan in the simulator and between real Linux hosts, whose kernel's clock is virtual, too (`--where uml`).
 
-Times decide here: a run whose machine was too busy says so (`fidelity`), is repeated once, and then skipped.
+With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says of
+its `fidelity` that the machine was too busy is repeated once, and then skipped. By hand, on an idle machine.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ sys.path.append(str(Path(__file__).parents[1] / "linux"))
 from tap_runs import why_not
 
 LACKS = why_not(BACK_END) if WHERE == "here" else "; ".join(": ".join(lack) for lack in missing_for_uml())
-pytestmark = [pytest.mark.kernel, pytest.mark.skipif(bool(LACKS), reason=LACKS or "")]
+KIND = pytest.mark.kernel if WHERE == "here" else pytest.mark.guest
+pytestmark = [KIND, pytest.mark.skipif(bool(LACKS), reason=LACKS or "")]
 
 Both = tuple[list[RunResult], list[RunResult]]
 TRIES = 2

@@ -1,7 +1,7 @@
 """The simulator against real Linux hosts in virtual time (`--where uml`): no noise, so the bars are narrow.
 
 3 % for goodput of UDP and 10 % of TCP were set before the first run, other bars are the plans'.
-Longer runs and more plans are those of `test_back_ends.py`, with PACELAB_CONFORMANCE_WHERE=uml.
+Longer runs and more plans are those of `test_back_ends.py`.
 """
 
 from __future__ import annotations

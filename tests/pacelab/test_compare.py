@@ -9,6 +9,7 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
+from pacelab.console import runs_bar
 from pacelab.grid.comparison import compare
 from pacelab.running.runner import run_many
 
@@ -107,3 +108,32 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
     assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])
     assert len(result["rows"]) == len(result["schemes"])
     assert any(note.startswith("not applicable: ") for note in result["notes"])
+
+
+def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2)
+    unfinished = in_tmp / "unfinished"
+    schemes = ["newreno", "tcp-gap"]
+
+    def begin() -> None:
+        with runs_bar("four runs", kept=unfinished, quiet=False) as note:
+
+            def on_done(done: int, total: int) -> None:
+                note(done, total)
+                if done == 3:
+                    raise KeyboardInterrupt
+
+            compare(base, schemes=schemes, seeds=2, jobs=1, unfinished=unfinished, on_done=on_done)
+
+    with pytest.raises(KeyboardInterrupt):
+        begin()
+    assert capsys.readouterr().err == f"pacelab: 3 of 4 runs are kept in {unfinished}; the same command goes on\n"
+    assert len(list(unfinished.iterdir())) == 3
+    heard: list[tuple[int, int]] = []
+    resumed = compare(
+        base, schemes=schemes, seeds=2, jobs=1, unfinished=unfinished, on_done=lambda *told: heard.append(told)
+    )
+    assert heard == [(3, 4), (4, 4)]
+    assert not unfinished.exists()
+    assert resumed.compare == compare(base, schemes=schemes, seeds=2, jobs=1).compare
+    assert not unfinished.exists()

@@ -22,7 +22,7 @@ BACK_END = os.environ.get("PACELAB_CONFORMANCE_BACK_END", "tap")
 """What is compared with the simulator: tap, or hwsim where the kernel has it. The limits are the same."""
 
 WHERE = os.environ.get("PACELAB_CONFORMANCE_WHERE", "uml")
-"""Whose kernel the real hosts are on: a guest's in virtual time, whatever else the machine does, or, with `here`, its own."""
+"""Whose kernel the real hosts are on: a guest's in virtual time, or, with `here`, this machine's."""
 
 RUNS = 3 if FULL or BACK_END == "tap" else 1
 """Of a plan where all its runs count. A guest with hwsim is slow, and, in virtual time, never disturbed."""

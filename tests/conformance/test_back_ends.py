@@ -1,7 +1,7 @@
 """The same plan in the simulator and between real Linux hosts, whose kernel's clock is virtual, too (`--where uml`).
 
-With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says of
-its `fidelity` that the machine was too busy is repeated once, and then skipped. By hand, on an idle machine.
+With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says
+that the machine was too busy (`fidelity`) is repeated once, and then skipped. By hand, on an idle machine.
 """
 
 from __future__ import annotations

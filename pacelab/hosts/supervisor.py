@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 PROGRESS_S = 0.25
 NICENESS = -15
 """Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
+MEDIUM_TELLS = ("fidelity", "lateness", "process")
+"""What host.json has of mediumd's statistics."""
 PLAN_S = 10.0
 """A client that has not sent its plan by then is not going to."""
 
@@ -91,49 +93,29 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     changes = Changes(plan, lab.medium, roaming)
     before: dict[str, Any] = {}
     load = read_load()
-    told_s = 0.0
+    told = Teller(link)
 
     def tick(fraction: float) -> None:
-        nonlocal told_s
         lab.check_alive()
         agents.check_alive()
         changes.apply(fraction * plan.duration_s)
-        if time.monotonic() >= told_s + PROGRESS_S:
-            told_s = time.monotonic()
-            tell(link, {"progress": min(1.0, max(0.0, fraction))})
+        told.progress(fraction)
 
     measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
     after = lab.medium.call("stats")
     shares = (read_load() - load).shares()
     end_captures(captures)
-    wires = lab.wire_report()
-    hooks = agents.end()
+    wires, hooks = lab.wire_report(), agents.end()
     lateness = {
         "datagrams": measured.datagram_lateness_s,
         "wires": wires.get("lateness_s", {}),
         "agents": agents.lateness_s,
     }
-    fidelity = judge(
-        medium=after["fidelity"],
-        late_p99_s=[found["p99"] for found in lateness.values() if found],
-        stolen=shares["stolen"],
-    )
-    air = air_result(
-        plan,
-        measured,
-        before=before,
-        after=after,
-        hooks=hooks,
-        wire_drops=wires.get("counters", {}).get("wired-queue", 0),
-    )
-    host = describe() | {
-        "built_s": built_s,
-        "cpu_shares": shares,
-        "wires": lab.wires,
-        "lateness_s": lateness,
-        "medium": {name: after[name] for name in ("fidelity", "lateness", "process")},
-        "missing_sysctls": lab.missing_sysctls,
-    }
+    late = [found["p99"] for found in lateness.values() if found]
+    fidelity = judge(medium=after["fidelity"], late_p99_s=late, stolen=shares["stolen"])
+    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
+    host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
+    host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
     if roaming is not None and lab.switched is not None:
         handovers = _handovers(plan, measured, roaming)
@@ -141,7 +123,25 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         notes += map(_sentence, handovers)
     if fidelity != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
-    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
+    return {
+        "air": air_result(plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops),
+        "fidelity": fidelity,
+        "notes": notes,
+        "host": host,
+    }
+
+
+class Teller:
+    """Tells the one who wants the run how far it is, not too often."""
+
+    def __init__(self, link: Link) -> None:
+        self._link, self._told_s = link, 0.0
+
+    def progress(self, fraction: float) -> None:
+        """So much of the run is done, 0..1."""
+        if time.monotonic() >= self._told_s + PROGRESS_S:
+            self._told_s = time.monotonic()
+            tell(self._link, {"progress": min(1.0, max(0.0, fraction))})
 
 
 def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:

@@ -200,7 +200,7 @@ def _compare(
 
     with runs_bar(title, kept=options.get("cache") or UNFINISHED, quiet=quiet) as on_done:
         comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
-        folder = comparison.write(out, name=name)
+    folder = comparison.write(out, name=name)
     if json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not quiet:

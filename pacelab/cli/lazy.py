@@ -5,6 +5,7 @@ Other parts bring commands of their own by the entry point group `pacelab.comman
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -103,6 +104,15 @@ OTHERS: Mapping[str, str] = MappingProxyType(
 )
 """The same for the entry points that we bring along."""
 HIDDEN = ("agent",)
+SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "Run and look": ("lab", "run", "compare", "timeline", "demo", "topologies", "schemes", "doctor"),
+        "Study": ("sweep", "plot", "claims", "reproduce", "report"),
+        "Teach": ("check", "grade", "update"),
+        "Real Linux": ("shell", "gateway", "sender", "station", "relay", "controller", "helper", "cleanup"),
+    }
+)
+"""The order of help; commands that others bring follow."""
 
 
 class LazyGroup(TyperGroup):
@@ -120,10 +130,34 @@ class LazyGroup(TyperGroup):
             return TyperCommand(cmd_name, help=OTHERS.get(cmd_name) or _first_line(_brought()[cmd_name].load()))
         return None
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The sections of help."""
+        listed = [name for names in SECTIONS.values() for name in names]
+        others = tuple(name for name in self.list_commands(ctx) if name not in listed and name not in HIDDEN)
+        for title, names in {**SECTIONS, "More": others}.items():
+            rows = [(name, found.help) for name in names if (found := self.get_command(ctx, name)) is not None]
+            _section(formatter, title, rows)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, loaded."""
+        """The command that is called, loaded; one that is not there with what it is like."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and (like := difflib.get_close_matches(args[0], names, n=1)):
+            ctx.fail(f"No such command {args[0]!r}: did you mean {like[0]!r}?")
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and load_command(str(name)), rest
+
+
+class PlainCommand(TyperCommand):
+    """Its help has a section for each kind of option."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Options by their panel, in the order in which they were declared."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if (row := parameter.get_help_record(ctx)) is not None:
+                panels.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(row)
+        for title, rows in panels.items():
+            _section(formatter, title, rows)
 
 
 def load_command(name: str) -> Any:
@@ -133,9 +167,15 @@ def load_command(name: str) -> Any:
         call = getattr(importlib.import_module(module), function)
     else:
         call = _brought()[name].load()
-    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    one.command(name)(call)
+    one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    one.command(name, cls=PlainCommand)(call)
     return typer.main.get_command(one)
+
+
+def _section(formatter: Any, title: str, rows: list[tuple[str, str]]) -> None:
+    if rows:
+        with formatter.section(title):
+            formatter.write_dl(rows)
 
 
 def _brought() -> dict[str, EntryPoint]:

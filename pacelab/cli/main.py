@@ -29,6 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    rich_markup_mode=None,  # the rich one takes longer to load than a run takes
 )
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]

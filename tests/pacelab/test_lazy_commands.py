@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from pacelab.cli.lazy import COMMANDS, OTHERS, load_command
+from pacelab.cli.lazy import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -31,11 +31,17 @@ def test_commands_that_other_parts_bring_are_known_by_the_same_line() -> None:
         assert call.__doc__.partition("\n")[0] == line
 
 
+def test_every_command_stands_in_one_section_of_help() -> None:
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted({*COMMANDS, *OTHERS} - set(HIDDEN))
+
+
 def test_help_loads_no_command() -> None:
     code = (
         "import sys; from pacelab.cli.main import main; code = main(['--help']);"
-        "sys.exit(code or ' '.join(name for name in sys.modules if name.startswith('pacelab.')))"
+        "sys.exit(code or ' '.join(name for name in sys.modules if name.startswith(('pacelab.', 'rich'))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Real Linux:" in ran.stdout
     loaded = set(ran.stderr.split())
     assert loaded == {"pacelab.cli", "pacelab.cli.main", "pacelab.cli.lazy", "pacelab.console", "pacelab.errors"}

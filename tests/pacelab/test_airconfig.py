@@ -7,7 +7,8 @@ from pacelab.sim.airconfig import compile_air
 
 
 def test_compile_air_one_hop_chain_with_its_wire() -> None:
-    experiment = Experiment(topology_options={"hops": 1}, rate_bps=2_000_000, window_pkts=3, duration_s=30, seed=7)
+    options = {"hops": 1, "wired_hops": 1}
+    experiment = Experiment(topology_options=options, rate_bps=2_000_000, window_pkts=3, duration_s=30, seed=7)
     assert compile_air(experiment) == {
         "version": 1,
         "seed": 7,
@@ -68,7 +69,7 @@ def test_compile_air_rts_off_and_udp() -> None:
 def test_compile_air_cbr_delayed_acks_and_batches() -> None:
     cbr = Experiment(traffic="cbr", cbr_rate_bps=250_000)
     assert compile_air(cbr)["flows"][0] == {
-        **{"id": 0, "src": 0, "dst": 8, "start_s": 0.0, "kind": "cbr", "payload_bytes": 1460},
+        **{"id": 0, "src": 0, "dst": 10, "start_s": 0.0, "kind": "cbr", "payload_bytes": 1460},
         **{"rate_bps": 250000, "burst_pkts": 1},
     }
     full = Experiment(ack="delayed", stop_after_pkts=55_000, batch_pkts=5_000)

@@ -199,7 +199,7 @@ def test_topologies_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topologies", "chain", "--hops", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["topology"]
     assert document["gateways"] == [2]
-    assert document["flows"] == [{"src": 0, "dst": 3, "start_s": 0.0, "stop_s": None, "call": None}]
+    assert document["flows"] == [{"src": 0, "dst": 5, "start_s": 0.0, "stop_s": None, "call": None}]
 
 
 @pytest.mark.parametrize(("form", "magic"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])

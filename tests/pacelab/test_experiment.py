@@ -16,7 +16,8 @@ from pacelab.experiment.experiment import Experiment
 
 def test_defaults_are_the_documented_ones() -> None:
     config = Experiment().config()
-    assert config["topology_options"] == {"hops": 7, "spacing": 200.0, "wired": True, "voice": None, "tcp": None}
+    expected = {"hops": 7, "spacing": 200.0, "wired": True, "wired_hops": 3, "voice": None, "tcp": None}
+    assert config["topology_options"] == expected
     expected = {
         **{"rate_bps": 11_000_000, "rts": True, "radio": "ns2", "routing": "static", "window_pkts": 32},
         **{"direction": "up", "scheme": "newreno", "ack": "every", "duration_s": 60.0, "warmup_s": 0.0, "seed": 1},

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 # A pacer of one's own paces, and its failures are told with the place.
 
 
-DOWN = Experiment(topology="chain", topology_options={"hops": 2}, direction="down", duration_s=5.0)
+DOWN = Experiment(topology="chain", topology_options={"hops": 2, "wired_hops": 1}, direction="down", duration_s=5.0)
 
 
 class Steady(Pacer):

@@ -86,7 +86,7 @@ flows:
 
 def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> None:
     Path("ftp.yaml").write_text(FILE)
-    experiment = Experiment(topology_options={"hops": 2}, traffic="ftp.yaml", edca=True)
+    experiment = Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml", edca=True)
     assert air_flows(experiment) == [
         {"id": 0, "src": 0, "dst": 3, "start_s": 0.0, "stop_s": 130.0, **TCP},
         {"id": 1, "src": 0, "dst": 3, "start_s": 160.0, **TCP},
@@ -133,6 +133,6 @@ def test_traffic_file_refuses(old: str, new: str, start: str, allowed: str, in_t
     assert old in FILE
     Path("ftp.yaml").write_text(FILE.replace(old, new, 1))
     with pytest.raises(ConfigError, match="allowed") as caught:
-        Experiment(topology_options={"hops": 2}, traffic="ftp.yaml")
+        Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml")
     assert str(caught.value).startswith(start)
     assert allowed in str(caught.value)

@@ -164,7 +164,7 @@ def test_what_the_data_flows_carry_is_the_traffics() -> None:
 
 def test_voice_on_any_topology_is_a_call_for_each_of_its_flows() -> None:
     flows = air(Experiment(topology="chain", topology_options={"hops": 2}, traffic="voice", direction="mixed"))["flows"]
-    assert [(flow["src"], flow["dst"], flow["call"]) for flow in flows] == [(0, 3, 0), (3, 0, 0), (3, 0, 1), (0, 3, 1)]
+    assert [(flow["src"], flow["dst"], flow["call"]) for flow in flows] == [(0, 5, 0), (5, 0, 0), (5, 0, 1), (0, 5, 1)]
 
 
 def test_a_traffic_file_has_calls(in_tmp: Path) -> None:

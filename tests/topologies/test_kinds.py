@@ -18,17 +18,33 @@ from pacelab.topologies.registry import KINDS, find_kind, load_topology
 def test_chain_up_runs_from_the_first_node_over_the_gateway_to_the_wired_host() -> None:
     chain = load_topology("chain", hops=3)
     assert [node.position_m[0] for node in chain.nodes[:4]] == [0, 200, 400, 600]
-    assert chain.path(chain.flows[0]) == (0, 1, 2, 3, 4)
+    assert chain.path(chain.flows[0]) == (0, 1, 2, 3, 4, 5, 6)
     assert chain.wireless_hops(chain.flows[0]) == 3
     assert chain.gateways == (3,)
-    assert (chain.wired[0].rate_bps, chain.wired[0].delay_s) == (10_000_000, 0.04)
+    assert [node.name for node in chain.nodes[4:]] == ["RT1", "RT2", "host"]
+    assert [(wire.rate_bps, wire.delay_s) for wire in chain.wired] == [(10_000_000, 0.04)] * 3
     assert (chain.decode_m, chain.sense_m) == (250, 550)
     assert chain.features == ("gateway", "multi-hop")
 
 
 def test_chain_down_and_mixed() -> None:
-    assert load_topology("chain", hops=3, direction="down").flows == (Flow(src=4, dst=0),)
-    assert load_topology("chain", hops=3, direction="mixed").flows == (Flow(src=0, dst=4), Flow(src=4, dst=0))
+    assert load_topology("chain", hops=3, direction="down").flows == (Flow(src=6, dst=0),)
+    assert load_topology("chain", hops=3, direction="mixed").flows == (Flow(src=0, dst=6), Flow(src=6, dst=0))
+
+
+@pytest.mark.parametrize("hops", [1, 2, 5])
+@pytest.mark.parametrize(("name", "last"), [("chain", "host"), ("parallel", "B")])
+def test_wired_hops_are_the_links_behind_the_gateway(name: str, last: str, hops: int) -> None:
+    topology = load_topology(name, wired_hops=hops)
+    flow = topology.flows[0]
+    assert len(topology.wired) == hops
+    assert len(topology.path(flow)) == 1 + topology.wireless_hops(flow) + hops
+    assert topology.nodes[flow.dst].name == last
+
+
+def test_wired_hops_of_a_random_layout() -> None:
+    scattered = load_topology("random", gateway=True, wired_hops=1)
+    assert (len(scattered.wired), scattered.nodes[scattered.wired[0].b].name) == (1, "B")
 
 
 def test_chain_without_wire_runs_from_the_first_to_the_last_node() -> None:
@@ -51,7 +67,7 @@ def test_chain_of_close_nodes_says_that_routes_skip_some() -> None:
 
 
 def test_chain_defaults_are_the_papers() -> None:
-    assert len(load_topology("chain").nodes) == 9  # 7 hops, so 8 wireless nodes, and the wired host
+    assert len(load_topology("chain").nodes) == 11  # 7 hops, so 8 wireless nodes, two routers, and the wired host
 
 
 def test_cell_has_its_senders_every_10_m() -> None:
@@ -98,6 +114,11 @@ def test_kind_describes_its_flows_and_ranges(kind: str) -> None:
         ("chain", {"hops": 2.0}, "--hops 2.0: allowed is a whole number from 1 to 200"),
         ("chain", {"hops": True}, "--hops True: allowed is a whole number from 1 to 200"),
         ("chain", {"spacing": float("nan")}, "--spacing 'nan': allowed is a number from 1 to 10000"),
+        ("chain", {"wired_hops": 0}, "--wired-hops 0: allowed is a whole number from 1 to 16"),
+        (
+            *("chain", {"wired_hops": 2, "voice": 1}),
+            "--wired-hops 2 with --voice or --tcp: allowed is none, for VAGP has wires of its own",
+        ),
         ("chain", {"wired": 1}, "--wired 1: allowed is one of on, off"),
         ("cell", {"stations": 26}, "--stations 26: allowed is a whole number from 1 to 25"),
         ("cell", {"direction": "down"}, "--direction down: topology 'cell' allows up"),
@@ -364,7 +385,7 @@ def test_tcp_has_a_direction_and_calls_have_both(direction: str) -> None:
 def test_chain_with_calls_is_the_string_and_runs_down() -> None:
     assert ends(load_topology("chain", hops=4, voice=1, tcp=1)) == ends(load_topology("string", voice=1, tcp=1))
     assert load_topology("chain", hops=4, voice=0, tcp=2).name == "string"
-    assert load_topology("chain", hops=4).flows == (Flow(src=0, dst=5),)
+    assert load_topology("chain", hops=4).flows == (Flow(src=0, dst=7),)
     kind = find_kind("chain")
     directions = [kind.default_direction(options) for options in ({}, {"hops": 3}, {"voice": 0}, {"tcp": 1})]
     assert directions == ["up", "up", "down", "down"]

@@ -1,27 +1,44 @@
 """The papers' chain: nodes in a line, 200 m apart, each decoding its neighbours only.
 
-    n0 --- n1 --- n2 --- ... --- nh === host        === 10 Mbit/s, 40 ms
+    n0 --- n1 --- n2 --- ... --- nh === RT1 === RT2 === host        === 10 Mbit/s, 40 ms
 
-With its wired part the last wireless node is the gateway. Nodes up to two places apart sense each other (550 m), so
-of a packet's hops every fourth can be busy at once: the reason for TCP-GAP's four-hop delay.
+With its wired part the last wireless node is the gateway; `--wired-hops` says how many links there are behind it. Nodes
+up to two places apart sense each other (550 m), so of a packet's hops every fourth can be busy at once: the reason for
+TCP-GAP's four-hop delay.
 With `--voice` or `--tcp` it is VAGP's string (string.py): another PHY, the gateway at its head, flows that run down.
-Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms).
+Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms a link), Sec. 5.3 (three wired nodes,
+"consistent with the previous scenario").
 """
 
 from __future__ import annotations
 
-from pacelab.topologies.domain import ON_OFF, Real, Whole
+from pacelab.topologies.common import (
+    DECODE_M,
+    SENSE_M,
+    THREE_WIRES,
+    hops_option,
+    host,
+    routers,
+    spacing_option,
+    wired_hops_option,
+    wires,
+)
+from pacelab.topologies.domain import ON_OFF
 from pacelab.topologies.kind import Kind, TopologyOption
-from pacelab.topologies.model import Flow, Node, Topology, WiredLink
+from pacelab.topologies.model import Flow, Node, Topology
 from pacelab.topologies.shapes import string
 from pacelab.topologies.shapes.calls import INTERNET_DELAY_S, tcp_option, voice_option
 
-DECODE_M, SENSE_M = 250.0, 550.0
-WIRED_RATE_BPS, WIRED_DELAY_S = 10_000_000, 0.04
-
 
 def build(
-    *, direction: str, hops: int, spacing: float, wired: bool, voice: int | None = None, tcp: int | None = None
+    *,
+    direction: str,
+    hops: int,
+    spacing: float,
+    wired: bool,
+    wired_hops: int = THREE_WIRES,
+    voice: int | None = None,
+    tcp: int | None = None,
 ) -> Topology:
     """Chain of `hops` wireless hops, `spacing` metres each.
 
@@ -31,6 +48,10 @@ def build(
     if voice is not None or tcp is not None:
         if not wired:
             raise ValueError("--no-wired with --voice or --tcp: allowed is --wired, for they end at wired hosts")
+        if wired_hops != THREE_WIRES:
+            raise ValueError(
+                f"--wired-hops {wired_hops} with --voice or --tcp: allowed is none, for VAGP has wires of its own"
+            )
         return string.build(
             direction=direction,
             hops=hops,
@@ -41,10 +62,8 @@ def build(
             spacing=spacing,
         )
     nodes = [Node(name=f"n{i}", wireless=True, position_m=(i * spacing, 0.0)) for i in range(hops + 1)]
-    wires: tuple[WiredLink, ...] = ()
     if wired:
-        nodes.append(Node(name="host", wireless=False, position_m=((hops + 1) * spacing, 0.0)))
-        wires = (WiredLink(a=hops, b=hops + 1, rate_bps=WIRED_RATE_BPS, delay_s=WIRED_DELAY_S),)
+        nodes += [host(name, (hops + i) * spacing, 0) for i, name in enumerate([*routers(wired_hops), "host"], start=1)]
     last = len(nodes) - 1
     shape = f"{hops} wireless hops of {spacing:g} m"
     if 2 * spacing <= DECODE_M and hops > 1:
@@ -57,7 +76,7 @@ def build(
         flows={"up": (up,), "down": (down,), "mixed": (up, down)}[direction],
         decode_m=DECODE_M,
         sense_m=SENSE_M,
-        wired=wires,
+        wired=wires(hops, wired_hops) if wired else (),
     )
 
 
@@ -66,11 +85,15 @@ KIND = Kind(
     summary="a line of nodes, with a gateway and a wired host behind the last one (decode 250 m, sense 550 m)",
     build=build,
     options=(
-        TopologyOption(name="hops", domain=Whole(1, 200), default=7, help="wireless hops"),
-        TopologyOption(name="spacing", domain=Real(1, 10_000), default=200.0, help="metres between neighbours"),
+        hops_option(7),
+        spacing_option(),
         TopologyOption(
-            name="wired", domain=ON_OFF, default=True, help="a gateway and a wired host (10 Mbit/s, 40 ms) at the end"
+            name="wired",
+            domain=ON_OFF,
+            default=True,
+            help="a gateway and a wired host behind it",
         ),
+        wired_hops_option(),
         voice_option(None),
         tcp_option(None),
     ),

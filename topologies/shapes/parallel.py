@@ -16,7 +16,18 @@ contradict each other; here FTP 1 runs down and FTP 2 up, as in Sec. 4.4, Table 
 
 from __future__ import annotations
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, directed, hops_option, host, radio, spacing_option, wire
+from pacelab.topologies.common import (
+    DECODE_M,
+    SENSE_M,
+    directed,
+    hops_option,
+    host,
+    radio,
+    routers,
+    spacing_option,
+    wired_hops_option,
+    wires,
+)
 from pacelab.topologies.domain import Real
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Topology
@@ -24,15 +35,16 @@ from pacelab.topologies.model import Topology
 SOURCE = "[tcp-gap] Fig. 4"
 
 
-def build(*, direction: str, hops: int, spacing: float, separation: float) -> Topology:
+def build(*, direction: str, hops: int, spacing: float, separation: float, wired_hops: int) -> Topology:
     """Two chains of `hops` wireless hops to the gateway each, `separation` metres apart."""
     nodes = []
     for chain, y in enumerate((separation / 2, -separation / 2)):
         names = [f"A{chain + 1}", *(f"RL{chain * (hops - 1) + i}" for i in range(1, hops))]
         nodes += [radio(name, (hops - 1 - i) * spacing, y) for i, name in enumerate(names)]
     gateway = len(nodes)
-    nodes += [radio("IG", 0, 0), host("RT1", -spacing, 0), host("RT2", -2 * spacing, 0), host("B", -3 * spacing, 0)]
-    b = gateway + 3
+    nodes.append(radio("IG", 0, 0))
+    nodes += [host(name, -i * spacing, 0) for i, name in enumerate([*routers(wired_hops), "B"], start=1)]
+    b = len(nodes) - 1
     return Topology(
         name="parallel",
         description=f"two parallel chains of {hops} wireless hops, {separation:g} m apart, and one gateway",
@@ -40,19 +52,20 @@ def build(*, direction: str, hops: int, spacing: float, separation: float) -> To
         flows=directed([(0, b), (hops, b)], {"up": (False, False), "down": (True, True)}.get(direction, (True, False))),
         decode_m=DECODE_M,
         sense_m=SENSE_M,
-        wired=tuple(wire(gateway + i, gateway + i + 1) for i in range(3)),
+        wired=wires(gateway, wired_hops),
         source=SOURCE,
     )
 
 
 KIND = Kind(
     name="parallel",
-    summary="two chains 400 m apart that share one gateway, and three wired links behind it",
+    summary="two chains 400 m apart that share one gateway, and wired links behind it",
     build=build,
     options=(
         hops_option(5),
         spacing_option(),
         TopologyOption(name="separation", domain=Real(1, 500), default=400.0, help="metres between the two chains"),
+        wired_hops_option(),
     ),
     directions=("up", "down", "mixed"),
     source=SOURCE,

@@ -6,7 +6,7 @@ is not connected is drawn anew from the same stream; the description says how ma
     Fu, Sec. 4.2:       random                                                     200 nodes, 1000 x 2500 m, 20 flows
     TCP-GAP, Sec. 5.5:  random --nodes 120 --width 2500 --height 1000 --flows 8 --gateway --direction mixed
 
-With a gateway (a node drawn at random, three wired links to the host B behind it) every flow runs between a wireless
+With a gateway (a node drawn at random, wired links to the host B behind it) every flow runs between a wireless
 node drawn at random and B; "mixed" sends the first half down and the other half up. Without one, both ends of a flow
 are wireless and drawn at random.
 Source: [fu] Sec. 4.2; [tcp-gap] Sec. 5.5.
@@ -18,7 +18,17 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, directed, flows_option, host, radio, wire
+from pacelab.topologies.common import (
+    DECODE_M,
+    SENSE_M,
+    directed,
+    flows_option,
+    host,
+    radio,
+    routers,
+    wire,
+    wired_hops_option,
+)
 from pacelab.topologies.domain import ON_OFF, Real, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology
@@ -38,6 +48,7 @@ def build(
     height: float,
     flows: int,
     gateway: bool,
+    wired_hops: int,
     layout_seed: int,
 ) -> Topology:
     """Random layout; ValueError when none of `MOST_DRAWS` is connected."""
@@ -51,16 +62,17 @@ def build(
         return _topology(about, scattered, tuple(_pair(random, nodes) for _ in range(flows)))
     ig = _pick(random, nodes)
     x, y = scattered[ig].position_m
-    wired = tuple(host(name, x, y - height * 0.15 * step) for step, name in enumerate(("RT1", "RT2", "B"), start=1))
+    names = [*routers(wired_hops), "B"]
+    wired = tuple(host(name, x, y - height * 0.15 * step) for step, name in enumerate(names, start=1))
+    b = nodes + wired_hops - 1
     peers = [_pick(random, nodes, but=ig) for _ in range(flows)]
     half = flows // 2
     down = {"up": [False] * flows, "down": [True] * flows, "mixed": [i < half for i in range(flows)]}[direction]
-    links = [ig, nodes, nodes + 1, nodes + 2]
     return _topology(
         f"{about}, gateway {scattered[ig].name}",
         (*scattered, *wired),
-        directed([(peer, nodes + 2) for peer in peers], down),
-        wired=list(pairwise(links)),
+        directed([(peer, b) for peer in peers], down),
+        wired=list(pairwise([ig, *range(nodes, b + 1)])),
     )
 
 
@@ -122,7 +134,8 @@ KIND = Kind(
         TopologyOption(name="width", domain=Real(1, 100_000), default=1000.0, help="metres from left to right"),
         TopologyOption(name="height", domain=Real(1, 100_000), default=2500.0, help="metres from bottom to top"),
         flows_option(20),
-        TopologyOption(name="gateway", domain=ON_OFF, default=False, help="a gateway and three wired links behind it"),
+        TopologyOption(name="gateway", domain=ON_OFF, default=False, help="a gateway and wired links behind it"),
+        wired_hops_option(),
         TopologyOption(name="layout_seed", domain=Whole(0, 2**63 - 1), default=1, help="seed of the layout alone"),
     ),
     directions=("up", "down", "mixed"),

@@ -34,6 +34,7 @@ class Options:
     window_pkts: int
     initial_window_pkts: int
     min_rto_s: float
+    rto_backoff: str
     payload_bytes: int
     cbr_rate_bps: int
     burst_pkts: int

@@ -154,6 +154,13 @@ OPTIONS: tuple[Option, ...] = tuple(
         ("window_pkts", "--window", Whole(1, 10_000), "TCP's advertised window, packets", 32),
         ("initial_window_pkts", "--iw", Whole(1, 100), "TCP's initial window, packets", 2),
         ("min_rto_s", "--min-rto", Real(0.001, 60), "TCP's least retransmission timeout, s", 0.2),
+        (
+            "rto_backoff",
+            "--rto-backoff",
+            Choice.of("all", "wired", "none"),
+            "senders that double the timeout each time it expires (RFC 6298)",
+            "all",
+        ),
         ("payload_bytes", "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes", 1460),
         ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s", 500_000),
         ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back", 1),

@@ -49,6 +49,22 @@ def gap_sender_by_code(_settings: HookSettings) -> Hook:
     return TcpGapSender(TcpGapSenderConfig(pace=NS2_CODE))
 
 
+def gap_gateway_as_evaluated(_settings: HookSettings) -> Hook:
+    """TCP-GAP at the gateway, at the pace that fits the paper's figures."""
+    from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+    from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED
+
+    return TcpGapGateway(TcpGapGatewayConfig(pace=AS_EVALUATED))
+
+
+def gap_sender_as_evaluated(_settings: HookSettings) -> Hook:
+    """TCP-GAP at a wireless sender, at the pace that fits the paper's figures."""
+    from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED
+    from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+
+    return TcpGapSender(TcpGapSenderConfig(pace=AS_EVALUATED))
+
+
 SCHEMES = (
     Scheme(
         name="tcp-gap",
@@ -79,5 +95,16 @@ SCHEMES = (
         sender=gap_sender_by_code,
         traffic=("tcp",),
         acting=GAP,
+    ),
+    Scheme(
+        name="tcp-gap-eval",
+        summary="tcp-gap with the spread of its authors' code, and wireless senders without RTO backoff, as there",
+        source="[tcp-gap] Sec. 4; tcp-ap.cc, University of Dortmund, 2005 (hdelay, adev_, no backoff)",
+        style=Style("#0072b2", "P", "--"),
+        gateway=gap_gateway_as_evaluated,
+        sender=gap_sender_as_evaluated,
+        traffic=("tcp",),
+        acting=GAP,
+        brings={"rto_backoff": "wired"},
     ),
 )

@@ -122,6 +122,13 @@ def _propagation(topology: Topology) -> dict[str, Any]:
     }
 
 
+def _backs_off(experiment: Experiment, src: int) -> bool:
+    """Whether this sender doubles its timeout."""
+    if experiment.rto_backoff == "wired":
+        return not experiment.network.nodes[src].wireless
+    return experiment.rto_backoff == "all"
+
+
 def _schedule(flow: PlannedFlow) -> dict[str, Any]:
     schedule: dict[str, Any] = {"start_s": float(flow.start_s)}
     if flow.stop_s is not None:
@@ -144,6 +151,8 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             "min_rto_s": float(experiment.min_rto_s),
             "ack_every": ACK_SCHEDULES[experiment.ack][0][1],
         }
+        if not _backs_off(experiment, flow.src):
+            tcp["rto_backoff"] = False
         if len(ACK_SCHEDULES[experiment.ack]) > 1:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
         if experiment.chosen_scheme.uses_ecn(experiment.throttle):

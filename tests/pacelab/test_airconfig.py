@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.sim.airconfig import compile_air
 
@@ -76,3 +79,20 @@ def test_compile_air_cbr_delayed_acks_and_batches() -> None:
     air = compile_air(full)
     assert air["flows"][0]["ack_every"] == 2
     assert (air["stop_after_pkts"], air["batch_pkts"]) == (55_000, 5_000)
+
+
+def test_who_backs_off_is_told_of_senders_that_do_not() -> None:
+    def told(rto_backoff: str) -> list[bool]:
+        mixed = Experiment(topology_options={"hops": 2}, direction="mixed", rto_backoff=rto_backoff)
+        return [flow.get("rto_backoff", True) for flow in compile_air(mixed)["flows"]]
+
+    assert (told("all"), told("wired"), told("none")) == ([True, True], [False, True], [False, False])
+
+
+def test_the_scheme_as_evaluated_brings_senders_without_backoff() -> None:
+    [flow] = compile_air(Experiment(topology_options={"hops": 2}, scheme="tcp-gap-eval"))["flows"]
+    assert flow["rto_backoff"] is False
+    with pytest.raises(ConfigError, match=r"--rto-backoff 'all' with scheme 'tcp-gap-eval': it has its own, 'wired'"):
+        Experiment(scheme="tcp-gap-eval", rto_backoff="all")
+    with pytest.raises(ConfigError, match="Linux always backs off"):
+        Experiment(scheme="tcp-gap-eval", backend="tap")

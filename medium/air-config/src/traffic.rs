@@ -56,6 +56,10 @@ pub enum Traffic {
     Voice(Voice),
 }
 
+fn yes() -> bool {
+    true
+}
+
 /// A TCP connection, one-way data.
 #[derive(Clone, Debug, Deserialize)]
 #[allow(missing_docs)]
@@ -65,6 +69,8 @@ pub struct Tcp {
     pub cc: String,
     pub initial_window: u32,
     pub min_rto_s: f64,
+    #[serde(default = "yes")]
+    pub rto_backoff: bool,
     pub ack_every: u32,
     #[serde(default)]
     pub size_bytes: Option<u64>,

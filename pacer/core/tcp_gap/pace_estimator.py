@@ -74,6 +74,10 @@ NS2_CODE = PaceConfig(one_hop_below=4, spread=Spread.DELAY)
 differs from what they printed; see docs/tcp-gap.md."""
 
 
+AS_EVALUATED = PaceConfig(spread=Spread.DELAY)
+"""The printed h-hop delay (Sec. 5.2) with the spread of that code: the reading that meets Fig. 8 (docs/tcp-gap.md)."""
+
+
 class RoundTripTimeout:
     """Tells round trips over the path from waits for a route: what TCP would have timed out on is no sample.
 

@@ -182,6 +182,7 @@ fn build_tcp(tcp: &Tcp, preset: Preset, stream: &mut Stream, controls: &mut Cont
     };
     let initial_ns = if preset == Preset::Ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
     let rto = Rto::new(initial_ns, ns_from_s(tcp.min_rto_s));
+    let rto = if tcp.rto_backoff { rto } else { rto.without_backoff() };
     let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, rto, stream.below(u32::MAX));
     sender.ecn = tcp.ecn;
     let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));

@@ -14,13 +14,19 @@ pub struct Rto {
     estimate: Option<(i64, i64)>,
     initial_ns: i64,
     floor_ns: i64,
+    backs_off: bool,
     backoff: u32,
 }
 
 impl Rto {
     /// `floor_ns` is the minimum RTO, `initial_ns` what holds before the first sample.
     pub fn new(initial_ns: Ns, floor_ns: Ns) -> Self {
-        Rto { estimate: None, initial_ns: initial_ns as i64, floor_ns: floor_ns as i64, backoff: 0 }
+        Rto { estimate: None, initial_ns: initial_ns as i64, floor_ns: floor_ns as i64, backs_off: true, backoff: 0 }
+    }
+
+    /// Never doubles the timeout.
+    pub fn without_backoff(self) -> Self {
+        Rto { backs_off: false, ..self }
     }
 
     /// Takes a sample of a segment that was sent once (Karn); ends the backoff.
@@ -35,7 +41,9 @@ impl Rto {
 
     /// Doubles the timeout (RFC 6298 (5.5)).
     pub fn back_off(&mut self) {
-        self.backoff = (self.backoff + 1).min(16);
+        if self.backs_off {
+            self.backoff = (self.backoff + 1).min(16);
+        }
     }
 
     /// The timeout now in force.
@@ -71,6 +79,13 @@ mod tests {
         assert_eq!(rto.timeout_ns(), 680 * MS);
         rto.sample(110 * MS); // backoff ends; rttvar 43.125
         assert_eq!(rto.timeout_ns(), 110 * MS + 172_500_000);
+    }
+
+    #[test]
+    fn without_backoff_the_timeout_stays() {
+        let mut rto = Rto::new(3_000 * MS, 200 * MS).without_backoff();
+        (0..5).for_each(|_| rto.back_off());
+        assert_eq!(rto.timeout_ns(), 3_000 * MS);
     }
 
     #[test]

@@ -16,7 +16,9 @@ from pacelab import Experiment, PaceLabError, lab
 
 UDP = {"rate_bps": 2_000_000, "duration_s": 10}
 PLANS = {
-    "lab0.chain": [Experiment(topology="chain", topology_options={"hops": 4}, duration_s=20)],
+    "lab0.chain": [
+        Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
+    ],
     "lab2.window": [
         Experiment(
             topology="chain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import RUNS, check_destination, write_file
 from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
 from pacelab.topologies.domain import Whole
+
+if TYPE_CHECKING:
+    from pacelab.grid.comparison import Comparison
 
 PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
@@ -119,7 +122,7 @@ def lab(
     quiet: Quiet = False,
 ) -> None:
     """Compare NewReno with TCP-GAP on chains of 1 to 10 hops, up and down, static and AODV: table, figures."""
-    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, main_job
+    from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, findings, main_job
     from pacelab.running.workers import usable_cores
 
     base = main_job(parse_one("--seed", seed, BY_FIELD["seed"].domain))
@@ -127,7 +130,7 @@ def lab(
     check_destination(out)
     if not quiet:
         log(announce(workers or usable_cores()))
-    _compare(
+    comparison = _compare(
         base,
         title="chains of 1 to 10 hops",
         name="lab",
@@ -139,6 +142,8 @@ def lab(
         seeds=SEEDS,
         jobs=workers,
     )
+    if not (json or quiet):
+        print("\n".join(["What was found", *(f"- {sentence}" for sentence in findings(comparison))]))
 
 
 def schemes(*, json: Json = False) -> None:
@@ -194,7 +199,7 @@ def _compare(
     json: bool,
     quiet: bool,
     **options: Any,
-) -> None:
+) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
 
@@ -211,6 +216,7 @@ def _compare(
         figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
     _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
+    return comparison
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:

@@ -6,8 +6,9 @@ import math
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
+from pacelab.show.tables import BASELINE, Compared
 
-SCHEMES = ["newreno", "tcp-gap"]
+SCHEMES = ["newreno", "tcp-gap", "tcp-gap-eval"]
 AXES: dict[str, list[Any]] = {
     "hops": list(range(1, 11)),
     "direction": ["up", "down"],
@@ -15,6 +16,8 @@ AXES: dict[str, list[Any]] = {
 }
 SEEDS = 5
 SECONDS = 30.0
+WINDOW_PKTS = 64
+"""Source: [tcp-gap] Sec. 5.1."""
 
 RUNS_CPU_S = 25
 """What all runs take of one core of a server from 2021."""
@@ -24,7 +27,7 @@ START_S = 5
 
 def main_job(seed: int) -> Experiment:
     """The experiment that the comparison varies, from this seed on."""
-    return Experiment(topology="chain", duration_s=SECONDS, seed=seed)
+    return Experiment(topology="chain", window_pkts=WINDOW_PKTS, duration_s=SECONDS, seed=seed)
 
 
 def announce(jobs: int) -> str:
@@ -33,4 +36,52 @@ def announce(jobs: int) -> str:
     runs = points * len(SCHEMES) * SEEDS
     about_s = 10 * math.ceil((RUNS_CPU_S / jobs + START_S) / 10)
     cores = "1 core" if jobs == 1 else f"{jobs} cores"
-    return f"{points} networks, {' and '.join(SCHEMES)}, {SEEDS} seeds: {runs} runs, about {about_s} s on {cores}"
+    return f"{points} networks, {', '.join(SCHEMES)}, {SEEDS} seeds: {runs} runs, about {about_s} s on {cores}"
+
+
+def findings(comparison: Compared) -> list[str]:
+    """What was found: a sentence for each routing and one for the baseline, from the 95 % intervals."""
+    found = [_gains(comparison, routing) for routing in comparison.axes["routing"]]
+    return [*found, _baseline(comparison)]
+
+
+def _gains(comparison: Compared, routing: str) -> str:
+    """Where a scheme carries clearly more or less than the baseline, and how much at most."""
+    rows = [row for row in comparison.rows if row["point"]["routing"] == routing and row["scheme"] != BASELINE]
+    rows = [row for row in rows if row["gain"] is not None and row["gain_half_width"] is not None]
+    count = len(comparison.axes["hops"]) * len(comparison.axes["direction"])
+    told = []
+    for scheme in comparison.compare["schemes"]:
+        own = [row for row in rows if row["scheme"] == scheme]
+        if not own:
+            continue
+        more = [row for row in own if row["gain"] > row["gain_half_width"]]
+        less = [row for row in own if row["gain"] < -row["gain_half_width"]]
+        best, worst = max(own, key=lambda row: row["gain"]), min(own, key=lambda row: row["gain"])
+        told.append(
+            f"{scheme} carries clearly more than {BASELINE} on {len(more)} of {count} chains and clearly less on "
+            f"{len(less)} ({_gain(worst)} to {_gain(best)})"
+        )
+    return f"Routing {routing}: {'; '.join(told) or 'too few seeds for an interval'}."
+
+
+def _gain(row: dict[str, Any]) -> str:
+    hops = row["point"]["hops"]
+    return (
+        f"{row['gain']:+.0%} ± {row['gain_half_width']:.0%} at {hops} hop{'s' * (hops > 1)} {row['point']['direction']}"
+    )
+
+
+def _baseline(comparison: Compared) -> str:
+    """What the baseline loses with one routing against the other, on the longest chain."""
+    longest = comparison.axes["hops"][-1]
+    told = []
+    for direction in comparison.axes["direction"]:
+        rates = [
+            f"{row['goodput_bps']['mean'] / 1e3:.0f} ± {(row['goodput_bps']['half_width'] or 0) / 1e3:.0f} kbit/s "
+            f"with {row['point']['routing']} routing"
+            for row in comparison.rows
+            if row["scheme"] == BASELINE and (row["point"]["hops"], row["point"]["direction"]) == (longest, direction)
+        ]
+        told.append(f"{direction} {' and '.join(rates)}")
+    return f"{BASELINE} over {longest} hops has {', '.join(told)}."

@@ -121,7 +121,7 @@ def compare(
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
-    _add_gains(rows)
+    _add_gains(rows, paired=not full)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
@@ -158,6 +158,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "scheme": scheme,
         "goodput_bps": _as_json(estimate(_goodput_samples(runs))),
         "gain": None,
+        "gain_half_width": None,
         "flows_goodput_bps": [_mean(rates) for rates in zip(*map(group_goodputs, runs), strict=True)],
         "jain": _estimate_known(run["totals"]["jain"] for run in runs),
         "mos_mean": _estimate_known(run["totals"]["mos_mean"] for run in runs),
@@ -189,13 +190,23 @@ def _goodput_samples(runs: Sequence[Run]) -> list[float]:
     return samples
 
 
-def _add_gains(rows: list[dict[str, Any]]) -> None:
-    """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero."""
-    bases = {show_point(row["point"]): row["goodput_bps"]["mean"] for row in rows if row["scheme"] == BASELINE}
+def _add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
+    """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero.
+
+    Samples of one seed are `paired`: of R = sum s_i / sum b_i the interval is that of the mean of s_i - R b_i, over the
+    mean of b_i (a ratio estimator, Cochran, Sampling Techniques, 1977, Sec. 6.3).
+    """
+    bases = {show_point(row["point"]): row["goodput_bps"] for row in rows if row["scheme"] == BASELINE}
     for row in rows:
         base = bases.get(show_point(row["point"]))
-        if base:
-            row["gain"] = row["goodput_bps"]["mean"] / base - 1
+        if base is None or not base["mean"]:
+            continue
+        ratio = row["goodput_bps"]["mean"] / base["mean"]
+        row["gain"] = ratio - 1
+        if paired and row["scheme"] != BASELINE:
+            pairs = zip(row["goodput_bps"]["samples"], base["samples"], strict=True)
+            left = estimate([ours - ratio * theirs for ours, theirs in pairs]).half_width
+            row["gain_half_width"] = None if left is None else left / base["mean"]
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:

@@ -16,7 +16,7 @@ from pacelab.results.results import RunResult
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, Style
-from pacelab.show.tables import Compared, settings, show_point
+from pacelab.show.tables import BASELINE, Compared, settings, show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,26 +85,63 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
     `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
     """
     ax = ax or _new_axes()
-    axis = x_axis(comparison)
-    fixed = {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
-    for place, scheme in enumerate(comparison.compare["schemes"]):
-        rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
-        x = [row["point"][axis] if axis else place for row in rows]
+    schemes: list[str] = comparison.compare["schemes"]
+    for place, scheme in enumerate(schemes):
+        x, rows = _line(comparison, scheme, place, point)
         means = [row["goodput_bps"]["mean"] * KBPS for row in rows]
         halves = [(row["goodput_bps"]["half_width"] or 0.0) * KBPS for row in rows]
-        look = style_of(scheme)._asdict()
-        ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
-    ax.set(xlabel=axis_label(axis), ylabel="goodput (kbit/s)")
+        _draw(ax, scheme, x, means, halves)
+    _frame(ax, comparison, schemes, point)
+    ax.set_ylabel("goodput (kbit/s)")
+    _scale_goodput(ax, comparison)
+    return ax
+
+
+def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
+    ax = ax or _new_axes()
+    schemes = [scheme for scheme in comparison.compare["schemes"] if scheme != BASELINE]
+    for place, scheme in enumerate(schemes):
+        x, rows = _line(comparison, scheme, place, point)
+        gains = [float("nan") if row["gain"] is None else row["gain"] * 100 for row in rows]
+        _draw(ax, scheme, x, gains, [(row["gain_half_width"] or 0.0) * 100 for row in rows])
+    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
+    _frame(ax, comparison, schemes, point)
+    ax.set_ylabel(f"gain over {BASELINE} (%)")
+    return ax
+
+
+def _line(
+    comparison: Compared, scheme: str, place: int, point: dict[str, Any] | None
+) -> tuple[list[Any], list[dict[str, Any]]]:
+    """A scheme's rows at this point, with their places along the x axis; `place` is its own where nothing varies."""
+    axis, fixed = x_axis(comparison), _fixed(comparison, point)
+    rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
+    return [row["point"][axis] if axis else place for row in rows], rows
+
+
+def _draw(ax: Axes, scheme: str, x: list[Any], means: list[float], halves: list[float]) -> None:
+    look = style_of(scheme)._asdict()
+    ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+
+
+def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, Any] | None) -> None:
+    """What the panels of a comparison have in common."""
+    axis = x_axis(comparison)
+    ax.set_xlabel(axis_label(axis))
     if axis is None:
-        ax.set_xticks(range(len(comparison.compare["schemes"])), comparison.compare["schemes"])
+        ax.set_xticks(range(len(schemes)), schemes)
         ax.tick_params(axis="x", rotation=25)  # eight names do not fit side by side
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
-    _scale_goodput(ax, comparison)
-    ax.set_title(show_point(fixed))
+    ax.set_title(show_point(_fixed(comparison, point)))
     ax.grid(alpha=0.3, which="both")
     ax.legend(fontsize="small")
-    return ax
+
+
+def _fixed(comparison: Compared, point: dict[str, Any] | None) -> dict[str, Any]:
+    axis = x_axis(comparison)
+    return {name: values[0] for name, values in comparison.axes.items() if name != axis} | (point or {})
 
 
 def _scale_goodput(ax: Axes, comparison: Compared) -> None:
@@ -133,7 +170,9 @@ def x_axis(comparison: Compared) -> str | None:
 
 
 def render_comparison(comparison: Compared) -> dict[str, bytes]:
-    """goodput.png and goodput.svg: one panel for each combination of the other varying options."""
+    """goodput.png and goodput.svg: a panel for each combination of the other varying options, and beside these, where
+    schemes are compared with the baseline, one of what they gain over it.
+    """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -142,11 +181,15 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
     points = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
     columns = len(list(others.values())[-1]) if others else 1
     rows = -(-len(points) // columns)
+    gains = BASELINE in comparison.compare["schemes"] and len(comparison.compare["schemes"]) > 1
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        figure = Figure(figsize=(1.5 + 4.5 * columns, 0.7 + 3.2 * rows), layout="constrained")
-        panels = figure.subplots(rows, columns, squeeze=False, sharey=True)
-        for panel, point in zip(panels.flat, points, strict=True):
-            plot_goodput(comparison, panel, point=point)
+        width = 3.3 * 2 * columns if gains else 4.5 * columns
+        figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
+        left, *right = figure.subfigures(1, 1 + gains, squeeze=False)[0]
+        for part, plot in zip((left, *right), (plot_goodput, plot_gain), strict=False):
+            panels = part.subplots(rows, columns, squeeze=False, sharey=True)
+            for panel, point in zip(panels.flat, points, strict=True):
+                plot(comparison, panel, point=point)
         config = comparison.compare["config"]
         figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
         figure.supxlabel(caption(comparison), fontsize="small")

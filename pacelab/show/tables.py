@@ -27,6 +27,7 @@ COLUMNS = (
     "timeouts",
     "dropped_pkts",
     "hook_actions",
+    "gain_half_width",
 )
 CALL_COLUMNS = ("mos_mean", "mos_worst")
 """The same of comparisons with calls."""

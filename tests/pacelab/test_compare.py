@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pacelab
@@ -137,3 +138,14 @@ def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsy
     assert not unfinished.exists()
     assert resumed.compare == compare(base, schemes=schemes, seeds=2, jobs=1).compare
     assert not unfinished.exists()
+
+
+def test_the_interval_of_a_gain_is_the_ratio_estimators() -> None:
+    base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2)
+    plain, paced = compare(base, schemes=["newreno", "tcp-gap"], seeds=3, jobs=1).rows
+    ours, theirs = (np.array(row["goodput_bps"]["samples"]) for row in (paced, plain))
+    ratio = ours.sum() / theirs.sum()
+    spread = np.std(ours - ratio * theirs, ddof=1) / np.sqrt(3) / theirs.mean()
+    assert paced["gain"] == pytest.approx(ratio - 1)
+    assert paced["gain_half_width"] == pytest.approx(4.302653 * spread)  # t of 2 degrees of freedom, 95 %
+    assert plain["gain_half_width"] is None

@@ -9,6 +9,7 @@ import pytest
 
 from pacelab.cli import main_job
 from pacelab.cli.main import main
+from pacelab.grid.comparison import Comparison
 
 
 @pytest.fixture
@@ -21,8 +22,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("engine", "small")
 def test_lab_is_this_comparison(in_tmp: Path) -> None:
-    same = ["compare", "chain", "--schemes", "newreno,tcp-gap", "--hops", "1..2", "--direction", "up,down"]
-    same += ["--routing", "static,aodv", "--seeds", "1", "--seconds", "1", "--seed", "7"]
+    same = ["compare", "chain", "--schemes", "newreno,tcp-gap,tcp-gap-eval", "--hops", "1..2", "--direction", "up,down"]
+    same += ["--routing", "static,aodv", "--seeds", "1", "--seconds", "1", "--window", "64", "--seed", "7"]
     assert main([*same, "--jobs", "1", "--quiet", "--out", "same"]) == 0
     assert main(["lab", "--seed", "7", "--jobs", "1", "--quiet", "--out", "lab"]) == 0
     for name in ("compare.json", "table.csv", "goodput.png", "goodput.svg"):
@@ -37,7 +38,7 @@ def test_lab_announces_then_prints_the_table_and_names_the_figures(
     out, err = capsys.readouterr()
     assert "tcp-gap" in out
     first, *_, last = err.splitlines()
-    assert "8 networks, newreno and tcp-gap, 1 seeds: 16 runs, about " in first
+    assert "8 networks, newreno, tcp-gap, tcp-gap-eval, 1 seeds: 24 runs, about " in first
     assert first.endswith(" s on 1 core")
     assert "runs/lab-1/goodput.png" in last.replace("\\", "/")
     assert sorted(path.name for path in in_tmp.glob("runs/lab-1/goodput.*")) == ["goodput.png", "goodput.svg"]
@@ -50,8 +51,35 @@ def test_lab_json_is_one_document(in_tmp: Path, capsys: pytest.CaptureFixture[st
     assert err == ""
     document = json.loads(out)
     assert list(document) == ["compare", "host"]
-    assert len(document["compare"]["rows"]) == 16
+    assert len(document["compare"]["rows"]) == 24
 
 
 def test_lab_says_how_much_it_will_be() -> None:
-    assert main_job.announce(2).startswith("40 networks, newreno and tcp-gap, 5 seeds: 400 runs, about ")
+    assert main_job.announce(2).startswith("40 networks, newreno, tcp-gap, tcp-gap-eval, 5 seeds: 600 runs, about ")
+
+
+def test_what_was_found_follows_from_the_intervals() -> None:
+    def row(scheme: str, routing: str, hops: int, gain: float, half: float | None) -> dict[str, object]:
+        return {
+            "scheme": scheme,
+            "point": {"hops": hops, "direction": "up", "routing": routing},
+            "goodput_bps": {"mean": 100e3 * (1 + gain), "half_width": 2e3},
+            "gain": gain,
+            "gain_half_width": half,
+        }
+
+    rows = [
+        row(scheme, routing, hops, 0.0 if scheme == "newreno" else gain, None if scheme == "newreno" else 0.1)
+        for routing, gains in (("static", (-0.2, 0.05)), ("aodv", (0.05, 0.4)))
+        for hops, gain in zip((1, 2), gains, strict=True)
+        for scheme in ("newreno", "tcp-gap")
+    ]
+    axes = {"hops": [1, 2], "direction": ["up"], "routing": ["static", "aodv"]}
+    document = {"schemes": ["newreno", "tcp-gap"], "axes": axes, "rows": rows}
+    assert main_job.findings(Comparison(compare=document, host={})) == [
+        "Routing static: tcp-gap carries clearly more than newreno on 0 of 2 chains and clearly less on 1 "
+        "(-20% ± 10% at 1 hop up to +5% ± 10% at 2 hops up).",
+        "Routing aodv: tcp-gap carries clearly more than newreno on 1 of 2 chains and clearly less on 0 "
+        "(+5% ± 10% at 1 hop up to +40% ± 10% at 2 hops up).",
+        "newreno over 2 hops has up 100 ± 2 kbit/s with static routing and 100 ± 2 kbit/s with aodv routing.",
+    ]

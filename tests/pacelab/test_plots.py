@@ -11,7 +11,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER
-from pacelab.show.plots import caption, plot_goodput, render_comparison, x_axis
+from pacelab.show.plots import caption, plot_gain, plot_goodput, render_comparison, x_axis
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -21,6 +21,8 @@ def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comp
             "point": point,
             "scheme": scheme,
             "goodput_bps": {"mean": 1e5 * place * factor, "half_width": 5e3, "samples": [1.0] * 5},
+            "gain": factor - 1,
+            "gain_half_width": None if scheme == "newreno" else 0.02,
         }
         for place, point in enumerate(points, start=1)
         for scheme, factor in (("newreno", 1.0), ("tcp-gap", 1.1))
@@ -54,6 +56,15 @@ def test_every_scheme_has_a_style_of_its_own() -> None:
     # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
     assert len({(style.color, style.linestyle) for style in styles}) == len(styles)
     assert len({style.marker for style in styles}) == len(styles)
+
+
+def test_plot_gain_is_in_percent_with_its_interval() -> None:
+    points = [{"hops": h} for h in (1, 2)]
+    ax = plot_gain(comparison({"hops": [1, 2]}, points), Figure().subplots())
+    [gain] = ax.containers
+    assert list(gain.lines[0].get_ydata()) == pytest.approx([10, 10])
+    [bars] = gain.lines[2]
+    assert [list(bar[:, 1]) for bar in bars.get_segments()] == [pytest.approx([8, 12])] * 2
 
 
 def test_plot_goodput_picks_one_point_of_the_other_options() -> None:

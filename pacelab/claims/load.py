@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -25,7 +24,9 @@ def all_claims() -> dict[str, Claim]:
     """Every packaged claim by id, papers in alphabetical order, a paper's claims in that of its file."""
     claims: dict[str, Claim] = {}
     for paper in sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()):
-        for document in islice(paper_documents(paper), 1, None):
+        head, *documents = paper_documents(paper)
+        for document in documents:
+            document.setdefault("as_it_was", head.get("as_it_was"))
             claim = validate(document, place_of(paper), Claim)
             if claim.paper != paper or claim.id in claims:
                 raise ConfigError(f"claim file {place_of(paper)}: {claim.id}: allowed is a claim of {paper}, and once")

@@ -31,10 +31,21 @@ pub struct Counters {
     pub queue_max_pkts: u64,
     /// Integral of the queue's length over time, packets times ns.
     pub queue_pkt_ns: u128,
+    /// Integral of its square, for the deviation over time: packets squared times ns.
+    pub queue_pkt2_ns: u128,
     /// Backoff slots drawn.
     pub backoff_slots: u64,
     /// Backoffs drawn.
     pub backoffs: u64,
     /// Time spent sending.
     pub airtime_ns: Ns,
+}
+
+impl Counters {
+    /// Standard deviation of the queue's length over the measured time, packets.
+    pub fn queue_sd_pkts(&self, measured_s: f64) -> f64 {
+        let mean = self.queue_pkt_ns as f64 / 1e9 / measured_s;
+        let square = self.queue_pkt2_ns as f64 / 1e9 / measured_s;
+        (square - mean * mean).max(0.0).sqrt()
+    }
 }

@@ -44,11 +44,11 @@ def measure(measured: Measured, wanted: Measure) -> Estimate | None:
     if last is not None and last.how in OVER_SEEDS:
         values = [value for value in measured.plan.grid[last.over] if _inside(value, last)]
         cells = [wanted.model_copy(update={"at": wanted.at | {last.over: value}, "reduce": inner}) for value in values]
-        found = [measure(measured, cell) for cell in cells]
-        known = [one for one in found if one is not None]
+        estimates = [measure(measured, cell) for cell in cells]
+        defined = [one for one in estimates if one is not None]
         sign = 1 if last.how == "highest" else -1
-        whole = len(known) == len(found)
-        return max(known, key=lambda one: sign * one.mean + (one.half_width or 0.0)) if whole else None
+        furthest = max(defined, key=lambda one: sign * one.mean + (one.half_width or 0.0), default=None)
+        return furthest if len(defined) == len(estimates) else None
     samples = [_of_seed(measured, wanted, place) for place in range(len(measured.plan.seeds))]
     known = [sample for sample in samples if sample is not None]
     return estimate(known) if len(known) == len(samples) else None

@@ -265,10 +265,11 @@ class Claim(Strict):
     def _checks_name_cells(self) -> Claim:
         if not re.match(rf"{re.escape(self.paper)}-", self.id):
             raise ValueError(f"id {self.id!r}: allowed is {self.paper}-NAME")
-        for variant in (*self.why, *([self.as_it_was] if self.as_it_was else [])):
-            for name in variant.options:
+        changes: list[Variant | SetUp] = [*self.why, *([self.as_it_was] if self.as_it_was else [])]
+        for change in changes:
+            for name in change.options:
                 if name in self.scenario.axes:
-                    raise ValueError(f"variant {variant.name!r}: {name!r} is an axis: allowed are the other options")
+                    raise ValueError(f"variant {change.name!r}: {name!r} is an axis: allowed are the other options")
         if not any(check.role == "headline" for check in self.checks):
             raise ValueError("no headline: allowed is a claim whose quoted sentence at least one check measures")
         for number, check in enumerate(self.checks, start=1):

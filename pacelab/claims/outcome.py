@@ -1,7 +1,7 @@
-"""What reproducing a claim gave, and what is kept of it beside the claims: numbers of full runs, and those of the figures.
+"""What reproducing a claim gave, and what is kept of it beside the claims: numbers of full runs, and their figures.
 
-Kept are the numbers alone; they are judged when they are read, by the rules and bands of the day (`verdict`). They carry
-the digest of the set-up that was run, and each that of its measure: what was changed since is not run.
+Kept are the numbers alone; they are judged when they are read, by the rules and bands of the day (`verdict`). They
+carry the digest of the set-up that was run, and each that of its measure: what was changed since is not run.
 """
 
 from __future__ import annotations

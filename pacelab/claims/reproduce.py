@@ -129,8 +129,8 @@ def reproduce(
     )
     stored, mains = [], []
     for claim, several in zip(claims, plans, strict=True):
-        main = several.main and _collect(several.main, by_key)
-        was = several.was and _collect(several.was, by_key)
+        main = None if several.main is None else _collect(several.main, by_key)
+        was = None if several.was is None else _collect(several.was, by_key)
         why = [_collect(plan, by_key) for plan in several.why]
         stored.append(stored_of(claim, quick=quick, main=main, was=was, why=why))
         mains.append(main)

@@ -1,8 +1,8 @@
 """Verdicts: the rules of docs/verdicts.md. A check is judged by its interval, a claim by its headline checks.
 
-    a statement    holds when the whole 95 % interval lies in the band
-    a number       reproduced when the band, which is its rounding, meets the prediction interval of our runs, and that
-                   is narrow enough to mean something; else direction only when the whole interval goes its way
+A statement holds when the whole 95 % interval lies in its band. A number is reproduced when our mean lies in its band,
+which is its rounding, widened by the prediction interval of our runs, where that is narrow enough to mean something;
+else it is "direction only" when the whole interval goes the paper's way.
 """
 
 from __future__ import annotations
@@ -63,14 +63,18 @@ def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
         return Verdict.NOT_RUN
     if found.mean is None or found.half_width is None or not math.isfinite(found.mean):
         return Verdict.NOT
-    low, high = found.mean - found.half_width, found.mean + found.half_width
+    least, most = limits(check)
+    low, high = max(least, found.mean - found.half_width), min(most, found.mean + found.half_width)
     if check.paper is None:
         return Verdict.HOLDS if check.band[0] <= low and high <= check.band[1] else Verdict.NOT
     allowed = found.predicted(runs)
     if check.band[0] - allowed <= found.mean <= check.band[1] + allowed and allowed <= widest(check):
         return Verdict.REPRODUCED
-    if check.direction is not None and check.direction[0] < low and high < check.direction[1]:
-        return Verdict.DIRECTION
+    if check.direction is not None:
+        share = check.measure.of in SHARES  # whose two ends are no boundary to be kept clear of
+        above = check.direction[0] < low or (share and check.direction[0] <= least)
+        below = high < check.direction[1] or (share and check.direction[1] >= most)
+        return Verdict.DIRECTION if above and below else Verdict.NOT
     return Verdict.NOT
 
 
@@ -80,6 +84,18 @@ def widest(check: Check) -> float:
     of_band = OF_BAND * width if math.isfinite(width) else 0.0
     scale = SCALES.get(check.measure.of) if check.measure.compare in (None, "difference") else None
     return max(of_band, OF_NUMBER * abs(check.paper or 0.0) if scale is None else OF_SCALE * scale)
+
+
+def limits(check: Check) -> tuple[float, float]:
+    """Between what the measured quantity lies by its nature: an interval ends there."""
+    hows = {reduction.how for reduction in check.measure.reduce}
+    if "trend" in hows:
+        return -1.0, 1.0
+    if hows & {"spread", "shortfall", "short_at"}:
+        return 0.0, math.inf
+    if check.measure.of in SHARES:
+        return {None: (0.0, 1.0), "difference": (-1.0, 1.0)}.get(check.measure.compare, (-math.inf, math.inf))
+    return -math.inf, math.inf
 
 
 def conclude(claim: Claim, verdicts: Sequence[Verdict]) -> Verdict:

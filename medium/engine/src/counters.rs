@@ -49,3 +49,21 @@ impl Counters {
         (square - mean * mean).max(0.0).sqrt()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queues_deviation_is_over_time() {
+        // 1 s with none, 1 s with two: mean 1, and always 1 away from it; 3 s with two: no deviation
+        let second = 1_000_000_000;
+        let counters = |mean: u128, square: u128| Counters {
+            queue_pkt_ns: mean * second,
+            queue_pkt2_ns: square * second,
+            ..Counters::default()
+        };
+        assert_eq!(counters(2, 4).queue_sd_pkts(2.0), 1.0);
+        assert_eq!(counters(6, 12).queue_sd_pkts(3.0), 0.0);
+    }
+}

@@ -9,6 +9,6 @@
     reproduce    runs claims over processes           outcome, figures, report   what it gave
     standing     how many claims have which verdict, as stated and as it was     contention   Fu's model of drops
 
-To add a claim: write it with the roles and bands of its checks into data/PAPER/claims.yaml, run `pacelab reproduce ID`,
-then write its `judgement`. A second set-up, `as_it_was`, is the paper's (first document of the file) or the claim's own.
+To add a claim: write it with roles and bands of its checks into data/PAPER/claims.yaml, run `pacelab reproduce ID`,
+then write its `judgement`. A second set-up, `as_it_was`, is the paper's (first document of the file) or the claim's.
 """

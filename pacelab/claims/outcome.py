@@ -162,10 +162,16 @@ def _checks(claim: Claim, numbers: Numbers) -> list[dict[str, Any]]:
                 "role": check.role,
                 "mean": value and value.mean,
                 "half_width": value and value.half_width,
+                "predicted": None if check.paper is None else _predicted(value, claim.runs),
                 "verdict": judge(check, value, runs=claim.runs).value,
             }
         )
     return found
+
+
+def _predicted(value: Found | None, runs: float) -> float | None:
+    """How far from the band our mean still meets a number of the paper's: see docs/verdicts.md."""
+    return None if value is None or value.half_width is None else _digits(value.predicted(runs))
 
 
 def _hash(content: Any, length: int) -> str:

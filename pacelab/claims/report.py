@@ -20,7 +20,7 @@ from pacelab.claims.standing import (
     verdict_before,
     verdicts_document,
 )
-from pacelab.claims.verdict import Verdict
+from pacelab.claims.verdict import Verdict, widest
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -171,7 +171,7 @@ def ours_text(found: Mapping[str, Any]) -> str:
     """Mean and half width to the half width's second digit."""
     mean, half = found["mean"], found["half_width"]
     if mean is None:
-        return "undefined"
+        return "not run" if found["verdict"] == Verdict.NOT_RUN else "undefined"
     if not half:
         return f"{mean:.4g}" + ("" if half is None else " ± 0")
     places = max(0, 1 - math.floor(math.log10(half)))
@@ -187,6 +187,16 @@ def band_text(check: Check) -> str:
     if math.isinf(low):
         return f"<= {number_text(high)}{unit}"
     return f"{number_text(low)}..{number_text(high)}{unit}"
+
+
+def reach_text(check: Check, found: Mapping[str, Any]) -> str:
+    """What the scatter of our runs makes of a number's band; empty for statements."""
+    scatter = found["predicted"]
+    if scatter is None:
+        return ""
+    if scatter > widest(check):
+        return f"our runs scatter too widely to meet a number (± {scatter:.2g})"
+    return f"with our runs' scatter {check.band[0] - scatter:.4g}..{check.band[1] + scatter:.4g}" if scatter else ""
 
 
 def number_text(value: float | None) -> str:
@@ -246,7 +256,8 @@ def _check_lines(claim: Claim, outcome: Mapping[str, Any]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for check, found in zip(claim.checks, outcome["checks"], strict=True):
-        cells = [check.what, check.role, number_text(check.paper), f"{band_text(check)}, {check.band_from}"]
+        band = "; ".join(part for part in (f"{band_text(check)}, {check.band_from}", reach_text(check, found)) if part)
+        cells = [check.what, check.role, number_text(check.paper), band]
         lines.append("| " + " | ".join([*cells, ours_text(found), found["verdict"]]) + " |")
     return lines
 

@@ -122,7 +122,7 @@ def _verdict_document(claim: Claim, outcome: Mapping[str, Any]) -> dict[str, Any
             "unit": check.unit,
             "paper": check.paper,
             "band": [None if abs(end) == float("inf") else end for end in check.band],
-            **{name: one[name] for name in ("mean", "half_width", "verdict")},
+            **{name: one[name] for name in ("mean", "half_width", "predicted", "verdict")},
         }
         for check, one in zip(claim.checks, outcome["checks"], strict=False)
         if check.role == "headline"

@@ -16,7 +16,7 @@ from pacelab.claims.model import Claim
 from pacelab.claims.outcome import Outcome, all_outcomes, load_pictures
 from pacelab.claims.paper import Paper, load_paper
 from pacelab.claims.picture import Picture
-from pacelab.claims.report import band_text, number_text, ours_text, scenario_text, was_source, was_text
+from pacelab.claims.report import band_text, number_text, ours_text, reach_text, scenario_text, was_source, was_text
 from pacelab.claims.standing import STATED, WAS, Standing, change_of, passed, standings, verdict_before
 from pacelab.claims.verdict import MET, Verdict, decisive
 
@@ -165,7 +165,7 @@ def _rows(claim: Claim, outcome: Outcome, was: Outcome) -> list[Row]:
                 what=check.what,
                 paper=_signs(number_text(check.paper)),
                 band=_signs(band_text(check)),
-                band_from=check.band_from,
+                band_from="; ".join(part for part in (check.band_from, _signs(reach_text(check, found))) if part),
                 ours=_signs(ours_text(found)),
                 verdict=found["verdict"],
                 was=_signs(ours_text(second)) if second else "",

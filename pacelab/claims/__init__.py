@@ -2,13 +2,13 @@
 
     model        a claim's file: scenario, checks with bands, variants, figure        data/PAPER/claims.yaml
     load         reads the files; errors name line and key                            data/PAPER/results.json
-    plan         a claim -> its runs                                                   (outcomes of full runs)
+    plan         a claim -> its runs                                                   (numbers of full runs)
     quantities   a run -> a number, by name           reductions   an axis -> a number
     evaluate     runs -> mean and interval of a measure
-    verdict      mean, interval and band -> reproduced, direction only, not reproduced
+    verdict      the rules of docs/verdicts.md: a check's interval and band, a claim's headline -> verdict
     reproduce    runs claims over processes           outcome, figures, report   what it gave
-    contention   Fu's model of contention drops
+    standing     how many claims have which verdict, as stated and as it was     contention   Fu's model of drops
 
-To add a claim: write it with its bands into data/PAPER/claims.yaml, run `pacelab reproduce ID`, then write its
-`judgement`.
+To add a claim: write it with roles and bands of its checks into data/PAPER/claims.yaml, run `pacelab reproduce ID`,
+then write its `judgement`. A second set-up, `as_it_was`, is the paper's (first document of the file) or the claim's.
 """

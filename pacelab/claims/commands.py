@@ -23,17 +23,20 @@ def claims(
     docs: Docs = None,
     json: Json = False,
 ) -> None:
-    """List the papers' claims; --docs writes them with the stored outcomes of full runs."""
+    """Where the papers' claims stand, and the list of them; --docs writes them with the numbers of full runs."""
     from pacelab.claims.load import select_claims
-    from pacelab.claims.report import claims_document, claims_table
+    from pacelab.claims.outcome import all_outcomes
+    from pacelab.claims.report import claims_document, claims_table, standing_table
 
     chosen = select_claims(paper)
     if docs is not None:
         _write_page(docs)
     if json:
-        print_json(claims_document(chosen))
+        print_json(claims_document(chosen, all_outcomes(chosen)))
     elif docs is None:
-        print_table(claims_table(chosen))
+        found = all_outcomes(chosen)
+        print_table(standing_table(chosen, found), title="Claims by verdict (docs/verdicts.md)")
+        print_table(claims_table(chosen, found))
 
 
 def reproduce(
@@ -104,7 +107,10 @@ def report(
     files = {"report.html": render_html(book)} | ({"report.pdf": render_pdf(book)} if pdf else {})
     folder = write_folder(out, files, name="report")
     if json:
-        papers = {chapter.paper.id: chapter.counts for chapter in book.chapters}
+        papers = {
+            chapter.paper.id: {one.setup: dict(one.counts) for one in (chapter.stated, chapter.was)}
+            for chapter in book.chapters
+        }
         print_json({"report": {"folder": str(folder), "files": list(files), "papers": papers}})
     log(f"{' and '.join(files)} in {folder}")
 
@@ -113,18 +119,18 @@ def _write_page(docs: Path) -> None:
     """The page, and in a folder of its name the figures: all from what is stored."""
     from pacelab.claims.figures import render_png
     from pacelab.claims.load import select_claims
-    from pacelab.claims.outcome import load_pictures, load_store
+    from pacelab.claims.outcome import all_outcomes, load_pictures
     from pacelab.claims.report import claims_page, figure_title
     from pacelab.results.folder import write_file
 
     everything = select_claims("all")
     papers = dict.fromkeys(claim.paper for claim in everything)
-    stored = {name: one for paper in papers for name, one in load_store(paper).items()}
+    found = all_outcomes(everything)
     pictures = {name: one for paper in papers for name, one in load_pictures(paper).items()}
     images = docs.with_suffix("")
     for claim in everything:
         if claim.id in pictures:
-            image = render_png(pictures[claim.id], figure_title(claim, stored[claim.id]))
+            image = render_png(pictures[claim.id], figure_title(claim, found[claim.id]))
             write_file(images / f"{claim.id}.png", image)
-    write_file(docs, claims_page(everything, stored, images.name, pictures).encode())
+    write_file(docs, claims_page(everything, found, images.name, pictures).encode())
     log(f"written: {docs}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pacelab.claims.aspect import Aspect
-from pacelab.claims.model import Measure, Point, Reduction, Scalar
+from pacelab.claims.model import OVER_SEEDS, Measure, Point, Reduction, Scalar
 from pacelab.claims.plan import Plan
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reductions import reduce_axis
@@ -36,7 +36,19 @@ class Measured:
 
 
 def measure(measured: Measured, wanted: Measure) -> Estimate | None:
-    """Mean and interval over the seeds; None when some seed's runs do not define the number."""
+    """Mean and interval over the seeds; None when some seed's runs do not define the number.
+
+    Where the last reduction is over the seeds' intervals, the one of them that reaches furthest.
+    """
+    *inner, last = wanted.reduce or (None,)
+    if last is not None and last.how in OVER_SEEDS:
+        values = [value for value in measured.plan.grid[last.over] if _inside(value, last)]
+        cells = [wanted.model_copy(update={"at": wanted.at | {last.over: value}, "reduce": inner}) for value in values]
+        estimates = [measure(measured, cell) for cell in cells]
+        defined = [one for one in estimates if one is not None]
+        sign = 1 if last.how == "highest" else -1
+        furthest = max(defined, key=lambda one: sign * one.mean + (one.half_width or 0.0), default=None)
+        return furthest if len(defined) == len(estimates) else None
     samples = [_of_seed(measured, wanted, place) for place in range(len(measured.plan.seeds))]
     known = [sample for sample in samples if sample is not None]
     return estimate(known) if len(known) == len(samples) else None
@@ -86,6 +98,12 @@ def _reduce(
     found = [_reduce(grid, inner, fixed | {outer.over: name}, value) for name in names]
     known = [(x, y) for x, y in zip(places, found, strict=True) if y is not None]
     return reduce_axis([x for x, _ in known], [y for _, y in known], outer)
+
+
+def _inside(value: Scalar, reduction: Reduction) -> bool:
+    place = float(value) if _numeric(value) else 0.0
+    low, high = reduction.low, reduction.high
+    return (low is None or place >= low) and (high is None or place <= high)
 
 
 def _pair(values: list[T] | None) -> tuple[T, T] | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from importlib.resources import files
-from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -25,7 +24,10 @@ def all_claims() -> dict[str, Claim]:
     """Every packaged claim by id, papers in alphabetical order, a paper's claims in that of its file."""
     claims: dict[str, Claim] = {}
     for paper in sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()):
-        for document in islice(paper_documents(paper), 1, None):
+        head, *documents = list(paper_documents(paper)) or [None]
+        for document in documents:
+            if isinstance(head, MutableMapping) and isinstance(document, MutableMapping):
+                document.setdefault("as_it_was", head.get("as_it_was"))
             claim = validate(document, place_of(paper), Claim)
             if claim.paper != paper or claim.id in claims:
                 raise ConfigError(f"claim file {place_of(paper)}: {claim.id}: allowed is a claim of {paper}, and once")

@@ -1,15 +1,17 @@
 """A claim: what a paper says, how to run it, and what would count as reproducing it.
 
-    Claim       paper, place, quote, kind, then
+    Claim       paper, place, quote, then
     Scenario    one topology with its options, a grid of axes, schemes, and how long and often to run it (full, quick)
-    Check       one number: how to measure it, the paper's value, the band, and where the band comes from
+    Check       one number: how to measure it, the paper's value, the band, and where the band comes from; whether it is
+                the quoted sentence (headline), a detail, or a question of ours
+    SetUp       the second set-up, as it was: the scenario with what the authors most likely ran
     Variant     the same scenario with some options changed: a reason for a difference, to be tested
     Figure      the shape that the paper's figure has
 
 Invariants, checked on construction
-1. Every check has a band and says where it comes from; every claim has a scenario.
+1. Every check has a band and says where it comes from; every claim has a scenario and a headline check.
 2. A check names one cell of the grid, or says how to reduce the axes that it leaves open, in quick mode too.
-3. A claim that is known only from a figure (kind direction) has no value of the paper's.
+3. A check without a value of the paper's is a statement, and has no direction beside its band.
 
 Options have their names and units on the command line (`rate: 2`, `min-rto: 1`, `rts: on`).
 """
@@ -23,16 +25,28 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pacelab.claims.quantities import QUANTITIES
 
-SCHEMA_VERSION = 1
 SCHEME = "scheme"
 """The axis that every scenario has."""
 
 Scalar = bool | int | float | str
 Point = dict[str, Scalar]
-Kind = Literal["value", "direction"]
+Role = Literal["headline", "detail", "ours"]
 Reductor = Literal[
-    "largest", "smallest", "mean", "spread", "peak_at", "reaches", "shortfall", "trend", "first_above", "knee"
+    "largest",
+    "smallest",
+    "mean",
+    "spread",
+    "peak_at",
+    "short_at",
+    "shortfall",
+    "trend",
+    "first_above",
+    "knee",
+    "highest",
+    "lowest",
 ]
+OVER_SEEDS = ("highest", "lowest")
+"""Reduce the cells' intervals, when the seeds have been reduced: the interval that reaches highest, or lowest."""
 
 
 class Strict(BaseModel):
@@ -86,14 +100,14 @@ class Reduction(Strict):
     low: float | None = None
     high: float | None = None
     level: float | None = None
-    """What `first_above` has to exceed; of the largest value, what `reaches` has to."""
+    """What `first_above` has to exceed; the place at which `short_at` looks."""
     number: int = Field(default=1, ge=1, le=2)
     """Which `knee`."""
 
     @model_validator(mode="after")
     def _level_where_needed(self) -> Reduction:
-        if (self.level is not None) != (self.how in ("first_above", "reaches")):
-            raise ValueError(f"level with how {self.how}: allowed with first_above and reaches, and needed there")
+        if (self.level is not None) != (self.how in ("first_above", "short_at")):
+            raise ValueError(f"level with how {self.how}: allowed with first_above and short_at, and needed there")
         return self
 
 
@@ -125,6 +139,8 @@ class Measure(Strict):
         for pair in (self.link, self.between, self.against_link, self.against_between):
             if pair is not None and len(pair) != 2:
                 raise ValueError("link and between: allowed are two values")
+        if any(reduction.how in OVER_SEEDS for reduction in self.reduce[:-1]):
+            raise ValueError("reduce: allowed is highest or lowest as the last reduction")
         return self
 
 
@@ -132,6 +148,7 @@ class Check(Strict):
     """One number of the claim. Bands are [low, high], both included; `.inf` for none."""
 
     what: str
+    role: Role = "detail"
     unit: str = ""
     measure: Measure
     paper: float | None = None
@@ -147,6 +164,8 @@ class Check(Strict):
                 raise ValueError(f"{name} {pair}: allowed is [low, high] with low <= high")
         if self.paper is not None and not self.band[0] <= self.paper <= self.band[1]:
             raise ValueError(f"paper {self.paper:g} lies outside of its band {self.band}")
+        if self.paper is None and self.direction is not None:
+            raise ValueError("direction without paper: allowed is a band alone, which says it")
         return self
 
 
@@ -156,6 +175,37 @@ class Variant(Strict):
     name: str
     options: dict[str, Scalar] = {}
     seeds: int = Field(default=3, ge=1, le=1000)
+
+
+class Calibration(Strict):
+    """How a second set-up was found, where no document says it."""
+
+    fitted: str
+    """Which options, over which values."""
+    numbers: str
+    """On which of the paper's numbers."""
+    held_out: str
+    """By which numbers it is judged."""
+
+
+class SetUp(Strict):
+    """The declared second set-up of a claim, as it was: the scenario with other options, in full."""
+
+    name: str
+    source: str
+    """How we know."""
+    options: dict[str, Scalar]
+    seeds: int | None = Field(default=None, ge=1, le=1000)
+    calibration: Calibration | None = None
+    needs: list[str] = []
+    """What it still waits for; it is listed and not run."""
+
+
+class Contradiction(Strict):
+    """Two places of a paper that cannot both be right."""
+
+    here: str
+    there: str
 
 
 class Figure(Strict):
@@ -176,7 +226,7 @@ class Figure(Strict):
 class Claim(Strict):
     """One claim of a paper."""
 
-    version: Literal[1] = Field(alias="schema")
+    version: Literal[2] = Field(alias="schema")
     id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
     paper: str
     section: str
@@ -184,9 +234,20 @@ class Claim(Strict):
     """Figure or table."""
     title: str
     quote: str = Field(max_length=400)
-    kind: Kind
+    runs: float = Field(default=1.0, gt=0)
+    """How many of our runs a number of the paper's averages: its repetitions, times its seconds over ours."""
     scenario: Scenario
     checks: list[Check] = Field(min_length=1)
+    as_it_was: SetUp | Literal[False] | None = None
+    """None: the paper's, if it has one (see `pacelab.claims.paper`); false: none."""
+    inconsistent: Contradiction | None = None
+    """The headline's numbers contradict others of the paper."""
+    contradicted: str = ""
+    """The runs of the paper's own simulator, made here, that say otherwise."""
+    extension: str = ""
+    """Why the paper prints nothing of the kind: the claim is a question of ours."""
+    changed: str = ""
+    """What of set-up or measures was changed when these verdicts came in, and why."""
     why: list[Variant] = []
     figure: Figure | None = None
     needs: list[str] = []
@@ -204,13 +265,14 @@ class Claim(Strict):
     def _checks_name_cells(self) -> Claim:
         if not re.match(rf"{re.escape(self.paper)}-", self.id):
             raise ValueError(f"id {self.id!r}: allowed is {self.paper}-NAME")
-        for variant in self.why:
-            for name in variant.options:
+        changes: list[Variant | SetUp] = [*self.why, *([self.as_it_was] if self.as_it_was else [])]
+        for change in changes:
+            for name in change.options:
                 if name in self.scenario.axes:
-                    raise ValueError(f"variant {variant.name!r}: {name!r} is an axis: allowed are the other options")
+                    raise ValueError(f"variant {change.name!r}: {name!r} is an axis: allowed are the other options")
+        if not any(check.role == "headline" for check in self.checks):
+            raise ValueError("no headline: allowed is a claim whose quoted sentence at least one check measures")
         for number, check in enumerate(self.checks, start=1):
-            if self.kind == "direction" and (check.paper is not None or check.direction is not None):
-                raise ValueError(f"check {number}: kind direction allows neither paper nor direction, the band says it")
             for quick in (False, True):
                 _check_cells(number, check.measure, self.scenario.grid(quick=quick))
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacelab.claims.load import paper_documents, place_of, validate
-from pacelab.claims.model import Strict
+from pacelab.claims.model import SetUp, Strict
 
 
 class Paper(Strict):
@@ -15,6 +15,8 @@ class Paper(Strict):
     venue: str
     judgement: str
     """Written after the full runs, from the claims' own judgements."""
+    as_it_was: SetUp | None = None
+    """The second set-up of every claim that declares none of its own."""
 
 
 def load_paper(name: str) -> Paper:

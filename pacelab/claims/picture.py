@@ -40,6 +40,7 @@ LABELS = {
     "queue_mean_pkts": "mean queue of the fullest node (packets)",
     "queue_max_pkts": "longest queue (packets)",
     "queue_deviation_pkts": "deviation of mean queues (packets)",
+    "queue_sd_pkts": "deviation of a queue over time (packets)",
     "window_pkts": "mean window (packets)",
     "rtt_mean_s": "mean round-trip time (s)",
     "fairness": "fairness (Jain)",

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from pacelab.claims.load import DATA
-from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, Variant
+from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, SetUp, Variant
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.settings import find_option
@@ -32,16 +32,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The runs of a claim, or of a variant of it."""
+    """The runs of a claim as stated, as it was, or with a suspected reason put to the test."""
 
     claim: Claim
-    variant: Variant | None
+    variant: Variant | SetUp | None
     grid: Mapping[str, list[Scalar]]
     seeds: tuple[int, ...]
     cells: tuple[Cell, ...]
 
 
-def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: Variant | None = None) -> Plan:
+def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: Variant | SetUp | None = None) -> Plan:
     """All runs of `claim`; `seeds` overrides how many. ConfigError names the claim and the option."""
     scenario = claim.scenario
     effort = scenario.quick if quick else scenario.full
@@ -49,7 +49,7 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
     options = dict(scenario.options)
     if variant is not None:
         options |= variant.options
-        seeds = seeds or variant.seeds
+        seeds = seeds or (None if quick else variant.seeds)
     numbers = tuple(range(1, 1 + (seeds or effort.seeds)))
     try:
         cells = tuple(

@@ -84,6 +84,13 @@ def queue_deviation_pkts(result: RunResult, aspect: Aspect) -> float:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in means) / len(means))
 
 
+def queue_sd_pkts(result: RunResult, aspect: Aspect) -> float | None:
+    """Standard deviation of the queue over time, of a node, or the mean over the nodes between the two ends."""
+    deviations = [node["queue_sd_pkts"] for node in _radios(result, aspect)]
+    between = deviations[1:-1] if aspect.node is None else deviations
+    return math.fsum(between) / len(between) if between else None
+
+
 def contention_drops(result: RunResult, aspect: Aspect) -> float:
     """Packets that the MAC gave up; of one link where it is named."""
     if aspect.link is not None:
@@ -200,7 +207,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
                 finished_s,
                 longest_silence_s,
             ),
-            *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_drops, pacing_overflows),
+            *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_sd_pkts, queue_drops, pacing_overflows),
             *(contention_drops, contention_part, transmissions, drop_probability),
             *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
             *TRANSFER_QUANTITIES,

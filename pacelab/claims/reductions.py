@@ -3,6 +3,7 @@
 largest, smallest, mean, spread  of the values
 peak_at                          x of the largest value, the first of equals
 shortfall                        how far the last value is below the largest: 0 none, 1 all
+short_at                         the same of the value at a place: on a plateau it is next to nothing
 trend                            Spearman's rank correlation with x: 1 always rising, -1 always falling
 first_above                      first x whose value exceeds a level
 knee                             corner of the flat - rising - flat curve that fits best (number 1 or 2)
@@ -42,11 +43,13 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
         case "first_above":
             assert reduction.level is not None
             return next((place for place, value in pairs if value > reduction.level), None)
-        case "reaches":
-            assert reduction.level is not None
-            return next(place for place, value in pairs if value >= reduction.level * top)
+        case "short_at":
+            there = next((value for place, value in pairs if place == reduction.level), None)
+            return 1 - there / top if there is not None and top > 0 else None
         case "knee":
             return _knees(x, y)[reduction.number - 1] if len(x) >= 4 else None
+        case "highest" | "lowest":
+            raise ValueError(f"{reduction.how} reduces intervals, see pacelab.claims.evaluate")
 
 
 def _inside(place: float, reduction: Reduction) -> bool:

@@ -6,32 +6,65 @@ import math
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pacelab.claims.model import Check, Claim
-from pacelab.claims.outcome import Outcome, digest_of
-from pacelab.claims.verdict import Verdict
+from pacelab.claims.model import Check, Claim, SetUp
+from pacelab.claims.outcome import Outcome
+from pacelab.claims.standing import (
+    COLUMNS,
+    STATED,
+    WAS,
+    Standing,
+    change_of,
+    passed,
+    standings,
+    total_of,
+    verdict_before,
+    verdicts_document,
+)
+from pacelab.claims.verdict import Verdict, widest
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-STALE = "changed since it was run: run it again"
 
-
-def claims_table(claims: Sequence[Claim]) -> Table:
-    """One line per claim."""
-    table = _table("claim", "where", "kind", "title")
-    for claim in claims:
-        waits = f" (needs {', '.join(claim.needs)})" if claim.needs else ""
-        table.add_row(claim.id, claim.where or f"Sec. {claim.section}", claim.kind, claim.title + waits)
+def standing_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
+    """Per paper how many claims have which verdict, as stated and as it was: below 80 columns."""
+    table = _table("paper", "", *(_broken(name) for name in COLUMNS), "not\nrun", "own", "of")
+    for one in _with_totals(standings(claims, outcomes)):
+        counts = [one.counts[name] for name in (*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value)]
+        shown = [str(count) if count else "." for count in counts]
+        table.add_row(one.paper if one.setup == STATED else "", one.setup, *shown, str(sum(counts)))
+        if one.setup == WAS:
+            table.add_section()
     return table
 
 
-def claims_document(claims: Sequence[Claim]) -> dict[str, Any]:
-    """The same for --json, with the claims in full."""
-    return {"claims": [_finite(claim.model_dump(mode="json", by_alias=True)) for claim in claims]}
+def claims_table(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> Table:
+    """One line per claim."""
+    table = _table("claim", "where", STATED, WAS, "title")
+    for claim in claims:
+        waits = f" (needs {', '.join(claim.needs)})" if claim.needs else ""
+        outcome = outcomes[claim.id]
+        was = "" if outcome["as_it_was"] is None else outcome["as_it_was"]["verdict"]
+        place = claim.where or f"Sec. {claim.section}"
+        table.add_row(claim.id, place, outcome["verdict"], was, claim.title + waits)
+    return table
+
+
+def claims_document(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> dict[str, Any]:
+    """The same for --json, with the claims in full and the numbers of their headlines."""
+    return {
+        "claims": [
+            _finite(claim.model_dump(mode="json", by_alias=True))
+            | {"verdicts": verdicts_document(claim, outcomes[claim.id])}
+            for claim in claims
+        ]
+    }
 
 
 def outcomes_table(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> Table:
-    """Each claim with its verdict, below it one line per check, then the tested reasons. Fits 80 columns."""
+    """Each claim with its verdict, below it a line per check (* headline, - ours), as it was, tested reasons. Fits 80
+    columns.
+    """
     from rich.text import Text
 
     table = _table("claim and checks", "paper [band]", "ours", "verdict")
@@ -40,6 +73,11 @@ def outcomes_table(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> Tabl
         table.add_row(Text(f"{claim.id}{waits}", style="bold"), "", "", Text(outcome["verdict"], style="bold"))
         for check, found in zip(claim.checks, outcome["checks"], strict=False):
             table.add_row(*_line(check, found))
+        if outcome["as_it_was"] is not None and claim.as_it_was:
+            was = outcome["as_it_was"]
+            table.add_row(Text(was_text(claim.as_it_was), style="bold"), "", "", Text(was["verdict"], style="bold"))
+            for check, found in zip(claim.checks, was["checks"], strict=False):
+                table.add_row(*_line(check, found))
         for variant in outcome["why"]:
             table.add_row(f"if {variant['name']}", "", "", "")
             for check, found in zip(claim.checks, variant["checks"], strict=True):
@@ -55,12 +93,15 @@ def summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def outcomes_csv(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> str:
-    """One line per check and per tested reason's check, all digits."""
-    lines = ["claim,variant,check,unit,paper,band_low,band_high,mean,half_width,verdict"]
+    """One line per check in each set-up and per tested reason's check, all digits."""
+    lines = ["claim,variant,check,role,unit,paper,band_low,band_high,mean,half_width,verdict"]
     for claim, outcome in zip(claims, outcomes, strict=True):
-        for variant in ({"name": "", "checks": outcome["checks"]}, *outcome["why"]):
+        setups = [{"name": "", "checks": outcome["checks"]}]
+        if outcome["as_it_was"] is not None:
+            setups.append({"name": WAS, "checks": outcome["as_it_was"]["checks"]})
+        for variant in (*setups, *outcome["why"]):
             for check, found in zip(claim.checks, variant["checks"], strict=False):
-                cells = [claim.id, _quoted(variant["name"]), _quoted(check.what), check.unit, check.paper]
+                cells = [claim.id, _quoted(variant["name"]), _quoted(check.what), check.role, check.unit, check.paper]
                 cells += [*check.band, found["mean"], found["half_width"], found["verdict"]]
                 lines.append(",".join("" if cell is None else str(cell) for cell in cells))
     return "\n".join(lines) + "\n"
@@ -72,42 +113,65 @@ def figure_title(claim: Claim, outcome: Outcome) -> str:
 
 
 def claims_page(
-    claims: Sequence[Claim], stored: Mapping[str, Outcome], images: str = "", drawn: Container[str] = ()
+    claims: Sequence[Claim], outcomes: Mapping[str, Outcome], images: str = "", drawn: Container[str] = ()
 ) -> str:
-    """The page of all claims, Markdown, from the claim files and the stored outcomes.
+    """The page of all claims, Markdown, from the claim files and the stored full runs, judged.
 
     The folder `images` beside the page has ID.png of the claims that are `drawn`.
     """
-    outcomes = [stored[claim.id] for claim in claims if claim.id in stored]
     lines = [
         "# Claims of the papers",
         "",
-        "Made by `pacelab claims --docs` from the claim files and the stored outcomes of full runs;",
-        "`pacelab reproduce all --docs` runs them anew. Bands were written before the runs, from what the paper",
-        "prints.",
+        "Made by `pacelab claims --docs` from the claim files and the stored numbers of full runs;",
+        "`pacelab reproduce all --docs` runs them anew. docs/verdicts.md has the rules, written before the runs: the",
+        "**headline** checks of a claim measure the quoted sentence and decide, details are counted.",
         "",
-        "    reproduced        our mean lies in the band, or our 95 % interval overlaps it and is narrow",
-        "    direction only    outside of the band, but the whole interval goes the paper's way; the best verdict for",
-        "                      what is known only from a figure or a sentence without a number",
-        "    not reproduced    neither; the runs below it test why",
+        *standing_lines(standings(claims, outcomes)),
         "",
-        *([f"{summary(outcomes)}.", ""] if outcomes else []),
-        "| claim | where | what | verdict |",
-        "|---|---|---|---|",
+        "| claim | where | what | as stated | as it was | before | what changed |",
+        "|---|---|---|---|---|---|---|",
     ]
     for claim in claims:
-        place = claim.where or f"Sec. {claim.section}"
-        lines.append(f"| [{claim.id}](#{claim.id}) | {place} | {claim.title} | {_verdict(claim, stored)} |")
+        place, outcome = claim.where or f"Sec. {claim.section}", outcomes[claim.id]
+        was = "" if outcome["as_it_was"] is None else outcome["as_it_was"]["verdict"]
+        cells = [f"[{claim.id}](#{claim.id})", place, claim.title, _verdict(claim, outcome), was]
+        cells += [verdict_before(claim), change_of(claim, outcome)]
+        lines.append("| " + " | ".join(cells) + " |")
     for claim in claims:
-        lines += ["", *_section(claim, stored.get(claim.id), images if claim.id in drawn else None)]
+        lines += ["", *_section(claim, outcomes[claim.id], images if claim.id in drawn else None)]
     return "\n".join(lines) + "\n"
+
+
+def standing_lines(several: Sequence[Standing]) -> list[str]:
+    """The table of `standing_table` as Markdown."""
+    names = [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value]
+    lines = ["| paper | set-up | " + " | ".join(names) + " |", "|---|---|" + "---|" * len(names)]
+    for one in _with_totals(several):
+        lines.append(f"| {one.paper} | {one.setup} | " + " | ".join(str(one.counts[name]) for name in names) + " |")
+    return lines
+
+
+def was_text(setup: SetUp) -> str:
+    """The second set-up in a line."""
+    options = ", ".join(f"{name} {_text(value)}" for name, value in setup.options.items())
+    waits = f"; needs {', '.join(setup.needs)}" if setup.needs else ""
+    return f"as it was: {setup.name} ({options}{waits})"
+
+
+def was_source(setup: SetUp) -> str:
+    """How we know; for a calibration what was fitted, and what was not."""
+    source = " ".join(setup.source.split())
+    fit = setup.calibration
+    if fit is None:
+        return source
+    return f"{source} Fitted: {fit.fitted}; on {fit.numbers}; held out: {fit.held_out}."
 
 
 def ours_text(found: Mapping[str, Any]) -> str:
     """Mean and half width to the half width's second digit."""
     mean, half = found["mean"], found["half_width"]
     if mean is None:
-        return "undefined"
+        return "not run" if found["verdict"] == Verdict.NOT_RUN else "undefined"
     if not half:
         return f"{mean:.4g}" + ("" if half is None else " ± 0")
     places = max(0, 1 - math.floor(math.log10(half)))
@@ -123,6 +187,16 @@ def band_text(check: Check) -> str:
     if math.isinf(low):
         return f"<= {number_text(high)}{unit}"
     return f"{number_text(low)}..{number_text(high)}{unit}"
+
+
+def reach_text(check: Check, found: Mapping[str, Any]) -> str:
+    """What the scatter of our runs makes of a number's band; empty for statements."""
+    scatter = found["predicted"]
+    if scatter is None:
+        return ""
+    if scatter > widest(check):
+        return f"our runs scatter too widely to meet a number (± {scatter:.2g})"
+    return f"with our runs' scatter {check.band[0] - scatter:.4g}..{check.band[1] + scatter:.4g}" if scatter else ""
 
 
 def number_text(value: float | None) -> str:
@@ -141,37 +215,34 @@ def scenario_text(claim: Claim, *, code: bool = False) -> str:
     return "; ".join(part for part in parts if part) + f"; {run}"
 
 
-def _section(claim: Claim, outcome: Outcome | None, images: str | None) -> list[str]:
+def _section(claim: Claim, outcome: Outcome, images: str | None) -> list[str]:
     place = ", ".join(part for part in (f"Sec. {claim.section}", claim.where) if part)
     lines = [f"## {claim.id}", f'{claim.title}. [{claim.paper}] {place}: "{claim.quote}"', ""]
     lines += [f"Scenario: {scenario_text(claim, code=True)}.", ""]
     if claim.notes:
         lines += [f"Notes: {claim.notes.strip()}", ""]
-    if outcome is None or not outcome["checks"]:
-        needs = f"Not run: needs {', '.join(claim.needs)}." if claim.needs else "Not run yet."
-        return [*lines, needs, "", "| check | paper | band | from |", "|---|---|---|---|"] + [
-            f"| {check.what} | {number_text(check.paper)} | {band_text(check)} | {check.band_from} |"
+    if not outcome["checks"]:
+        needs = f"Not run: needs {', '.join(claim.needs)}." if claim.needs else "Not yet run in full."
+        return [*lines, needs, "", "| check | role | paper | band | from |", "|---|---|---|---|---|"] + [
+            f"| {check.what} | {check.role} | {number_text(check.paper)} | {band_text(check)} | {check.band_from} |"
             for check in claim.checks
         ]
-    if outcome["digest"] != digest_of(claim):
-        lines += [f"**{STALE}.**", ""]
-    lines += [
-        f"| check | paper | band, from | ours (n = {outcome['seeds']} seeds) | verdict |",
-        "|---|---|---|---|---|",
-    ]
-    for check, found in zip(claim.checks, outcome["checks"], strict=False):
-        band = f"{band_text(check)}, {check.band_from}"
-        lines.append(
-            f"| {check.what} | {number_text(check.paper)} | {band} | {ours_text(found)} | {found['verdict']} |"
-        )
+    lines += [f"**As stated: {outcome['verdict']}.**", "", *_check_lines(claim, outcome)]
+    if claim.as_it_was and outcome["as_it_was"] is not None:
+        setup, was = claim.as_it_was, outcome["as_it_was"]
+        lines += ["", f"**A{was_text(setup)[1:]}: {was['verdict']}.** {was_source(setup)}"]
+        lines += ["", *_check_lines(claim, was)] if was["checks"] else []
     if outcome["why"]:
         lines += ["", "| tested reason | " + " | ".join(check.what for check in claim.checks) + " |"]
         lines.append("|---" * (1 + len(claim.checks)) + "|")
         lines += [f"| {why['name']} | " + " | ".join(map(ours_text, why["checks"])) + " |" for why in outcome["why"]]
+    if claim.contradicted:
+        lines += ["", f"The paper's own simulator, run here: {claim.contradicted.strip()}"]
     if claim.reason:
         lines += ["", f"Reason: {claim.reason.strip()}"]
     if claim.judgement:
         lines += ["", f"Judgement: {claim.judgement.strip()}"]
+    lines += ["", f"Before: {verdict_before(claim) or 'none'}. {change_of(claim, outcome)}"]
     if images is None:
         lines += ["", f"Figure: `pacelab reproduce {claim.id}` draws it."] if claim.figure else []
     else:
@@ -179,20 +250,41 @@ def _section(claim: Claim, outcome: Outcome | None, images: str | None) -> list[
     return lines
 
 
-def _verdict(claim: Claim, stored: Mapping[str, Outcome]) -> str:
-    outcome = stored.get(claim.id)
+def _check_lines(claim: Claim, outcome: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"| check | role | paper | band, from | ours (n = {outcome['seeds']} seeds) | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for check, found in zip(claim.checks, outcome["checks"], strict=True):
+        band = "; ".join(part for part in (f"{band_text(check)}, {check.band_from}", reach_text(check, found)) if part)
+        cells = [check.what, check.role, number_text(check.paper), band]
+        lines.append("| " + " | ".join([*cells, ours_text(found), found["verdict"]]) + " |")
+    return lines
+
+
+def _verdict(claim: Claim, outcome: Outcome) -> str:
     if claim.needs:
         return f"not run: needs {', '.join(claim.needs)}"
-    if outcome is None:
-        return "not run yet"
-    passed = sum(check["verdict"] != Verdict.NOT.value for check in outcome["checks"])
-    count = f" ({passed} of {len(outcome['checks'])} checks pass)" if outcome["verdict"] == Verdict.NOT.value else ""
-    return str(outcome["verdict"]) + count + ("" if outcome["digest"] == digest_of(claim) else f" ({STALE})")
+    met, details = passed(outcome, "detail")
+    return str(outcome["verdict"]) + (f" (details: {met} of {details})" if details else "")
+
+
+def _with_totals(several: Sequence[Standing]) -> list[Standing]:
+    papers = len({one.paper for one in several})
+    return [*several, *([total_of(several, setup) for setup in (STATED, WAS)] if papers > 1 else [])]
+
+
+def _broken(name: str) -> str:
+    """A heading in two narrow lines."""
+    breaks = {"reproduced": "repro-\nduced", "direction only": "direc-\ntion", "not reproduced": "not"}
+    breaks |= {"contradicted": "contra-\ndicted", "inconsistent": "incon-\nsistent"}
+    return breaks.get(name, name)
 
 
 def _line(check: Check, found: Mapping[str, Any]) -> list[str]:
     paper = "" if check.paper is None else f"{number_text(check.paper)} "
-    return [f"  {check.what}", f"{paper}[{band_text(check)}]", ours_text(found), found["verdict"]]
+    mark = {"headline": "* ", "detail": "  ", "ours": "- "}[check.role]
+    return [f"{mark}{check.what}", f"{paper}[{band_text(check)}]", ours_text(found), found["verdict"]]
 
 
 def _text(value: Any) -> str:
@@ -218,5 +310,6 @@ def _table(*columns: str) -> Table:
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
     for name in columns:
-        table.add_column(name, justify="right" if name in ("paper [band]", "ours") else "left")
+        right = name in ("paper [band]", "ours", "own", "of", "not\nrun") or name in map(_broken, COLUMNS)
+        table.add_column(name, justify="right" if right else "left")
     return table

@@ -10,7 +10,16 @@ from typing import Any, cast
 
 from pacelab.claims.evaluate import Measured
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, conclude, load_pictures, load_store, render_store, store_path
+from pacelab.claims.outcome import (
+    Outcome,
+    Stored,
+    load_pictures,
+    load_store,
+    outcome_of,
+    render_store,
+    store_path,
+    stored_of,
+)
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment.experiment import Experiment
@@ -20,7 +29,7 @@ from pacelab.results.types import Run
 from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host, for_each, run_in_worker
 
-NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts")
+NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_sd_pkts", "queue_max_pkts")
 """What the quantities ask of a node."""
 
 
@@ -29,6 +38,7 @@ class Reproduction:
     """Outcomes in the order of the claims, with what was measured where a claim was run."""
 
     claims: tuple[Claim, ...]
+    stored: tuple[Stored, ...]
     outcomes: tuple[Outcome, ...]
     measured: tuple[Measured | None, ...]
     host: dict[str, Any]
@@ -68,11 +78,11 @@ class Reproduction:
         return write_folder(out, files, name="reproduce")
 
     def store(self) -> None:
-        """Keep outcomes and pictures beside the claims, for the page and the report. Those of others stay."""
+        """Keep numbers and pictures beside the claims, for the page and the report. Those of others stay."""
         pictures = {claim.id: picture for claim, _, picture in self.pictures()}
         for paper in dict.fromkeys(claim.paper for claim in self.claims):
             mine = [claim.id for claim in self.claims if claim.paper == paper]
-            outcomes = load_store(paper) | {one["id"]: one for one in self.outcomes if one["id"] in mine}
+            outcomes = load_store(paper) | {one["id"]: one for one in self.stored if one["id"] in mine}
             drawn = load_pictures(paper) | {name: pictures[name] for name in mine if name in pictures}
             write_file(store_path(paper), render_store(outcomes, drawn))
 
@@ -87,7 +97,9 @@ def reproduce(
     cache: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
-    """Run `claims` and judge them. Full mode also runs the variants that test reasons. `on_done` hears runs and total.
+    """Run `claims` in both set-ups and judge them. Full mode also runs the variants that test reasons.
+
+    `on_done` hears runs and total.
 
     `jobs` and `scheduler` say where they are run (see `workers.each_finished`).
 
@@ -97,7 +109,7 @@ def reproduce(
     """
     plans = [_plans(claim, quick=quick, seeds=seeds) for claim in claims]
     runs: dict[str, Experiment] = {}
-    for plan in (plan for several in plans for plan in several):
+    for plan in (plan for several in plans for plan in several.all()):
         for cell in plan.cells:
             runs |= {key_of(experiment): experiment for experiment in cell.experiments}
     started, wall = time.time(), time.perf_counter()
@@ -114,13 +126,18 @@ def reproduce(
         cpu_s=sum(result.host["cpu_s"] for result in results),
         sim_s=sum(result.run["totals"]["end_s"] for result in results),
     )
-    outcomes, mains = [], []
+    stored, mains = [], []
     for claim, several in zip(claims, plans, strict=True):
-        measured = [_collect(plan, by_key) for plan in several]
-        main = measured[0] if measured else None
-        outcomes.append(conclude(claim, quick=quick, main=main, variants=measured[1:]))
+        main = None if several.main is None else _collect(several.main, by_key)
+        was = None if several.was is None else _collect(several.was, by_key)
+        why = [_collect(plan, by_key) for plan in several.why]
+        stored.append(stored_of(claim, quick=quick, main=main, was=was, why=why))
         mains.append(main)
-    return Reproduction(claims=tuple(claims), outcomes=tuple(outcomes), measured=tuple(mains), host=host)
+    mode = "quick" if quick else "full"
+    outcomes = [outcome_of(claim, kept, mode=mode) for claim, kept in zip(claims, stored, strict=True)]
+    return Reproduction(
+        claims=tuple(claims), stored=tuple(stored), outcomes=tuple(outcomes), measured=tuple(mains), host=host
+    )
 
 
 def run_lean(experiment: Experiment) -> RunResult:
@@ -137,12 +154,27 @@ def lean(result: RunResult) -> RunResult:
     return replace(result, run=run)
 
 
-def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> list[Plan]:
-    """The claim's own plan and those of its variants; none while it waits for something."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plans:
+    """As stated, as it was, and the tested reasons; what waits for something has no plan."""
+
+    main: Plan | None
+    was: Plan | None
+    why: list[Plan]
+
+    def all(self) -> list[Plan]:
+        return [plan for plan in (self.main, self.was, *self.why) if plan is not None]
+
+
+def _plans(claim: Claim, *, quick: bool, seeds: int | None) -> _Plans:
     if claim.needs:
-        return []
-    main = plan_claim(claim, quick=quick, seeds=seeds)
-    return [main] + [plan_claim(claim, quick=False, seeds=seeds, variant=why) for why in ([] if quick else claim.why)]
+        return _Plans(main=None, was=None, why=[])
+    setup = claim.as_it_was or None
+    return _Plans(
+        main=plan_claim(claim, quick=quick, seeds=seeds),
+        was=plan_claim(claim, quick=quick, seeds=seeds, variant=setup) if setup and not setup.needs else None,
+        why=[plan_claim(claim, quick=False, seeds=seeds, variant=why) for why in ([] if quick else claim.why)],
+    )
 
 
 def _collect(plan: Plan, by_key: dict[str, RunResult]) -> Measured:

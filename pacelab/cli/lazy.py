@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "claims": (
             "pacelab.claims.commands:claims",
-            "List the papers' claims; --docs writes them with the stored outcomes of full runs.",
+            "Where the papers' claims stand, and the list of them; --docs writes them with the numbers of full runs.",
         ),
         "reproduce": (
             "pacelab.claims.commands:reproduce",

@@ -18,7 +18,7 @@ COUNTED = (
     *("data_failures", "drops_rts", "drops_data", "drops_queue", "backoff_slots", "backoffs", "airtime_s"),
 )
 """mediumd's counters of a station, of which the measured part is a difference."""
-GAUGES = ("queue_max_pkts", "queue_mean_pkts")
+GAUGES = ("queue_max_pkts", "queue_mean_pkts", "queue_sd_pkts")
 DROPS = ("mac-rts", "mac-data", "queue")
 OUTSIDE = ("no-station", "malformed", "host")
 """Drops outside the model; listed only when there are some."""

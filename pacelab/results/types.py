@@ -135,6 +135,7 @@ class NodeResult(TypedDict):
     backoff_slots: int
     airtime_s: float
     queue_mean_pkts: float
+    queue_sd_pkts: float
     queue_max_pkts: int
     airtime_share: float
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 CLAIM = """\
-schema: 1
+schema: 2
 id: fu-demo
 paper: fu
 section: "4"
 title: One hop carries more than two
 quote: "one hop carries twice as much as two"
-kind: value
 scenario:
   topology: chain
   options: {rate: 2, wired: off}
@@ -20,6 +19,7 @@ scenario:
   quick: {seconds: 10, seeds: 2}
 checks:
   - what: goodput of one hop over that of two
+    role: headline
     measure: {of: goodput_kbps, at: {hops: 1}, against: {hops: 2}, compare: ratio}
     paper: 2
     band: [1.9, 2.1]

@@ -11,9 +11,10 @@ import pytest
 
 from pacelab.claims.book.book import Book, write_book
 from pacelab.claims.book.book_html import render_html
-from pacelab.claims.load import all_claims, parse_file
-from pacelab.claims.outcome import load_store
+from pacelab.claims.load import all_claims, parse_file, select_claims
+from pacelab.claims.outcome import all_outcomes
 from pacelab.claims.paper import Paper, load_paper
+from pacelab.claims.verdict import Verdict
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 
@@ -25,28 +26,39 @@ def book() -> Book:
 
 def test_the_book_holds_every_claim_of_the_paper_with_what_is_stored(book: Book) -> None:
     (chapter,) = book.chapters
-    stored = load_store("le")
+    found = all_outcomes(select_claims("le"))
     assert [entry.id for entry in chapter.entries] == ["le-fig1", "le-fig6", "le-fig7"]
-    assert [entry.verdict for entry in chapter.entries] == [stored[entry.id]["verdict"] for entry in chapter.entries]
+    assert [entry.verdict for entry in chapter.entries] == [found[entry.id]["verdict"] for entry in chapter.entries]
     first = chapter.entries[0]
-    assert len(first.rows) == len(stored["le-fig1"]["checks"]) == 5
+    assert len(first.rows) == len(found["le-fig1"]["checks"]) == 5
     assert first.rows[0].band == "0.45..0.55"
     assert first.rows[0].paper == "0.5"
-    assert first.rows[0].ours.startswith(f"{stored['le-fig1']['checks'][0]['mean']:.4f} ± ")
-    assert sum(chapter.counts.values()) == 3
+    assert first.rows[0].ours.startswith(f"{found['le-fig1']['checks'][0]['mean']:.4f} ± ")
+    assert [row.role for row in first.rows] == ["headline", "headline", "ours", "ours", "detail"]
+    assert sum(chapter.stated.counts.values()) == 3
+
+
+def test_the_book_shows_what_changed(book: Book) -> None:
+    first = book.chapters[0].entries[0]
+    assert first.before == "direction only"
+    assert first.change
+    page = render_html(book).decode()
+    assert "by the rules before" in page
+    assert page.count("By the rules before: ") == 3
 
 
 def test_every_claim_has_a_verdict_an_interval_and_a_reason() -> None:
-    for claim in all_claims().values():
-        outcome = load_store(claim.paper)[claim.id]
-        assert outcome["verdict"] in ("reproduced", "direction only", "not reproduced"), claim.id
-        assert claim.reason, f"{claim.id}: no reason"
+    claims = all_claims()
+    for name, outcome in all_outcomes(list(claims.values())).items():
+        claim = claims[name]
+        assert outcome["verdict"] != "not run", name
+        assert claim.reason, f"{name}: no reason"
         for check in outcome["checks"]:
-            assert check["half_width"] is not None or check["mean"] is None, f"{claim.id}: {check['what']}"
-        if outcome["verdict"] == "not reproduced":
-            assert claim.judgement, f"{claim.id}: not reproduced, and no word of why"
-        if claim.kind == "direction" and claim.figure is not None:
-            assert claim.shows, f"{claim.id}: nothing to hold our figure against"
+            assert check["half_width"] is not None or check["mean"] is None, f"{name}: {check['what']}"
+        if outcome["verdict"] in ("not reproduced", "contradicted"):
+            assert claim.judgement, f"{name}: not reproduced, and no word of why"
+        if all(check.paper is None for check in claim.checks) and claim.figure is not None:
+            assert claim.shows, f"{name}: nothing to hold our figure against"
 
 
 def test_every_paper_has_a_judgement() -> None:
@@ -96,7 +108,8 @@ def test_cli_writes_both_forms(in_tmp: Path, capsys: pytest.CaptureFixture[str])
     pytest.importorskip("typst", reason="Typst is not installed: pip install pacelab[report]")
     assert main(["report", "le", "--out", "book", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["report"]
-    assert document["papers"] == {"le": {"direction only": 3}}
+    assert document["papers"]["le"]["as stated"] == dict.fromkeys(map(str, Verdict), 0) | {"direction only": 3}
+    assert set(document["papers"]["le"]["as it was"].values()) == {0}
     made = {path.name: path.read_bytes() for path in Path("book").iterdir()}
     assert set(made) == {"report.html", "report.pdf"} == set(document["files"])
     assert made["report.pdf"].startswith(b"%PDF-")

@@ -30,7 +30,7 @@ def test_load_reads_a_claim(claim_text: str) -> None:
 
 def test_load_refuses_a_check_without_band(claim_text: str) -> None:
     message = refusal(claim_text.replace("    band: [1.9, 2.1]\n", ""))
-    assert "line 15, key checks.0.band: missing" in message
+    assert "line 14, key checks.0.band: missing" in message
 
 
 def test_load_refuses_a_band_without_its_origin(claim_text: str) -> None:
@@ -59,8 +59,11 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         ("band: [1.9, 2.1]", "band: [1.9]", "line 18, key checks.0.band"),
         ("band: [1.9, 2.1]", "band: twice", "line 18, key checks.0.band"),
         ("band: [1.9, 2.1]", "band: [3, 4]", "outside of its band"),
-        ("kind: value", "kind: vague", "line 7, key kind"),
-        ("kind: value", "kind: direction", "the band says it"),
+        ("role: headline", "role: vague", "line 15, key checks.0.role"),
+        ("role: headline", "role: detail", "no headline"),
+        ("    paper: 2\n", "", "direction without paper"),
+        ("figure:", "as_it_was: {name: n, source: s, options: {hops: 2}}\nfigure:", "'hops' is an axis"),
+        ("figure:", "as_it_was: true\nfigure:", "key as_it_was"),
         ("seeds: 2}\n  quick", "seeds: two}\n  quick", "key scenario.full.seeds"),
         ("seeds: 2}\n  quick", "seeds: 0}\n  quick", "key scenario.full.seeds"),
         ("of: goodput_kbps, at", "of: goodness, at", "allowed is one of goodput_kbps"),
@@ -68,7 +71,7 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         ("at: {hops: 1}", "at: {hops: 3}", "not in the scenario"),
         ("at: {hops: 1}, against: {hops: 2}, compare: ratio", "at: {}", "'hops' is left open"),
         ("id: fu-demo", "id: gap-demo", "allowed is fu-NAME"),
-        ("schema: 1", "schema: 2", "key schema"),
+        ("schema: 2", "schema: 1", "key schema"),
         ("axes: {hops: [1, 2]}", "axes: {hops: [1, 2], rate: [1, 2]}", "an axis and an option"),
     ],
 )
@@ -100,11 +103,26 @@ def test_select_names_what_there_is() -> None:
 
 def test_every_packaged_claim_loads_and_plans() -> None:
     claims = all_claims()
-    assert len(claims) >= 38
+    assert len(claims) == 98
     for claim in claims.values():
         assert plan_claim(claim, quick=True, seeds=1).cells
         for why in claim.why:
             assert plan_claim(claim, quick=True, seeds=1, variant=why).cells
+        if claim.as_it_was and not claim.as_it_was.needs:
+            assert plan_claim(claim, quick=True, seeds=1, variant=claim.as_it_was).cells
+
+
+def test_every_packaged_claim_has_a_headline() -> None:
+    for claim in all_claims().values():
+        assert any(check.role == "headline" for check in claim.checks), claim.id
+
+
+def test_a_claim_has_its_papers_second_set_up_or_its_own_or_none() -> None:
+    claims = all_claims()
+    assert claims["fu-drops"].as_it_was == claims["fu-fig7"].as_it_was
+    assert claims["fu-drops"].as_it_was
+    assert claims["fu-fig2b"].as_it_was is False
+    assert claims["le-fig1"].as_it_was is None
 
 
 def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
@@ -117,7 +135,7 @@ def test_packaged_claims_are_in_the_order_of_their_numbers() -> None:
     [
         ("---\n{0}---\n{0}", "fu-demo: allowed is a claim of fu, and once"),
         ("---\n{0}---\n- 1\n", "line 1: allowed is a mapping"),
-        ("---\nschema: 1\n", "claim file fu/claims.yaml, line 3, key id: missing"),
+        ("---\nschema: 2\n", "claim file fu/claims.yaml, line 3, key id: missing"),
         ("---\nschema: [\n", "claim file fu/claims.yaml, line 4: not YAML"),
     ],
 )

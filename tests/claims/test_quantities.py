@@ -23,8 +23,13 @@ def flow(number: int, goodput_bps: float, **others: Any) -> dict[str, Any]:
 
 
 def node(name: str, **others: Any) -> dict[str, Any]:
-    zero = dict.fromkeys(("rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_max_pkts"), 0)
+    queue = ("queue_mean_pkts", "queue_sd_pkts", "queue_max_pkts")
+    zero = dict.fromkeys(("rts_sent", "rts_failures", "drops_rts", *queue), 0)
     return {"name": name, **zero, **others}
+
+
+def queue(mean_pkts: float, sd_pkts: float, max_pkts: int) -> dict[str, float]:
+    return {"queue_mean_pkts": mean_pkts, "queue_sd_pkts": sd_pkts, "queue_max_pkts": max_pkts}
 
 
 RESULT = RunResult(
@@ -37,8 +42,24 @@ RESULT = RunResult(
         ],
         "drops": {"mac-rts": 20, "mac-data": 3, "link-failure": 2, "queue": 25, "no-route": 7},
         "nodes": [
-            node("a", rts_sent=300, rts_failures=90, drops_rts=8, queue_mean_pkts=1.0, queue_max_pkts=9),
-            node("b", rts_sent=100, rts_failures=10, drops_rts=12, queue_mean_pkts=3.0, queue_max_pkts=7),
+            node(
+                "a",
+                rts_sent=300,
+                rts_failures=90,
+                drops_rts=8,
+                queue_mean_pkts=1.0,
+                queue_sd_pkts=0.5,
+                queue_max_pkts=9,
+            ),
+            node(
+                "b",
+                rts_sent=100,
+                rts_failures=10,
+                drops_rts=12,
+                queue_mean_pkts=3.0,
+                queue_sd_pkts=0.7,
+                queue_max_pkts=7,
+            ),
             node("host", queue_mean_pkts=50.0, queue_max_pkts=99),
         ],
         "topology": {"nodes": [{"name": n, "wireless": n != "host"} for n in ("a", "b", "host")]},
@@ -79,6 +100,8 @@ RESULT = RunResult(
         ("timeouts", Aspect(), 2.0),
         ("queue_mean_pkts", Aspect(), 3.0),
         ("queue_mean_pkts", Aspect(node="a"), 1.0),
+        ("queue_sd_pkts", Aspect(), None),  # two ends, and nothing between them
+        ("queue_sd_pkts", Aspect(node="b"), 0.7),
         ("queue_max_pkts", Aspect(), 9.0),
         ("queue_deviation_pkts", Aspect(), 1.0),
         ("queue_drops", Aspect(), 25.0),

@@ -3,59 +3,121 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
 from rich.console import Console
 
 from pacelab.claims.load import parse_claim
-from pacelab.claims.outcome import Outcome, digest_of
-from pacelab.claims.report import claims_page, outcomes_table, summary
+from pacelab.claims.model import Claim
+from pacelab.claims.outcome import Outcome, Stored, digest_of, key_of_measure, outcome_of
+from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
 from pacelab.claims.reproduce import Reproduction, reproduce
+from pacelab.claims.standing import standings
 
 # Tables and the page, from hand-made outcomes.
 
 
-def outcome(text: str, mean: float | None, half_width: float | None, verdict: str) -> Outcome:
-    found: dict[str, Any] = {"what": "x", "mean": mean, "half_width": half_width, "verdict": verdict}
+def numbers(claim: Claim, digest: str, mean: float | None, half_width: float | None) -> dict[str, Any]:
+    values = {key_of_measure(check.measure): [mean, half_width] for check in claim.checks}
+    return {"digest": digest, "seeds": 2, "seconds": 20.0, "values": values}
+
+
+def outcome(text: str, mean: float | None, half_width: float | None) -> Outcome:
     claim = parse_claim(text, "x")
-    made: Outcome = {"id": claim.id, "digest": digest_of(claim), "mode": "full", "verdict": verdict, "seeds": 2}
-    return made | {"seconds": 20.0, "checks": [found], "why": [{"name": "no RTS", "checks": [found]}]}
+    stored: Stored = {"id": claim.id, "as_stated": numbers(claim, digest_of(claim), mean, half_width)}
+    was = claim.as_it_was or None
+    stored["as_it_was"] = was and numbers(claim, digest_of(claim, was), mean, half_width)
+    stored["why"] = [{"name": w.name, **numbers(claim, digest_of(claim, w), mean, half_width)} for w in claim.why]
+    return outcome_of(claim, stored)
 
 
 @pytest.mark.parametrize(
-    ("mean", "half_width", "shown"),
+    ("mean", "half_width", "shown", "verdict"),
     [
-        (2.01234, 0.0123, "2.012 ± 0.012"),
-        (622.8, 199.1, "623 ± 199"),
-        (1.0, 0.0, "1 ± 0"),
-        (1.25, None, "1.25"),
-        (None, None, "undefined"),
+        (2.01234, 0.0123, "2.012 ± 0.012", "reproduced"),
+        (622.8, 199.1, "623 ± 199", "direction only"),
+        (1.0, 0.0, "1 ± 0", "not reproduced"),
+        (1.25, None, "1.25", "not reproduced"),
+        (None, None, "undefined", "not reproduced"),
     ],
 )
 def test_page_shows_as_many_digits_as_the_interval_warrants(
-    claim_text: str, mean: float | None, half_width: float | None, shown: str
+    claim_text: str, mean: float | None, half_width: float | None, shown: str, verdict: str
 ) -> None:
     text = claim_text + "why:\n  - {name: no RTS, options: {rts: off}}\njudgement: it is so\n"
-    page = claims_page([parse_claim(text, "x")], {"fu-demo": outcome(text, mean, half_width, "reproduced")})
-    assert f"| goodput of one hop over that of two | 2 | 1.9..2.1, stated, twice | {shown} | reproduced |" in page
+    page = claims_page([parse_claim(text, "x")], {"fu-demo": outcome(text, mean, half_width)})
+    what = "goodput of one hop over that of two | headline | 2 | 1.9..2.1, stated, twice"
+    assert re.search(rf"\| {re.escape(what)}(; [^|]*)? \| {shown} \| {verdict} \|", page)
     assert f"| no RTS | {shown} |" in page
     assert "Judgement: it is so" in page
-    assert "1 claims: 1 reproduced." in page
+    assert f"**As stated: {verdict}.**" in page
 
 
 def test_table_fits_80_columns(claim_text: str) -> None:
     console = Console(width=80, record=True, file=io.StringIO())
     claim = parse_claim(claim_text, "x")
-    console.print(outcomes_table([claim], [outcome(claim_text, 2.01, 0.01, "reproduced")]))
+    console.print(outcomes_table([claim], [outcome(claim_text, 2.01, 0.01)]))
     lines = console.export_text().splitlines()
     assert max(map(len, lines)) <= 80
     assert any("2 [1.9..2.1]" in line and "reproduced" in line for line in lines)
 
 
 def test_summary_counts_verdicts(claim_text: str) -> None:
-    made = [outcome(claim_text, 1, 1, verdict) for verdict in ("reproduced", "not reproduced", "not reproduced")]
+    made = [outcome(claim_text, mean, 0.01) for mean in (2, 0.5, 0.5)]
     assert summary(made) == "3 claims: 1 reproduced, 2 not reproduced"
+
+
+AS_IT_WAS = """as_it_was:
+  name: an older air
+  source: the year
+  options: {rts: off}
+  calibration: {fitted: RTS on or off, numbers: one rate, held_out: all others}
+"""
+
+
+def test_both_set_ups_stand_side_by_side(claim_text: str) -> None:
+    claim = parse_claim(claim_text + AS_IT_WAS, "x")
+    page = claims_page([claim], {"fu-demo": outcome(claim_text + AS_IT_WAS, 2.01, 0.01)})
+    assert "**As stated: reproduced.**" in page
+    assert (
+        "**As it was: an older air (rts off): reproduced.** the year Fitted: RTS on or off; on one rate; held" in page
+    )
+    assert page.count("| 2.010 ± 0.010 | reproduced |") == 2
+
+
+def test_json_has_both_verdicts_with_the_numbers_of_the_headline(claim_text: str) -> None:
+    detail = "  - {what: d, measure: {of: goodput_kbps, at: {hops: 1}}, band: [3, .inf], band_from: f}\nfigure:"
+    text = claim_text.replace("figure:", detail) + AS_IT_WAS
+    claim = parse_claim(text, "x")
+    (document,) = claims_document([claim], {"fu-demo": outcome(text, 2.01, 0.01)})["claims"]
+    head = {"what": claim.checks[0].what, "unit": "", "paper": 2.0, "band": [1.9, 2.1]}
+    head |= {"mean": 2.01, "half_width": 0.01, "predicted": 0.0173205, "verdict": "reproduced"}  # sqrt(1 + 2)
+    made = {"verdict": "reproduced", "seeds": 2, "seconds": 20.0, "headline": [head]}
+    made |= {"details": {"passed": 0, "of": 1}}
+    assert document["verdicts"] == {"as_stated": made, "as_it_was": made}
+    bare = parse_claim(claim_text, "x")
+    (document,) = claims_document([bare], {"fu-demo": outcome_of(bare, None)})["claims"]
+    assert document["verdicts"]["as_it_was"] is None
+    assert document["verdicts"]["as_stated"]["verdict"] == "not run"
+
+
+def test_the_first_table_counts_verdicts_in_both_set_ups(claim_text: str) -> None:
+    claims, outcomes = [], {}
+    for number, mean in enumerate((2.0, 2.0, 1.5, 0.5)):
+        text = claim_text.replace("id: fu-demo", f"id: fu-demo{number}") + (AS_IT_WAS if number == 3 else "")
+        claims.append(parse_claim(text, "x"))
+        outcomes[claims[-1].id] = outcome(text, mean, 0.01)
+    outcomes["fu-demo3"] |= {"as_it_was": outcome(claim_text, 2.0, 0.01)}
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(standing_table(claims, outcomes))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= 80
+    stated, was = (next(line for line in lines if name in line).split() for name in ("as stated", "as it was"))
+    assert stated == ["fu", "as", "stated", "2", ".", "1", "1", ".", ".", ".", ".", "4"]
+    assert was == ["as", "it", "was", "1", ".", ".", ".", ".", ".", ".", ".", "1"]
+    assert standing_lines(standings(claims, outcomes))[2] == "| fu | as stated | 2 | 0 | 1 | 1 | 0 | 0 | 0 | 0 |"
 
 
 # Figures: every shape draws from a run, the same bytes each time.

@@ -10,7 +10,15 @@ import pytest
 
 from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
-from pacelab.claims.outcome import digest_of, load_pictures, load_store, render_store, store_path
+from pacelab.claims.outcome import (
+    digest_of,
+    key_of_measure,
+    load_pictures,
+    load_store,
+    outcome_of,
+    render_store,
+    store_path,
+)
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
@@ -62,7 +70,7 @@ def test_reproduce_lists_what_waits(claim_text: str) -> None:
     claim = parse_claim(claim_text + "needs: [patience]\n", "x")
     found = reproduce([claim], quick=True, jobs=1)
     assert found.outcomes[0]["verdict"] == "not run"
-    assert "needs patience" in claims_page([claim], {})
+    assert "needs patience" in claims_page([claim], {"fu-demo": found.outcomes[0]})
 
 
 def test_reproduce_results_do_not_depend_on_workers(claim_text: str) -> None:
@@ -77,26 +85,43 @@ def test_reproduce_writes_results_and_figures(claim_text: str, tmp_path: Path) -
     assert names == {"claims.json", "host.json", "table.csv", "fu-demo.png", "fu-demo.svg"}
     assert (folder / "fu-demo.png").read_bytes() == found.figures()["fu-demo.png"]
     header, line = outcomes_csv(found.claims, found.outcomes).splitlines()
-    assert line.startswith("fu-demo,,goodput of one hop over that of two,,2.0,1.9,2.1,")
+    assert line.startswith("fu-demo,,goodput of one hop over that of two,headline,,2.0,1.9,2.1,")
     assert len(header.split(",")) == len(line.split(","))
 
 
-def test_page_says_when_an_outcome_is_stale(claim_text: str) -> None:
-    claim = parse_claim(claim_text, "x")
-    stored = {outcome["id"]: outcome for outcome in reproduce([claim], jobs=1).outcomes}
-    assert "run it again" not in claims_page([claim], stored)
-    moved = parse_claim(claim_text.replace("[1.9, 2.1]", "[1.8, 2.2]"), "x")
-    assert "run it again" in claims_page([moved], stored)
-    judged = parse_claim(claim_text + "judgement: as expected\n", "x")
-    assert digest_of(judged) == digest_of(claim)
+def test_stored_numbers_are_judged_by_the_claim_as_it_is(claim_text: str) -> None:
+    """A band that was moved judges anew; a set-up or a measure that was changed has not been run."""
+    (stored,) = reproduce([parse_claim(claim_text, "x")], jobs=1).stored
+    assert outcome_of(parse_claim(claim_text, "x"), stored)["verdict"] == "reproduced"
+    moved = parse_claim(claim_text.replace("[1.9, 2.1]", "[2.4, 2.5]").replace("paper: 2", "paper: 2.4"), "x")
+    assert outcome_of(moved, stored)["verdict"] == "direction only"
+    for old, new in (("seconds: 20", "seconds: 21"), ("rate: 2", "rate: 11"), ("compare: ratio", "compare: change")):
+        assert outcome_of(parse_claim(claim_text.replace(old, new), "x"), stored)["verdict"] == "not run"
 
 
-def test_stored_outcomes_are_of_the_claims_as_they_are() -> None:
+def test_the_second_set_up_is_run_in_both_modes(claim_text: str) -> None:
+    setup = "as_it_was: {name: no RTS, source: the year, options: {rts: off}}\n"
+    claim = parse_claim(claim_text + setup, "x")
+    for quick in (True, False):
+        outcome = reproduce([claim], quick=quick, jobs=1).outcomes[0]
+        assert outcome["as_it_was"]["seeds"] == 2
+        assert outcome["as_it_was"]["checks"][0]["mean"] != outcome["checks"][0]["mean"]
+    waits = parse_claim(claim_text + setup.replace("}}", "}, needs: [patience]}"), "x")
+    outcome = reproduce([waits], quick=True, jobs=1).outcomes[0]
+    assert (outcome["verdict"], outcome["as_it_was"]["verdict"]) == ("reproduced", "not run")
+
+
+def test_stored_numbers_are_of_the_claims_as_they_are() -> None:
     claims = all_claims()
     for paper in {claim.paper for claim in claims.values()}:
-        for name, outcome in load_store(paper).items():
-            assert outcome["mode"] == "full"
-            assert outcome["digest"] == digest_of(claims[name]), f"{name}: run `pacelab reproduce {name} --docs ...`"
+        for name, stored in load_store(paper).items():
+            claim, again = claims[name], f"{name}: run `pacelab reproduce {name} --docs ...`"
+            assert stored["as_stated"]["digest"] == digest_of(claim), again
+            keys = {key_of_measure(check.measure) for check in claim.checks}
+            assert set(stored["as_stated"]["values"]) == keys, again
+            if stored["as_it_was"] is not None:
+                assert claim.as_it_was, again
+                assert stored["as_it_was"]["digest"] == digest_of(claim, claim.as_it_was), again
 
 
 def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +138,10 @@ def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: 
 def test_store_keeps_what_it_is_given(claim_text: str) -> None:
     """A line per outcome and picture; and what is packaged is in this form."""
     found = reproduce([parse_claim(claim_text, "x")], quick=True, jobs=1)
-    ((_, outcome, picture),) = found.pictures()
-    document = json.loads(text := render_store({"fu-demo": outcome}, {"fu-demo": picture}))
-    assert document["outcomes"] == [outcome]
+    ((_, _, picture),) = found.pictures()
+    (stored,) = found.stored
+    document = json.loads(text := render_store({"fu-demo": stored}, {"fu-demo": picture}))
+    assert document["outcomes"] == [stored]
     assert Picture.model_validate(document["pictures"][0]) == picture
     assert len(text.splitlines()) == 8
     for paper in {claim.paper for claim in all_claims().values()}:
@@ -133,10 +159,18 @@ def test_cli_reproduces_one_claim(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "--paper", "tcp-gap"]) == 0
     listing = capsys.readouterr().out
+    assert listing.startswith("Claims by verdict")
     assert "tcp-gap-fig7" in listing
     assert "fu-fig2a" not in listing
     assert main(["claims", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["claims"]) == len(all_claims())
+    listed = json.loads(capsys.readouterr().out)["claims"]
+    assert [claim["id"] for claim in listed] == list(all_claims())
+    for claim in listed:
+        verdicts = claim["verdicts"]
+        assert set(verdicts) == {"as_stated", "as_it_was"}
+        for one in filter(None, verdicts.values()):
+            assert set(one) == {"verdict", "seeds", "seconds", "headline", "details"}
+            assert one["headline"] or one["verdict"] == "not run"
 
 
 @pytest.mark.parametrize(

@@ -15,82 +15,190 @@ from pacelab.claims.contention import (
     retry_drop_probability,
     sender_drop_probability,
 )
-from pacelab.claims.model import Check, Kind, Reduction
+from pacelab.claims.load import parse_claim
+from pacelab.claims.model import Check, Claim, Reduction
 from pacelab.claims.reductions import reduce_axis
-from pacelab.claims.verdict import Verdict, judge, worst
-from pacelab.results.metrics import Estimate
+from pacelab.claims.verdict import Found, Verdict, conclude, decisive, judge
 from pacelab.topologies.model import Flow
 from pacelab.topologies.registry import load_topology
 
-# Verdicts from hand-made numbers, on both sides of each band.
+# Verdicts of checks from hand-made numbers, on both sides of each band. Of three seeds, so that the prediction of a
+# single run is sqrt(1 + 3) = 2 half widths either way.
 
 
-def check(band: list[float], paper: float | None = None, direction: list[float] | None = None) -> Check:
-    document = {"what": "x", "measure": {"of": "goodput_kbps"}, "paper": paper, "band": band, "band_from": "by hand"}
+def check(band: list[float], paper: float | None = None, direction: list[float] | None = None, **more: Any) -> Check:
+    measure = {"of": "goodput_kbps", **more.pop("measure", {})}
+    document = {"what": "x", "measure": measure, "paper": paper, "band": band, "band_from": "by hand", **more}
     return Check.model_validate(document | {"direction": direction})
 
 
-def found(mean: float, half_width: float | None) -> Estimate:
-    return Estimate(mean=mean, half_width=half_width, samples=(mean,))
+def found(mean: float | None, half_width: float | None) -> Found:
+    return Found(mean=mean, half_width=half_width, seeds=3)
 
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "verdict"),
     [
         (100.0, 1.0, Verdict.REPRODUCED),
-        (95.0, 0.1, Verdict.REPRODUCED),  # on the edge
-        (105.0, 0.1, Verdict.REPRODUCED),
-        (94.0, 2.0, Verdict.REPRODUCED),  # below, its interval reaches in
-        (106.0, 2.0, Verdict.REPRODUCED),
-        (94.0, 0.5, Verdict.DIRECTION),  # below, its interval does not
-        (106.0, 0.5, Verdict.DIRECTION),
-        (80.0, 16.0, Verdict.DIRECTION),  # reaches in, but wider than a tenth of 100: says nothing
-        (120.0, 16.0, Verdict.DIRECTION),
+        (95.0, 0.0, Verdict.REPRODUCED),  # on the edge
+        (105.0, 0.0, Verdict.REPRODUCED),
+        (91.5, 2.0, Verdict.REPRODUCED),  # 95 is within two half widths
+        (108.5, 2.0, Verdict.REPRODUCED),
+        (90.5, 2.0, Verdict.DIRECTION),  # it is not
+        (109.5, 2.0, Verdict.DIRECTION),
+        (100.0, 12.5, Verdict.REPRODUCED),  # a prediction of 25 either way, a quarter of the number
+        (100.0, 12.6, Verdict.DIRECTION),  # wider: it would allow anything
         (10.0, 9.0, Verdict.DIRECTION),
         (10.0, 11.0, Verdict.NOT),  # may be below 0
         (-1.0, 0.5, Verdict.NOT),
         (250.0, 1.0, Verdict.NOT),  # beyond the direction's other end
-        (106.0, None, Verdict.DIRECTION),  # one seed: no interval
+        (100.0, None, Verdict.NOT),  # one seed: no interval
+        (None, None, Verdict.NOT),  # undefined
         (math.nan, 1.0, Verdict.NOT),
-        (math.inf, None, Verdict.NOT),
     ],
 )
-def test_judge_value(mean: float, half_width: float | None, verdict: Verdict) -> None:
-    assert judge(check([95, 105], 100, [0, 200]), "value", found(mean, half_width)) is verdict
+def test_judge_number(mean: float | None, half_width: float | None, verdict: Verdict) -> None:
+    assert judge(check([95, 105], 100, [0, 200]), found(mean, half_width)) is verdict
+
+
+def test_judge_number_by_the_runs_that_it_averages() -> None:
+    """Of three runs of the paper's the mean scatters less: sqrt(1 + 3 / 3) = 1.41 half widths; of very many, 1."""
+    assert judge(check([100, 100], 100), found(103, 2)) is Verdict.REPRODUCED
+    assert judge(check([100, 100], 100), found(103, 2), runs=3) is Verdict.NOT
+    assert judge(check([100, 100], 100), found(102.8, 2), runs=3) is Verdict.REPRODUCED
+    assert judge(check([100, 100], 100), found(102.1, 2), runs=1e9) is Verdict.NOT
 
 
 @pytest.mark.parametrize(("mean", "verdict"), [(0.0, Verdict.REPRODUCED), (0.01, Verdict.NOT), (-0.01, Verdict.NOT)])
-def test_judge_value_exactly_none(mean: float, verdict: Verdict) -> None:
-    assert judge(check([0, 0], 0), "value", found(mean, 0.0)) is verdict
+def test_judge_number_exactly_none(mean: float, verdict: Verdict) -> None:
+    assert judge(check([0, 0], 0), found(mean, 0.0)) is verdict
+
+
+def test_judge_number_on_a_scale() -> None:
+    """A prediction of 0.25 is a quarter of an index of 1, and says nothing of an index: a tenth of the scale may be."""
+    index = check([0.99, 1], 1, measure={"of": "fairness"})
+    assert judge(index, found(0.9, 0.05)) is Verdict.REPRODUCED
+    assert judge(index, found(0.9, 0.06)) is Verdict.NOT
+    score = check([3.55, 3.65], 3.6, measure={"of": "mos_mean"})  # from 1 to 4.5
+    assert judge(score, found(3.4, 0.17)) is Verdict.REPRODUCED
+    assert judge(score, found(3.4, 0.18)) is Verdict.NOT
+    change = check([0.99, 1], 1, measure={"of": "fairness", "compare": "change", "against": {"scheme": "newreno"}})
+    assert judge(change, found(0.9, 0.06)) is Verdict.REPRODUCED  # relative: no scale
 
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "verdict"),
     [
-        (0.5, 0.4, Verdict.DIRECTION),
+        (0.5, 0.4, Verdict.HOLDS),
         (0.5, 0.6, Verdict.NOT),
         (-0.5, 0.1, Verdict.NOT),
-        (5.0, 1.0, Verdict.DIRECTION),
+        (5.0, 1.0, Verdict.HOLDS),
+        (0.5, None, Verdict.NOT),
+        (None, None, Verdict.NOT),
     ],
 )
-def test_judge_direction(mean: float, half_width: float, verdict: Verdict) -> None:
-    assert judge(check([0, math.inf]), "direction", found(mean, half_width)) is verdict
+def test_judge_statement(mean: float | None, half_width: float | None, verdict: Verdict) -> None:
+    assert judge(check([0, math.inf]), found(mean, half_width)) is verdict
 
 
-@pytest.mark.parametrize(("mean", "verdict"), [(-0.2, Verdict.NOT), (0.0, Verdict.DIRECTION), (0.2, Verdict.NOT)])
-def test_judge_direction_band_has_two_sides(mean: float, verdict: Verdict) -> None:
-    assert judge(check([-0.1, 0.1]), "direction", found(mean, 0.01)) is verdict
+@pytest.mark.parametrize(
+    ("mean", "half_width", "verdict"),
+    [
+        (-0.2, 0.01, Verdict.NOT),
+        (0.0, 0.01, Verdict.HOLDS),
+        (0.05, 0.01, Verdict.HOLDS),  # a difference that is proven, and small
+        (0.0, 0.2, Verdict.NOT),  # none that is proven, and nothing that is excluded
+        (0.2, 0.01, Verdict.NOT),
+    ],
+)
+def test_judge_equivalence(mean: float, half_width: float, verdict: Verdict) -> None:
+    assert judge(check([-0.1, 0.1]), found(mean, half_width)) is verdict
 
 
-@pytest.mark.parametrize("kind", ["value", "direction"])
-def test_judge_undefined_is_not_reproduced(kind: Kind) -> None:
-    assert judge(check([0, 1]), kind, None) is Verdict.NOT
+def test_an_interval_ends_where_the_quantity_does() -> None:
+    def reduced(how: str) -> dict[str, Any]:
+        return {"of": "goodput_kbps", "reduce": [{"how": how, "over": "hops"}]}
+
+    assert judge(check([0.9, 1], measure={"of": "fairness"}), found(0.97, 0.05)) is Verdict.HOLDS
+    assert judge(check([0.9, 1]), found(0.97, 0.05)) is Verdict.NOT
+    assert judge(check([0, 0.1], measure=reduced("spread")), found(0.01, 0.02)) is Verdict.HOLDS
+    assert judge(check([-1, -0.9], measure=reduced("trend")), found(-0.99, 0.03)) is Verdict.HOLDS
+    loss = check([0.09, 0.11], 0.1, [0, math.inf], measure=reduced("shortfall"))
+    assert judge(loss, found(0.01, 0.02)) is Verdict.NOT  # perhaps no loss at all
+    share = check([0.5, 0.5], 0.5, [0, 0.9], measure={"of": "contention_part"})
+    assert judge(share, found(0.02, 0.03)) is Verdict.DIRECTION
 
 
-def test_worst_orders_verdicts() -> None:
-    assert worst([Verdict.REPRODUCED, Verdict.REPRODUCED]) is Verdict.REPRODUCED
-    assert worst([Verdict.REPRODUCED, Verdict.DIRECTION]) is Verdict.DIRECTION
-    assert worst([Verdict.NOT, Verdict.DIRECTION]) is Verdict.NOT
+def test_what_was_not_run_is_not_judged() -> None:
+    assert judge(check([0, 1]), None) is Verdict.NOT_RUN
+
+
+# Verdicts of claims from those of their checks: three headline checks (a number with a direction, one without, a
+# statement), a detail, and a question of ours.
+
+R, H, D, N, X_RUN = Verdict.REPRODUCED, Verdict.HOLDS, Verdict.DIRECTION, Verdict.NOT, Verdict.NOT_RUN
+
+
+def claim(claim_text: str, extra: str = "") -> Claim:
+    head, _ = claim_text.split("checks:")
+    line = "  - {what: w, role: ROLE, measure: {of: goodput_kbps, at: {hops: 1}}, band: [1, 2], band_from: f"
+    checks = [
+        line.replace("ROLE", "headline") + ", paper: 1.5, direction: [0, 3]}",
+        line.replace("ROLE", "headline") + ", paper: 1.5}",
+        line.replace("ROLE", "headline") + "}",
+        line.replace("ROLE", "detail") + "}",
+        line.replace("ROLE", "ours") + "}",
+    ]
+    return parse_claim("\n".join([head + "checks:", *checks, extra]), "x")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([R, R, H, H, H], Verdict.REPRODUCED),
+        ([R, R, H, N, N], Verdict.REPRODUCED),  # details and ours do not decide
+        ([D, R, H, H, H], Verdict.DIRECTION),
+        ([R, N, H, H, H], Verdict.DIRECTION),  # a number without a direction is missed, the others carry it
+        ([D, N, H, H, H], Verdict.DIRECTION),
+        ([N, R, H, H, H], Verdict.NOT),  # a direction is missed
+        ([R, R, N, H, H], Verdict.NOT),  # a statement is
+        ([R, R, X_RUN, H, H], Verdict.NOT_RUN),
+        ([R, R, H, X_RUN, X_RUN], Verdict.REPRODUCED),
+    ],
+)
+def test_the_headline_decides(claim_text: str, verdicts: list[Verdict], expected: Verdict) -> None:
+    assert conclude(claim(claim_text), verdicts) is expected
+
+
+def test_a_number_alone_that_is_missed_is_not_reproduced(claim_text: str) -> None:
+    text = claim_text.replace("    direction: [1, .inf]\n", "")
+    assert conclude(parse_claim(text, "x"), [N]) is Verdict.NOT
+
+
+def test_statements_alone_hold(claim_text: str) -> None:
+    text = claim_text.replace("    direction: [1, .inf]\n", "").replace("    paper: 2\n", "")
+    assert conclude(parse_claim(text, "x"), [H]) is Verdict.HOLDS
+    assert conclude(parse_claim(text, "x"), [N]) is Verdict.NOT
+
+
+@pytest.mark.parametrize(
+    ("extra", "met", "missed"),
+    [
+        ("contradicted: five runs of theirs", Verdict.REPRODUCED, Verdict.CONTRADICTED),
+        ("inconsistent: {here: four, there: five}", Verdict.INCONSISTENT, Verdict.INCONSISTENT),
+        ("extension: the paper has none", Verdict.OWN, Verdict.OWN),
+    ],
+)
+def test_declared_verdicts(claim_text: str, extra: str, met: Verdict, missed: Verdict) -> None:
+    assert conclude(claim(claim_text, extra), [R, R, H, H, H]) is met
+    assert conclude(claim(claim_text, extra), [N, R, H, H, H]) is missed
+    assert conclude(claim(claim_text, extra), [X_RUN, R, H, H, H]) is Verdict.NOT_RUN
+
+
+def test_the_worst_headline_check_is_shown(claim_text: str) -> None:
+    assert decisive(claim(claim_text), [R, D, D, N, N]) == 1
+    assert decisive(claim(claim_text), [R, R, H, N, N]) == 2
+    assert decisive(claim(claim_text), [N, N, H, H, H]) == 0
 
 
 # Reductions of an axis, by hand.
@@ -107,8 +215,9 @@ X = [1.0, 2.0, 4.0, 8.0]
         ([1, 3, 3, 1], {"how": "mean"}, 2),
         ([1, 3, 3, 2], {"how": "spread"}, 2),
         ([1, 3, 3, 2], {"how": "peak_at"}, 2),
-        ([1, 97, 100, 2], {"how": "reaches", "level": 0.96}, 2),
-        ([1, 97, 100, 2], {"how": "reaches", "level": 0.98}, 4),
+        ([1, 97, 100, 2], {"how": "short_at", "level": 2}, 0.03),
+        ([1, 97, 100, 2], {"how": "short_at", "level": 4}, 0),
+        ([1, 97, 100, 2], {"how": "short_at", "level": 3}, None),
         ([1, 4, 3, 3], {"how": "shortfall"}, 0.25),
         ([1, 4, 3, 5], {"how": "shortfall"}, 0),
         ([0, 0, 0, 0], {"how": "shortfall"}, None),

@@ -31,10 +31,39 @@ pub struct Counters {
     pub queue_max_pkts: u64,
     /// Integral of the queue's length over time, packets times ns.
     pub queue_pkt_ns: u128,
+    /// Integral of its square, for the deviation over time: packets squared times ns.
+    pub queue_pkt2_ns: u128,
     /// Backoff slots drawn.
     pub backoff_slots: u64,
     /// Backoffs drawn.
     pub backoffs: u64,
     /// Time spent sending.
     pub airtime_ns: Ns,
+}
+
+impl Counters {
+    /// Standard deviation of the queue's length over the measured time, packets.
+    pub fn queue_sd_pkts(&self, measured_s: f64) -> f64 {
+        let mean = self.queue_pkt_ns as f64 / 1e9 / measured_s;
+        let square = self.queue_pkt2_ns as f64 / 1e9 / measured_s;
+        (square - mean * mean).max(0.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_queues_deviation_is_over_time() {
+        // 1 s with none, 1 s with two: mean 1, and always 1 away from it; 3 s with two: no deviation
+        let second = 1_000_000_000;
+        let counters = |mean: u128, square: u128| Counters {
+            queue_pkt_ns: mean * second,
+            queue_pkt2_ns: square * second,
+            ..Counters::default()
+        };
+        assert_eq!(counters(2, 4).queue_sd_pkts(2.0), 1.0);
+        assert_eq!(counters(6, 12).queue_sd_pkts(3.0), 0.0);
+    }
 }

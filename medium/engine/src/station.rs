@@ -252,7 +252,9 @@ impl Station {
 
     /// Notes that the queue is about to change, for its time average.
     pub fn note_queue(&mut self, now: Ns) {
-        self.counters.queue_pkt_ns += self.waiting_pkts() as u128 * u128::from(now - self.queue_changed_at);
+        let (waiting, lasted) = (self.waiting_pkts() as u128, u128::from(now - self.queue_changed_at));
+        self.counters.queue_pkt_ns += waiting * lasted;
+        self.counters.queue_pkt2_ns += waiting * waiting * lasted;
         self.queue_changed_at = now;
     }
 }

@@ -13,20 +13,24 @@ from dataclasses import dataclass
 from pacelab.claims.figures import caption, render_svg
 from pacelab.claims.load import select_claims
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, digest_of, load_pictures, load_store
+from pacelab.claims.outcome import Outcome, all_outcomes, load_pictures
 from pacelab.claims.paper import Paper, load_paper
 from pacelab.claims.picture import Picture
-from pacelab.claims.report import band_text, number_text, ours_text, scenario_text
-from pacelab.claims.verdict import Verdict
+from pacelab.claims.report import band_text, number_text, ours_text, reach_text, scenario_text, was_source, was_text
+from pacelab.claims.standing import STATED, WAS, Standing, change_of, passed, standings, verdict_before
+from pacelab.claims.verdict import MET, Verdict, decisive
 
 MARKS = {
     Verdict.REPRODUCED.value: "●",
+    Verdict.HOLDS.value: "◉",
     Verdict.DIRECTION.value: "◐",
     Verdict.NOT.value: "○",
+    Verdict.CONTRADICTED.value: "⊗",
+    Verdict.INCONSISTENT.value: "≠",
+    Verdict.OWN.value: "+",
     Verdict.NOT_RUN.value: "–",
 }
 """Beside the words, for the eye that runs down a column."""
-ORDER = [verdict.value for verdict in Verdict]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +38,16 @@ class Row:
     """One check: what the paper has, what we measured, and what the tested reasons make of it."""
 
     number: int
+    role: str
     what: str
     paper: str
     band: str
     band_from: str
     ours: str
     verdict: str
+    was: str
+    was_verdict: str
+    """The same as it was; empty where that was not run."""
     reasons: tuple[tuple[str, bool], ...]
     """For each tested reason the number that it gives, and whether that passes."""
 
@@ -55,9 +63,19 @@ class Entry:
     scenario: str
     notes: str
     verdict: str
-    stale: bool
+    was: str
+    """The second set-up and how we know, empty where none is declared."""
+    was_verdict: str
+    was_seeds: int
+    before: str
+    """The verdict by the rules before."""
+    change: str
     seeds: int
     rows: tuple[Row, ...]
+    telling: Row | None
+    """The headline check that decides."""
+    details: tuple[int, int]
+    """Details that pass, and all."""
     reasons: tuple[str, ...]
     """Names of the tested reasons."""
     reason: str
@@ -67,16 +85,6 @@ class Entry:
     """Name of the figure's file, empty where there is none."""
     caption: str
 
-    @property
-    def passed(self) -> int:
-        """Checks that pass."""
-        return sum(row.verdict != Verdict.NOT.value for row in self.rows)
-
-    @property
-    def telling(self) -> Row | None:
-        """The first check with the claim's verdict: the one that decides it."""
-        return next((row for row in self.rows if row.verdict == self.verdict), None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
@@ -84,17 +92,8 @@ class Chapter:
 
     paper: Paper
     entries: tuple[Entry, ...]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Claims by verdict, best first."""
-        found = {verdict: sum(entry.verdict == verdict for entry in self.entries) for verdict in ORDER}
-        return {verdict: count for verdict, count in found.items() if count}
-
-    @property
-    def checks(self) -> tuple[int, int]:
-        """Checks that pass, and all."""
-        return sum(entry.passed for entry in self.entries), sum(len(entry.rows) for entry in self.entries)
+    stated: Standing
+    was: Standing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,21 +107,26 @@ class Book:
 def write_book(name: str) -> Book:
     """The book of the claims called for by an id, a paper or `all`; ConfigError names what there is."""
     claims = select_claims(name)
+    outcomes = all_outcomes(claims)
+    stands = {(one.paper, one.setup): one for one in standings(claims, outcomes)}
     chapters: list[Chapter] = []
     drawings: dict[str, bytes] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
-        stored, pictures = load_store(paper), load_pictures(paper)
+        pictures = load_pictures(paper)
         mine = [claim for claim in claims if claim.paper == paper]
         drawings |= {
             f"{one.id}.svg": render_svg(pictures[one.id], captioned=False) for one in mine if one.id in pictures
         }
-        entries = [_entry(claim, stored.get(claim.id), pictures.get(claim.id)) for claim in mine]
-        chapters.append(Chapter(paper=load_paper(paper), entries=tuple(entries)))
+        entries = tuple(_entry(claim, outcomes[claim.id], pictures.get(claim.id)) for claim in mine)
+        stated, was = stands[paper, STATED], stands[paper, WAS]
+        chapters.append(Chapter(paper=load_paper(paper), entries=entries, stated=stated, was=was))
     return Book(chapters=tuple(chapters), drawings=drawings)
 
 
-def _entry(claim: Claim, outcome: Outcome | None, picture: Picture | None) -> Entry:
-    outcome = outcome or {"verdict": Verdict.NOT_RUN.value, "seeds": 0, "checks": [], "why": [], "digest": None}
+def _entry(claim: Claim, outcome: Outcome, picture: Picture | None) -> Entry:
+    setup, was = claim.as_it_was or None, outcome["as_it_was"] or {"verdict": "", "seeds": 0, "checks": []}
+    rows = tuple(_rows(claim, outcome, was))
+    found = [Verdict(check["verdict"]) for check in outcome["checks"]]
     return Entry(
         id=claim.id,
         where=", ".join(part for part in (f"Sec. {claim.section}", claim.where) if part),
@@ -131,35 +135,53 @@ def _entry(claim: Claim, outcome: Outcome | None, picture: Picture | None) -> En
         scenario=scenario_text(claim),
         notes=_flat(claim.notes),
         verdict=outcome["verdict"],
-        stale=bool(outcome["checks"]) and outcome["digest"] != digest_of(claim),
+        was=f"{_capital(was_text(setup))}. {was_source(setup)}" if setup else "",
+        was_verdict=was["verdict"],
+        was_seeds=was["seeds"],
+        before=verdict_before(claim),
+        change=change_of(claim, outcome),
         seeds=outcome["seeds"],
-        rows=tuple(_rows(claim, outcome)),
+        rows=rows,
+        telling=rows[decisive(claim, found)] if rows else None,
+        details=passed(outcome, "detail"),
         reasons=tuple(why["name"] for why in outcome["why"]),
         reason=_flat(claim.reason),
-        judgement=_flat(claim.judgement),
+        judgement=_flat(" ".join([claim.judgement, _contradicted(claim)])),
         shows=_flat(claim.shows),
         drawing=f"{claim.id}.svg" if picture else "",
         caption=caption(picture) if picture else "",
     )
 
 
-def _rows(claim: Claim, outcome: Outcome) -> list[Row]:
+def _rows(claim: Claim, outcome: Outcome, was: Outcome) -> list[Row]:
     rows = []
     for place, (check, found) in enumerate(zip(claim.checks, outcome["checks"], strict=False)):
         tested = [why["checks"][place] for why in outcome["why"]]
+        second = was["checks"][place] if was["checks"] else None
         rows.append(
             Row(
                 number=place + 1,
+                role=check.role,
                 what=check.what,
                 paper=_signs(number_text(check.paper)),
                 band=_signs(band_text(check)),
-                band_from=check.band_from,
+                band_from="; ".join(part for part in (check.band_from, _signs(reach_text(check, found))) if part),
                 ours=_signs(ours_text(found)),
                 verdict=found["verdict"],
-                reasons=tuple((_signs(ours_text(one)), one["verdict"] != Verdict.NOT.value) for one in tested),
+                was=_signs(ours_text(second)) if second else "",
+                was_verdict=second["verdict"] if second else "",
+                reasons=tuple((_signs(ours_text(one)), one["verdict"] in MET) for one in tested),
             )
         )
     return rows
+
+
+def _contradicted(claim: Claim) -> str:
+    return f"The paper's own simulator, run here: {claim.contradicted}" if claim.contradicted else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _signs(text: str) -> str:

@@ -8,7 +8,8 @@ from html import escape
 from pacelab import __version__
 from pacelab.claims.book.book import MARKS, Book, Chapter, Entry, Row
 from pacelab.claims.book.book_text import ABSTRACT, HOW_TO_READ, SUBTITLE, TITLE
-from pacelab.claims.report import STALE
+from pacelab.claims.standing import COLUMNS, Standing
+from pacelab.claims.verdict import Verdict
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8888; --soft: #8882; }
@@ -21,7 +22,7 @@ th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bo
 th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; } td.v { white-space: nowrap; }
 thead th { border-bottom: 2px solid; } td small { opacity: .8; }
 blockquote { margin: .5rem 0 .5rem 1.5rem; font-style: italic; }
-.meta { font: .85rem/1.4 system-ui, sans-serif; } .stale { font-weight: bold; }
+.meta { font: .85rem/1.4 system-ui, sans-serif; } th.check { font-weight: normal; }
 figure { margin: 1rem 0; display: grid; grid-template-columns: 3fr 1fr; gap: 1rem; align-items: start; }
 figure img { width: 100%; background: white; } figcaption { font: .85rem/1.4 system-ui, sans-serif; }
 @media (max-width: 45rem) { figure { grid-template-columns: 1fr; } }
@@ -57,40 +58,58 @@ def render_html(book: Book) -> bytes:
 
 
 def _overview(book: Book) -> str:
+    names = [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value]
     rows = []
     for chapter in book.chapters:
-        passed, checks = chapter.checks
-        cells = "".join(f'<td class="n">{chapter.counts.get(verdict, 0)}</td>' for verdict in MARKS)
         name = f'<a href="#{chapter.paper.id}">{escape(chapter.paper.authors)}</a>'
-        rows.append(f'<tr><th scope="row">{name}</th>{cells}<td class="n">{passed} of {checks}</td></tr>')
-    head = "".join(f'<th scope="col" class="n">{mark} {verdict}</th>' for verdict, mark in MARKS.items())
-    return _table("Claims by verdict", f'<th scope="col">paper</th>{head}<th class="n">checks that pass</th>', rows)
+        rows += [_standing_row(name, chapter.stated, names), _standing_row("", chapter.was, names)]
+    head = "".join(f'<th scope="col" class="n">{MARKS[name]} {name}</th>' for name in names)
+    return _table("Claims by verdict", f'<th scope="col">paper</th><th scope="col">set-up</th>{head}', rows)
+
+
+def _standing_row(name: str, standing: Standing, names: list[str]) -> str:
+    cells = "".join(f'<td class="n">{standing.counts[verdict]}</td>' for verdict in names)
+    return f'<tr><th scope="row">{name}</th><td>{standing.setup}</td>{cells}</tr>'
 
 
 def _chapter(chapter: Chapter, book: Book) -> str:
     paper = chapter.paper
     rows = [_summary_row(entry) for entry in chapter.entries]
     head = "".join(
-        f'<th scope="col">{name}</th>' for name in ("claim", "deciding check", "paper", "ours", "verdict", "reason")
+        f'<th scope="col">{name}</th>'
+        for name in ("claim", "deciding check", "paper", "ours", "as stated", "as it was", "reason")
     )
     return (
         f'<section id="{paper.id}"><h2>{escape(paper.title)}</h2>'
         f'<p class="meta">{escape(paper.authors)}. {escape(paper.venue)}.</p><p>{escape(paper.judgement)}</p>'
         + _table(f"The {len(rows)} claims of [{paper.id}]", head, rows)
+        + _changes(chapter)
         + "".join(_entry(entry, book) for entry in chapter.entries)
         + "</section>"
     )
+
+
+def _changes(chapter: Chapter) -> str:
+    """Old and new verdicts side by side."""
+    rows = [
+        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td>{_verdict(entry.before)}</td>'
+        f"<td>{_verdict(entry.verdict)}</td><td>{escape(entry.change)}</td></tr>"
+        for entry in chapter.entries
+    ]
+    names = ("claim", "by the rules before", "as stated, now", "what changed")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return _table("Verdicts by the rules before and now", head, rows)
 
 
 def _summary_row(entry: Entry) -> str:
     row = entry.telling
     what, paper, ours = (escape(row.what), _paper(row), escape(row.ours)) if row else ("", "", "")
     name = f'<a href="#{entry.id}">{escape(entry.where)}</a><br><small>{escape(entry.title)}</small>'
-    cells = f'<td>{what}</td><td>{paper}</td><td class="n">{ours}</td><td>{_verdict(entry.verdict)}</td>'
-    count = f"<br><small>{entry.passed} of {len(entry.rows)} checks pass</small>"
-    return (
-        f'<tr><th scope="row">{name}</th>{cells.removesuffix("</td>")}{count}</td><td>{escape(entry.reason)}</td></tr>'
-    )
+    met, details = entry.details
+    count = f"<br><small>details: {met} of {details}</small>" if details else ""
+    verdicts = f"<td>{_verdict(entry.verdict)}{count}</td><td>{_verdict(entry.was_verdict)}</td>"
+    cells = f'<td>{what}</td><td>{paper}</td><td class="n">{ours}</td>{verdicts}'
+    return f'<tr><th scope="row">{name}</th>{cells}<td>{escape(entry.reason)}</td></tr>'
 
 
 def _entry(entry: Entry, book: Book) -> str:
@@ -100,31 +119,37 @@ def _entry(entry: Entry, book: Book) -> str:
         f"<blockquote>{escape(entry.quote)}</blockquote>",
         f'<p class="meta">{escape(entry.scenario)}.</p>',
     ]
-    if entry.stale:
-        parts.append(f'<p class="stale">{STALE}</p>')
+    if entry.was:
+        parts.append(f'<p class="meta">{escape(entry.was)} {_verdict(entry.was_verdict)}</p>')
     if entry.rows:
+        both = any(row.was for row in entry.rows)
+        columns = [("check", ""), ("paper [band], and why so", ""), ("as stated", ' class="n"'), ("verdict", "")]
+        columns += [("as it was", ' class="n"'), ("verdict", "")] if both else []
         head = '<th scope="col" class="n">no.</th>' + "".join(
-            f'<th scope="col"{kind}>{name}</th>'
-            for name, kind in (("check", ""), ("paper [band], and why so", ""), ("ours", ' class="n"'), ("verdict", ""))
+            f'<th scope="col"{kind}>{name}</th>' for name, kind in columns
         )
-        parts.append(_table(f"Checks, n = {entry.seeds} seeds", head, [_check_row(row) for row in entry.rows]))
+        seeds = f"Checks, n = {entry.seeds} seeds" + (f", as it was {entry.was_seeds}" if both else "")
+        parts.append(_table(seeds, head, [_check_row(row, both=both) for row in entry.rows]))
     if entry.reasons:
         head = '<th scope="col">check</th>' + "".join(
             f'<th scope="col" class="n">{escape(name)}</th>' for name in entry.reasons
         )
         parts.append(_table("The same with one thing changed", head, [_reason_row(row) for row in entry.rows]))
     parts += [f"<p>{escape(entry.judgement)}</p>"] if entry.judgement else []
+    parts.append(f'<p class="meta">By the rules before: {_verdict(entry.before)}. {escape(entry.change)}</p>')
     parts += [f'<p class="meta">Notes: {escape(entry.notes)}</p>'] if entry.notes else []
     if entry.drawing:
         parts.append(_figure(entry, book))
     return "".join(parts) + "</article>\n"
 
 
-def _check_row(row: Row) -> str:
+def _check_row(row: Row, *, both: bool) -> str:
+    what = f"<b>{escape(row.what)}</b>" if row.role == "headline" else f"{escape(row.what)} <small>({row.role})</small>"
+    second = f'<td class="n">{escape(row.was)}</td><td class="v">{_verdict(row.was_verdict)}</td>' if both else ""
     return (
-        f'<tr><td class="n">{row.number}</td><th scope="row">{escape(row.what)}</th>'
+        f'<tr><td class="n">{row.number}</td><th scope="row" class="check">{what}</th>'
         f"<td>{_paper(row)} <small>{escape(row.band_from)}</small></td>"
-        f'<td class="n">{escape(row.ours)}</td><td class="v">{_verdict(row.verdict)}</td></tr>'
+        f'<td class="n">{escape(row.ours)}</td><td class="v">{_verdict(row.verdict)}</td>{second}</tr>'
     )
 
 
@@ -156,4 +181,4 @@ def _paper(row: Row) -> str:
 
 
 def _verdict(verdict: str) -> str:
-    return f"{MARKS[verdict]} {verdict}"
+    return f"{MARKS[verdict]} {verdict}" if verdict else ""

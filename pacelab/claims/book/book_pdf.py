@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import __version__
-from pacelab.claims.book.book import MARKS, Book, Chapter, Entry
+from pacelab.claims.book.book import MARKS, Book, Chapter
 from pacelab.claims.book.book_text import ABSTRACT, HOW_TO_READ, SUBTITLE, TITLE
+from pacelab.claims.standing import COLUMNS
+from pacelab.claims.verdict import Verdict
 from pacelab.errors import HostError
 
 TEMPLATE = files("pacelab.claims") / "book.typ"
@@ -59,24 +61,14 @@ def _document(book: Book) -> dict[str, Any]:
         "abstract": ABSTRACT,
         "how_to_read": HOW_TO_READ,
         "marks": MARKS,
-        "verdicts": [verdict for verdict in MARKS if any(verdict in chapter.counts for chapter in book.chapters)],
+        "verdicts": [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value],
         "papers": [_chapter(chapter) for chapter in book.chapters],
     }
 
 
 def _chapter(chapter: Chapter) -> dict[str, Any]:
-    passed, checks = chapter.checks
     return {
         **chapter.paper.model_dump(),
-        "counts": chapter.counts,
-        "checks": f"{passed} of {checks}",
-        "claims": [_entry(entry) for entry in chapter.entries],
-    }
-
-
-def _entry(entry: Entry) -> dict[str, Any]:
-    return {
-        **asdict(entry),
-        "passed": entry.passed,
-        "telling": asdict(entry.telling) if entry.telling else {},
+        "standings": [{"setup": one.setup, "counts": dict(one.counts)} for one in (chapter.stated, chapter.was)],
+        "claims": [asdict(entry) for entry in chapter.entries],
     }

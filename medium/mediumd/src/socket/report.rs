@@ -173,6 +173,7 @@ fn counters(counters: &Counters, elapsed_ns: Ns) -> Value {
         "drops_rts": counters.drops_rts, "drops_data": counters.drops_data, "drops_queue": counters.drops_queue,
         "queue_max_pkts": counters.queue_max_pkts,
         "queue_mean_pkts": counters.queue_pkt_ns as f64 / elapsed_ns.max(1) as f64,
+        "queue_sd_pkts": counters.queue_sd_pkts(seconds(elapsed_ns.max(1))),
         "backoff_slots": counters.backoff_slots, "backoffs": counters.backoffs, "airtime_s": seconds(counters.airtime_ns),
     })
 }

@@ -99,6 +99,7 @@ impl Network {
                 "drops_queue": counters.drops_queue,
                 "queue_max_pkts": counters.queue_max_pkts,
                 "queue_mean_pkts": counters.queue_pkt_ns as f64 / 1e9 / measured_s,
+                "queue_sd_pkts": counters.queue_sd_pkts(measured_s),
                 "backoff_slots": counters.backoff_slots,
                 "backoffs": counters.backoffs,
                 "airtime_s": counters.airtime_ns as f64 / 1e9,

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
@@ -40,6 +41,11 @@ class Submission:
     """The platform's own word for it."""
     identity: str = ""
     """The platform's number of the student."""
+
+
+def submission_from_json(document: Mapping[str, Any]) -> Submission:
+    """A submission read back from `asdict`'s JSON."""
+    return Submission(**{**document, "problems": tuple(document["problems"])})
 
 
 def read_submission(

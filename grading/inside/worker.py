@@ -33,10 +33,14 @@ MAX_ACTIONS = 1000
 def main() -> None:
     """Give up every right, then answer until the pipe closes."""
     path, requests, answers, limits, user, readable, mode = sys.argv[1:]
+    if user != "-":  # who the code's folder will be out of reach for, by its path
+        path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
     guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
     worker = Worker(path, int(answers))
     if mode == "count":
         worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
+    for stream in (sys.stdout, sys.stderr):  # what was printed last is shown too, however the process ends
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
     random.seed(0)  # whoever draws from the global stream draws the same everywhere
     gc.freeze()
     wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
@@ -259,6 +263,8 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # neither processes nor threads
+    if guards is not None:
+        guards.die_with_parent()
     if guards is not None and guards.refuse_calls():
         held.append("seccomp")
     return held

@@ -102,6 +102,11 @@ def from_json(text: str) -> Verdict:
     document = json.loads(text)
     if document.pop("schema_version") != SCHEMA_VERSION:
         raise ValueError("another schema version")
-    results = tuple(Result(**{**item, "steps": tuple(item["steps"])}) for item in document.pop("results"))
+    results = tuple(map(result_from_json, document.pop("results")))
     texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in ("problems", "notes")}
     return Verdict(results=results, problems=tuple(texts["problems"]), notes=tuple(texts["notes"]), **document)
+
+
+def result_from_json(document: dict[str, Any]) -> Result:
+    """One check's result read back."""
+    return Result(**{**document, "steps": tuple(document["steps"])})

@@ -33,7 +33,7 @@ MODEL_FILE = find_assignment(2).path / "model.py"
 @pytest.fixture(scope="module")
 def verdict() -> Verdict:
     source = find_assignment(3).template
-    return judge(Submission(student="s", source=source), find_assignment(3), walls=walls(), public_only=True)
+    return judge(Submission(student="s", source=source), find_assignment(3), walls=walls(weak=True), public_only=True)
 
 
 def test_results_show_public_checks_and_hide_the_others(verdict: Verdict) -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import grade_all, grade_one
 from pacelab.grading.examiner import Settings
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Box, walls
 from pacelab.grading.session import Session
-from pacelab.grading.submission import Submission
 
 CALLS = 20_000
 

@@ -21,9 +21,9 @@ from pacelab import __version__, each_finished, usable_cores, write_file
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Verdict
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import from_json, to_json
 from pacelab.grading.sandbox import walls
-from pacelab.grading.submission import Submission
 
 
 def grade_all(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, read_submission
 from pacelab.grading.sandbox import Walls, walls
-from pacelab.grading.submission import MAX_FILE_BYTES, read_submission
 
 ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
 """The stamp in a file or in a notebook's JSON."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pacelab.grading.assignment import Assignment
     from pacelab.grading.examiner import Settings
     from pacelab.grading.judge import Verdict
+    from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.gradebook import Row
     from pacelab.grading.records.roster import LateRule
-    from pacelab.grading.submission import Submission
 
 WHEN = ("after_due_date", "hidden", "visible")
 UNGRADED, MOST_UNGRADED = 10, 99
@@ -104,7 +104,7 @@ def grade(**given: Any) -> None:
     Exit code 0: all are graded; 10 + N: N are not (at most 99).
     """
     from pacelab.grading.assignments import find_assignment
-    from pacelab.grading.submission import stamped_number
+    from pacelab.grading.receive.submission import stamped_number
 
     options = GradeOptions(**given)
     places = options.submissions or []
@@ -140,8 +140,8 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 def _grade(options: GradeOptions, wanted: Assignment) -> int:
     """Collect, grade, write; returns how many submissions are not graded."""
     from pacelab.grading.batch import grade_all
-    from pacelab.grading.collect import collect
     from pacelab.grading.leftovers import sweep
+    from pacelab.grading.receive.collect import collect
     from pacelab.grading.records.gradebook import gradebook
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS

@@ -30,9 +30,9 @@ from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import NOT_GRADED, WALL_S, Result, Verdict, judge, not_graded
 from pacelab.grading.plain import plain
+from pacelab.grading.receive.submission import Submission, read_submission, submission_from_json
 from pacelab.grading.records.report import from_json, result_from_json, to_json
 from pacelab.grading.sandbox import walls
-from pacelab.grading.submission import Submission, read_submission, submission_from_json
 
 GRACE_S = 30.0
 """Beyond the judge's own limit of time: then it is killed. It stands for one answer that is waited for."""

@@ -14,6 +14,7 @@ from pacelab import HostError, __version__
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.lab import Lab, stream_key
 from pacelab.grading.plain import plain
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Box, Limits, Walls
 from pacelab.grading.session import (
     ASLEEP_AGAIN_S,
@@ -25,7 +26,6 @@ from pacelab.grading.session import (
     NotGraded,
     StudentFailure,
 )
-from pacelab.grading.submission import Submission
 
 PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "missing", "not graded"
 MAX_COUNTED = 2

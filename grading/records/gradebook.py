@@ -12,9 +12,9 @@ from html import escape
 from pacelab.grading.batch import slug
 from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import STYLE
 from pacelab.grading.records.roster import LateRule, Student, match
-from pacelab.grading.submission import Submission
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
 

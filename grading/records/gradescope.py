@@ -104,8 +104,8 @@ def main(source: str) -> None:
     from time import monotonic
 
     from pacelab.grading.batch import grade_one
-    from pacelab.grading.collect import collect
     from pacelab.grading.examiner import Settings
+    from pacelab.grading.receive.collect import collect
 
     started = monotonic()
     settings = json.loads((Path(source) / SETTINGS).read_text(encoding="utf-8"))
@@ -148,8 +148,8 @@ def _interpreter() -> Iterator[tuple[Path, str]]:
 def _packages(number: int) -> Iterator[tuple[Path, str]]:
     """PaceLab, and what is imported from elsewhere when the model solution is graded."""
     code = (
-        "import sys; from pacelab.grading.examiner import Settings, grade_here; import pacelab.grading.collect;"
-        "import pacelab.grading.batch; from pacelab.grading.submission import Submission;"
+        "import sys; from pacelab.grading.examiner import Settings, grade_here; import pacelab.grading.receive.collect;"
+        "import pacelab.grading.batch; from pacelab.grading.receive.submission import Submission;"
         f"from pacelab.grading.assignments import find_assignment; assignment = find_assignment({number});"
         "model = (assignment.path / 'model.py').read_text(encoding='utf-8');"
         "settings = Settings(assignment=assignment.number, weak_walls=True);"

@@ -9,8 +9,8 @@ import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Walls, walls
-from pacelab.grading.submission import Submission
 
 Judge = Callable[..., Verdict]
 

@@ -22,10 +22,10 @@ from pacelab.grading.inside import wire
 from pacelab.grading.judge import NOT_GRADED, Verdict, judge
 from pacelab.grading.lab import Lab
 from pacelab.grading.plain import plain
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Malformed, Raised
-from pacelab.grading.submission import Submission
 
 Judge = Callable[..., Verdict]
 SETTINGS = Settings(assignment=3, weak_walls=True)

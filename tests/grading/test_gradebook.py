@@ -12,11 +12,11 @@ from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import gradebook, summary, to_csv
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, match, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
-from pacelab.grading.submission import Submission
 
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template

@@ -18,11 +18,11 @@ from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Verdict, judge
-from pacelab.grading.notebook import module_of
+from pacelab.grading.receive.notebook import module_of
+from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.sandbox import walls
 from pacelab.grading.similarity import MODEL, available, similar
-from pacelab.grading.submission import Submission, stamped_number
 
 # Gradescope: results.json, and its package in the folder layout of its containers, as root, without network.
 

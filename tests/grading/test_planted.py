@@ -18,9 +18,9 @@ from pacelab.grading.assignment import TOTAL_POINTS, Assignment
 from pacelab.grading.assignments import ASSIGNMENTS
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import text_report
 from pacelab.grading.sandbox import walls
-from pacelab.grading.submission import Submission
 
 
 def planted(assignment: Assignment) -> tuple[Planted, ...]:

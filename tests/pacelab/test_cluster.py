@@ -104,13 +104,15 @@ def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> No
     from pacelab.grading.assignments import find_assignment
     from pacelab.grading.batch import grade_all
     from pacelab.grading.examiner import Settings
+    from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.report import to_json
-    from pacelab.grading.submission import Submission
 
     template = find_assignment(2).template
     submissions = [Submission(student=f"s{number}", source=f"{template}# {number}\n") for number in range(3)]
     here = grade_all(submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "here", jobs=1)
-    there = grade_all(submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address)
+    there = grade_all(
+        submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address
+    )
     assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.collect import collect
-from pacelab.grading.submission import Submission
+from pacelab.grading.receive.collect import collect
+from pacelab.grading.receive.submission import Submission
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -157,7 +157,7 @@ def test_a_place_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_notebook_is_its_definitions_alone() -> None:
-    from pacelab.grading.notebook import module_of
+    from pacelab.grading.receive.notebook import module_of
 
     cells = notebook(
         "%matplotlib inline\nimport numpy as np\nfrom math import sqrt\nfrom pacelab import Forward, run",

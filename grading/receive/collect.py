@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.submission import MAX_FILE_BYTES, Submission, read_submission
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission, read_submission
 
 MAX_ARCHIVE_BYTES = 64 << 20
 """Unpacked, of one student's archive; of a bulk archive as many times as it has members of its own."""

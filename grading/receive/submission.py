@@ -16,7 +16,7 @@ from typing import Any
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.notebook import module_of
+from pacelab.grading.receive.notebook import module_of
 
 MAX_FILE_BYTES = 1 << 20
 """Of one file; templates have a few thousand."""

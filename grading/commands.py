@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pacelab.grading.assignment import Assignment
     from pacelab.grading.examiner import Settings
     from pacelab.grading.judge import Verdict
+    from pacelab.grading.receive.collect import Collected
     from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.gradebook import Row
     from pacelab.grading.records.roster import LateRule
@@ -60,6 +61,9 @@ class GradeOptions:
     weak_walls: Annotated[
         bool, _option("--weak-walls", None, "grade where there is no bubblewrap or no cgroup, behind what is left")
     ] = False
+    column: Annotated[
+        str | None, _option("--column", "TITLE", "the assignment's column in Canvas's gradebook (Assignment N)")
+    ] = None
     gradescope: Annotated[Path | None, _option("--gradescope", "DIR", "write results.json, of one submission")] = None
     package: Annotated[Path | None, _option("--package", "ZIP", "make Gradescope's autograder instead")] = None
     hidden: Annotated[str, _option("--hidden", "WHEN", "on Gradescope: after_due_date, hidden, visible")] = (
@@ -143,6 +147,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
     from pacelab.grading.records.gradebook import gradebook
+    from pacelab.grading.records.home import homeward, write_home
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
 
@@ -150,7 +155,12 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     students = [] if options.roster is None else read_roster(options.roster)
     for line in sweep(SANDBOX_USERS):
         log(f"removed: {line}")
-    found = collect(options.submissions or [], wanted)
+    people = {
+        "names": [name for student in students for name in (student.student, student.id) if name],
+        "usernames": [name for student in students if (name := dict(student.ids).get("github"))],
+    }
+    collected = collect(options.submissions or [], wanted, people)
+    found = collected.submissions
     _check(bool(found), "the places named hold no submissions")
     with progress_bar(f"assignment {wanted.number}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
@@ -164,7 +174,11 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     sweep(SANDBOX_USERS)  # what an examiner that was killed left
     rows = gradebook(verdicts, found, students, rule)
     similar = _similar(found, settings) if options.similarity else []
-    _write(options.out, rows, verdicts, found, similar)
+    _write(options.out, rows, verdicts, collected, similar)
+    column = options.column or f"Assignment {wanted.number}"
+    files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
+    if home := write_home(options.out, files):
+        log(f"to import into the platform: {', '.join(home)} in {options.out}")
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
@@ -172,7 +186,10 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         document = results(verdicts[0], hidden=options.hidden)
         write_file(options.gradescope / "results.json", json_module.dumps(document, indent=1).encode())
     _tell(options, rows, verdicts)
-    return sum(verdict.status != "graded" for verdict in verdicts)
+    for name, why in collected.unclaimed[:20]:
+        log(f"not graded, nobody's: {name} ({why})")
+    duplicate = sum(row.status == "duplicate" for row in rows)
+    return duplicate + sum(verdict.status != "graded" for verdict in verdicts)
 
 
 def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
@@ -243,23 +260,26 @@ def _similar(found: Sequence[Submission], settings: Settings) -> list[str]:
 
 
 def _write(
-    out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], found: Sequence[Submission], similar: Sequence[str]
+    out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
 ) -> None:
     from pacelab.grading.batch import slug
     from pacelab.grading.records.gradebook import summary, to_csv
     from pacelab.grading.records.report import html_report, text_report
 
-    for submission, verdict in zip(found, verdicts, strict=True):
+    for submission, verdict in zip(collected.submissions, verdicts, strict=True):
         name = slug(submission.student)
         write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
         write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
     write_file(out / "gradebook.csv", to_csv(rows).encode())
-    write_file(out / "summary.html", summary(rows, verdicts, similar).encode())
+    write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
     for note in verdicts[0].notes[2:]:
         log(f"note: {note}")
+    for row in rows:
+        if row.status == "duplicate":
+            log(f"{row.student}: {row.remarks}")
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")

@@ -253,6 +253,7 @@ def _whole(
         results=tuple(results),
         problems=submission.problems if verdict is None else verdict.problems,
         notes=() if verdict is None else verdict.notes,
+        received=submission.received,
     )
 
 

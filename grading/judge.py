@@ -77,6 +77,8 @@ class Verdict:
     """What was odd about the files handed in, with what to do."""
     notes: tuple[str, ...] = ()
     """How it was graded: sandbox, lab version."""
+    received: tuple[str, ...] = ()
+    """Every file that was handed in, and what became of it."""
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -108,7 +110,7 @@ def judge(
     grading = _Grading(submission, assignment, lab_key, patience, slot)
     with Box(walls, limits or Limits()) as box:
         if submission.source is not None:
-            box.put(assignment.file, submission.source)
+            box.put(assignment.file, submission.source, submission.helpers)
             grading.load(box)
         results = []
         for check in checks:
@@ -133,6 +135,7 @@ def judge(
             f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
             *walls.notes,
         ),
+        received=submission.received,
     )
 
 

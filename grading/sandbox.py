@@ -20,13 +20,14 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pacelab
 from pacelab import HostError
 from pacelab.grading.cgroup import Cgroup
+from pacelab.grading.inside.worker import HELPERS
 from pacelab.grading.leftovers import BOX, own_mark
 
 NOBODY = 65_534
@@ -155,9 +156,13 @@ class Box:
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self.folder.parent, ignore_errors=True)
 
-    def put(self, name: str, source: str) -> None:
-        """Place the student's file."""
+    def put(self, name: str, source: str, helpers: Sequence[tuple[str, str]] = ()) -> None:
+        """Place the student's file, and modules of the student's own that it imports."""
         (self.folder / name).write_text(source, encoding="utf-8", errors="backslashreplace")
+        for path, text in helpers:
+            place = self.folder / HELPERS / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
         """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""

@@ -18,13 +18,17 @@ import os
 import random
 import sys
 import traceback
-from types import ModuleType
+from importlib.machinery import FileFinder, SourceFileLoader
+from importlib.util import decode_source
+from types import CodeType, ModuleType
 from typing import Any
 
 from pacelab import FlowKey, Point, Rtp, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
 
 MODULE_NAME = "submission"
+HELPERS = "helpers"
+"""Where modules of the student's own are, beside the graded file."""
 TICK = "__pacelab_tick__"
 MAX_ACTIONS = 1000
 """Actions drained after one event: more is taken for a hook that never ends."""
@@ -123,11 +127,34 @@ class Worker:
         module = ModuleType(MODULE_NAME)
         module.__file__ = os.path.basename(self._path)
         sys.modules[MODULE_NAME] = module
-        _remember(module.__file__, source)
-        code = source if self.steps is None else self.steps.instrument(source, module.__file__)
-        exec(compile(code, module.__file__, "exec"), module.__dict__)
+        self._find_helpers()
+        exec(self.compiled(source, module.__file__), module.__dict__)
         self._module = module
         return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+
+    def compiled(self, source: str, name: str) -> CodeType:
+        """Of a file of the student's, with steps counted if they are."""
+        _remember(name, source)
+        return compile(source if self.steps is None else self.steps.instrument(source, name), name, "exec")
+
+    def _find_helpers(self) -> None:
+        """Let the file import the modules beside it, after all of Python's."""
+        folder = os.path.join(os.path.dirname(self._path), HELPERS)
+        if not os.path.isdir(folder) or folder in sys.path:
+            return
+        worker = self
+
+        class Loader(SourceFileLoader):
+            def source_to_code(self, data: Any, path: Any, **_: Any) -> CodeType:  # type: ignore[override]
+                return worker.compiled(decode_source(data), os.path.basename(str(path)))
+
+        def hook(path: str) -> FileFinder:
+            if path != folder and not path.startswith(folder + os.sep):
+                raise ImportError(path)
+            return FileFinder(path, (Loader, [".py"]))
+
+        sys.path_hooks.insert(0, hook)
+        sys.path.append(folder)
 
     def _op_new(self, name: str, keywords: dict[str, Any]) -> int:
         made = getattr(self._module, name)(**{key: revive(value) for key, value in keywords.items()})

@@ -1,245 +1,233 @@
-"""Finds submissions in what an instructor points at: files, folders, and archives with bulk-download names.
+"""Tells apart what students handed in, and accounts for every file.
 
-    Canvas    smithjane_LATE_12345_67890_gateway_pacer-1.py: one file per name, students told apart by the first part
-    Moodle    Jane Smith_123456_assignsubmission_file_/gateway_pacer.py: one folder per student
-    Gradescope, plain   one folder, archive or file per student, named after it
-
-An archive inside a bulk archive is a student's own. Nothing is ever unpacked to disk; names decide nothing but what a
-file is called.
+Who handed something in is said by the platform's names on the outermost level (`platforms`), or by the instructor's: a
+folder, a zip or a file for each student. What lies within a student's own is that student's, whatever it is called.
+Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
 """
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission, read_submission
+from pacelab.grading.examiner import Examiner
+from pacelab.grading.plain import plain
+from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, opened, opened_zip, read_file
+from pacelab.grading.receive.platforms import HandIn, canvas_name, exported
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, STAMP, Submission
 
 MAX_ARCHIVE_BYTES = 64 << 20
-"""Unpacked, of one student's archive; of a bulk archive as many times as it has members of its own."""
-MAX_MEMBERS = 2000
-MAX_BULK_BYTES = 4 << 30
+"""Of one student's archive, packed."""
+MAX_CODE_BYTES = 8 << 20
+"""Of all code that one student handed in, unpacked."""
 MAX_FILES = 200
+MAX_MEMBERS = 2000
+SHOWN_FILES = 300
 CODE = (".py", ".ipynb")
 
-CANVAS = re.compile(r"^(?P<student>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_(?P<part>\d+)_(?P<name>.+)$")
-CANVAS_AGAIN = re.compile(r"-\d+(?=\.\w+$)")
-"""Canvas numbers what is handed in again."""
-MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)_?$")
-JUNK = re.compile(r"(^|/)(__MACOSX|\.ipynb_checkpoints|\.git|__pycache__|\.DS_Store)(/|$)|(^|/)\._")
+
+@dataclass(slots=True, kw_only=True)
+class Collected:
+    """All that was received."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    unclaimed: list[tuple[str, str]] = field(default_factory=list)
+    """Files that are nobody's: name, why."""
 
 
 @dataclass(slots=True)
-class Found:
-    """A student's files before they are read."""
+class _Files:
+    """A student's files while they are gathered."""
 
-    student: str
-    files: dict[str, bytes] = field(default_factory=dict)
+    code: dict[str, bytes] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    late: bool = False
-    identity: str = ""
-    """The platform's number of the student."""
+    received: list[str] = field(default_factory=list)
+    bytes_left: int = MAX_CODE_BYTES
 
 
-def collect(paths: Iterable[Path], assignment: Assignment) -> list[Submission]:
-    """All submissions below these paths, one per student, sorted by name. ConfigError when a path is not there."""
-    found: dict[str, Found] = {}
-    for path in paths:
-        if not path.exists():
-            raise ConfigError(f"submission {str(path)!r}: not there")
-        for item in _of(path, assignment):
-            if item.student in found:
-                found[item.student].files |= item.files
-                found[item.student].problems += item.problems
-                found[item.student].late |= item.late
-            else:
-                found[item.student] = item
-    return [
-        replace(
-            read_submission(item.student, item.files, assignment, problems=item.problems),
-            late=item.late,
-            identity=item.identity,
-        )
-        for _, item in sorted(found.items())
-    ]
+def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, Collection[str]] = {}) -> Collected:
+    """All submissions in these places, sorted by name, each under a name of its own.
 
-
-def _of(path: Path, assignment: Assignment) -> Iterator[Found]:
-    if path.is_dir():
-        yield from _folder(path, assignment)
-    elif path.suffix.lower() == ".zip":
-        yield from _archive(path)
-    else:
-        canvas = CANVAS.match(path.name)
-        if canvas is not None:
-            item = Found(canvas["student"], late=canvas["late"] is not None, identity=canvas["id"])
-            item.files[CANVAS_AGAIN.sub("", canvas["name"])] = _read(path)
-        else:  # a loose file is named after its student
-            item = Found(path.stem)
-            item.files[Path(assignment.file).stem + path.suffix] = _read(path)
-        yield item
-
-
-def _folder(path: Path, assignment: Assignment) -> Iterator[Found]:
-    """A student's own folder, or one with a folder, archive or file for each student.
-
-    Several files, none of which bears the name that was asked for, are of as many students.
+    `people` is what the roster knows: "names" and "usernames". Raises ConfigError when a place is not there.
     """
-    children = sorted(child for child in path.iterdir() if not JUNK.search(child.name))
-    code = [child for child in children if child.is_file() and child.suffix in CODE]
-    bulk = [child for child in children if child.is_dir() or child.suffix.lower() == ".zip"]
-    if any(CANVAS.match(child.name) for child in children):
-        yield from _canvas((child.name, _read(child)) for child in children if child.is_file())
-    elif len(code) > 1 and not {Path(assignment.file).stem} & {child.stem for child in code}:
-        for child in [*code, *bulk]:
-            yield from _of(child, assignment)
-    elif code or not bulk or MOODLE.match(path.name):
-        item = Found(_student_of(path.name))
-        for child in sorted(path.rglob("*")):
-            name = child.relative_to(path).as_posix()
-            if JUNK.search(name) or len(item.files) >= MAX_FILES:
-                continue
-            if child.is_symlink():
-                item.problems.append(f"{name} is a link: left out; hand in the file itself")
-            elif child.is_file() and child.suffix.lower() == ".zip":
-                _unpack(item, child)
-            elif child.is_file() and child.suffix in CODE:
-                item.files[name] = _read(child)
-        yield item
+    places = list(paths)
+    for path in places:
+        if not path.exists():
+            raise ConfigError(f"submission '{plain(str(path))}': not there")
+    exports = len(places) == 1 or all(_is_export(path, people) for path in places)
+    collected = Collected()
+    hand_ins: list[tuple[HandIn, Submission]] = []
+    with Examiner() as examiner:
+        for path in places:
+            for hand_in, files in _of(path, assignment, people, collected, exports=exports):
+                hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
+    collected.submissions = _apart(hand_ins)
+    return collected
+
+
+def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Examiner) -> Submission:
+    submission = examiner.read(hand_in.name, files.code, assignment, files.problems)
+    left_out = len(files.received) - SHOWN_FILES
+    received = [*submission.received, *files.received[:SHOWN_FILES]]
+    return replace(
+        submission,
+        platform=hand_in.platform,
+        identity=hand_in.identity,
+        people=tuple((person["name"], person["sid"], person["email"]) for person in hand_in.people),
+        late=hand_in.late,
+        submitted=hand_in.submitted,
+        received=(*received, *([f"and {left_out:,} more"] if left_out > 0 else [])),
+    )
+
+
+def _apart(hand_ins: Sequence[tuple[HandIn, Submission]]) -> list[Submission]:
+    """With a name of its own for each: reports, verdicts and individual parameters go by it."""
+    seen: dict[str, int] = {}
+    names = [hand_in.name.casefold() for hand_in, _ in hand_ins]
+    made = []
+    for hand_in, submission in hand_ins:
+        name = submission.student
+        if names.count(hand_in.name.casefold()) > 1 and hand_in.identity:
+            name = f"{name} ({hand_in.identity})"
+        seen[name] = seen.get(name, 0) + 1
+        label = name if seen[name] == 1 else f"{name} (again, {seen[name]})"
+        made.append(replace(submission, student=label, name=hand_in.name))
+    return sorted(made, key=lambda item: item.student)
+
+
+def _of(
+    path: Path, assignment: Assignment, people: Mapping[str, Collection[str]], collected: Collected, *, exports: bool
+) -> list[tuple[HandIn, _Files]]:
+    """The hand-ins of one place. With `exports` off it lies beside others that are none: then it is one student's."""
+    own = plain(path.name if path.is_dir() else path.stem, 200)
+    if not path.is_dir() and path.suffix.lower() != ".zip":
+        hand_in = canvas_name(path.name) or HandIn(platform="", name=own)
+        stem = PurePosixPath(assignment.file).stem
+        name = path.name if hand_in.platform else stem + path.suffix  # a loose file is named after its student
+        item = Item(name=plain(name), read=lambda limit: read_file(path.resolve(), limit))
+        return [(hand_in, _gather([item]))]
+    try:
+        with opened(path) as items:
+            known = own.casefold() in {name.casefold() for name in people.get("names", ())}
+            export = exported(items, people.get("usernames", ())) if exports and not known else None
+            if export is not None:
+                found, nobodys = export
+            elif known or not _is_class(items, assignment, people.get("names", ()), alone=exports):
+                found, nobodys = [HandIn(platform="", name=own, items=list(items))], []
+            else:
+                found, nobodys = _class_of(items)
+            collected.unclaimed += [
+                (f"{path.name}/{item.name}", item.odd or "belongs to no hand-in")
+                for item in nobodys
+                if not JUNK.search(item.name)
+            ]
+            return [(hand_in, _gather(hand_in.items)) for hand_in in found]
+    except BadPlace as error:
+        return [(HandIn(platform="", name=own), _Files(problems=[f"{plain(path.name)}: {error}"]))]
+
+
+def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
+    if not path.is_dir() and path.suffix.lower() != ".zip":
+        return canvas_name(path.name) is not None
+    try:
+        with opened(path) as items:
+            return exported(items, people.get("usernames", ())) is not None
+    except BadPlace:
+        return False
+
+
+def _is_class(items: Sequence[Item], assignment: Assignment, names: Collection[str], *, alone: bool) -> bool:
+    """Whether a folder or zip holds a class, something for each student, or what one student handed in.
+
+    With the roster's names there is no doubt. Without, several files that define the same are of several students, and
+    folders without a file beside them a class, if nothing else was named.
+    """
+    tops = {item.parts[0] for item in items if not JUNK.search(item.name)}
+    known = {name.casefold() for name in names}
+    if known & {top.casefold() for top in tops} | known & {PurePosixPath(top).stem.casefold() for top in tops}:
+        return True
+    files = [item for item in items if len(item.parts) == 1 and not item.odd and not JUNK.search(item.name)]
+    code = [item for item in files if item.name.endswith(CODE)]
+    if any(PurePosixPath(item.name).stem == PurePosixPath(assignment.file).stem for item in code):
+        return False
+    if code:
+        texts = [(item.read(MAX_FILE_BYTES) or b"").decode("utf-8", "replace") for item in code[:MAX_FILES]]
+        stamped = sum(STAMP.search(text) is not None for text in texts)
+        defined = [
+            sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for text in texts)
+            for name in assignment.names
+        ]
+        return stamped > 1 or max(defined, default=0) > 1
+    bulk = {item.parts[0] for item in items if len(item.parts) > 1 or item.name.lower().endswith(".zip")}
+    return alone and bool(bulk)
+
+
+def _class_of(items: Sequence[Item]) -> tuple[list[HandIn], list[Item]]:
+    """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's."""
+    found: list[HandIn] = []
+    nobodys: list[Item] = []
+    for top in dict.fromkeys(item.parts[0] for item in items if not JUNK.search(item.name)):
+        inner = below(items, top)
+        file = next((item for item in items if item.name == top), None)
+        if inner:
+            found.append(HandIn(platform="", name=top, items=inner))
+        elif file is not None and not file.odd and top.lower().endswith((*CODE, ".zip")):
+            found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
+        elif file is not None:
+            nobodys.append(file)
+    return found, nobodys
+
+
+def _gather(items: Sequence[Item]) -> _Files:
+    """The code among a student's files, what is in their archives included, and what became of all others."""
+    files = _Files()
+    if len(items) > MAX_MEMBERS:
+        files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+        return files
+    for item in items:
+        if item.name.lower().endswith(".zip") and not item.odd:
+            _unpack(files, item)
+        else:
+            _take(files, item, item.name)
+    return files
+
+
+def _take(files: _Files, item: Item, name: str) -> None:
+    if JUNK.search(name):
+        files.received.append(f"{name}: left out, made by a machine")
+    elif item.odd:
+        files.received.append(f"{name}: {item.odd}")
+        files.problems.append(f"{name} {item.odd}")
+    elif not name.endswith(CODE):
+        files.received.append(f"{name}: left out, no Python file or notebook")
+    elif len(files.code) >= MAX_FILES:
+        files.received.append(f"{name}: left out, there are more than {MAX_FILES} before it")
     else:
-        for child in bulk:
-            yield from _of(child, assignment)
+        content = item.read(min(files.bytes_left, MAX_FILE_BYTES + 1))
+        if content is None:
+            files.received.append(f"{name}: left out, too large or broken")
+            files.problems.append(
+                f"{name} cannot be read, or is too large (allowed are {MAX_FILE_BYTES:,} bytes): left out"
+            )
+            return
+        files.bytes_left -= len(content)
+        files.code[name] = content
 
 
-def _archive(path: Path) -> Iterator[Found]:
-    """A student's own archive, or a platform's of all students."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if not JUNK.search(name)]
-            tops = {PurePosixPath(name).parts[0] for name in names if PurePosixPath(name).parts}
-            if any(MOODLE.match(top) for top in tops):
-                yield from _moodle(archive, names)
-                return
-            if names and all("/" not in name for name in names) and any(CANVAS.match(name) for name in names):
-                yield from _canvas(_members(archive, names))
-                return
-    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
-        yield Found(_student_of(path.stem), problems=[f"{path.name} cannot be opened ({error}): hand in a plain zip"])
+def _unpack(files: _Files, archive: Item) -> None:
+    content = archive.read(MAX_ARCHIVE_BYTES)
+    if content is None:
+        files.received.append(f"{archive.name}: left out, too large or broken")
+        files.problems.append(f"{archive.name} cannot be opened, or is too large: hand in the file itself")
         return
-    item = Found(_student_of(path.stem))
-    _unpack(item, path)
-    yield item
-
-
-def _canvas(files: Iterable[tuple[str, bytes]]) -> Iterator[Found]:
-    students: dict[str, Found] = {}
-    for name, content in files:
-        match = CANVAS.match(name)
-        if match is None:
-            continue
-        item = students.setdefault(match["student"], Found(match["student"], identity=match["id"]))
-        item.late |= match["late"] is not None
-        plain = CANVAS_AGAIN.sub("", match["name"])
-        if plain.lower().endswith(".zip"):
-            _unpack(item, io.BytesIO(content))
-        else:
-            item.files[plain] = content
-    yield from students.values()
-
-
-def _moodle(archive: zipfile.ZipFile, names: list[str]) -> Iterator[Found]:
-    students: dict[str, Found] = {}
-    for name, content in _members(archive, names):
-        top, _, rest = name.partition("/")
-        match = MOODLE.match(top)
-        if match is None or not rest:
-            continue
-        item = students.setdefault(match["student"], Found(match["student"], identity=match["id"]))
-        if rest.lower().endswith(".zip"):
-            _unpack(item, io.BytesIO(content))
-        else:
-            item.files[rest] = content
-    yield from students.values()
-
-
-def _members(archive: zipfile.ZipFile, names: list[str]) -> Iterator[tuple[str, bytes]]:
-    """The members of a bulk archive that could be submissions, one at a time."""
-    left = MAX_BULK_BYTES
-    for name in names:
-        info = archive.getinfo(name)
-        if info.is_dir() or not name.lower().endswith((*CODE, ".zip")):
-            continue
-        limit = min(left, MAX_ARCHIVE_BYTES)
-        content = _read_member(archive, info, limit)
-        if content is not None:
-            left -= len(content)
-            yield name, content
-
-
-def _unpack(item: Found, source: Path | io.BytesIO) -> None:
-    """A student's archive into memory: only code, within limits, whatever its headers claim."""
-    shown = source.name if isinstance(source, Path) else "the archive"
     try:
-        with zipfile.ZipFile(source) as archive:
-            infos = archive.infolist()
-            if len(infos) > MAX_MEMBERS:
-                item.problems.append(
-                    f"{shown} has {len(infos):,} members: allowed are {MAX_MEMBERS:,}; hand in one file"
-                )
-                return
-            left = MAX_ARCHIVE_BYTES
-            for info in infos:
-                name = info.filename
-                if info.is_dir() or JUNK.search(name) or not name.endswith(CODE):
-                    continue
-                if info.external_attr >> 16 & 0o170000 == 0o120000:
-                    item.problems.append(f"{shown}: {name[:80]} is a link: left out; hand in the file itself")
-                    continue
-                path = PurePosixPath(name.replace("\\", "/"))
-                if path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", name):
-                    item.problems.append(f"{shown}: {name[:80]} points out of the archive: left out")
-                    continue
-                content = _read_member(archive, info, min(left, MAX_FILE_BYTES + 1))
-                if content is None:
-                    item.problems.append(f"{shown}: {name[:80]} cannot be unpacked, or is too large: left out")
-                    continue
-                left -= len(content)
-                item.files[str(path)] = content
-    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
-        item.problems.append(f"{shown} cannot be opened ({error}): hand in a plain zip, or the file itself")
-
-
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes | None:
-    """At most `limit` octets; None for more (the header is not believed), and for what cannot be read."""
-    if limit <= 0 or info.flag_bits & 1:
-        return None
-    try:
-        with archive.open(info) as member:
-            content = member.read(limit + 1)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, EOFError, ValueError):
-        return None
-    except Exception as error:  # zlib and lzma have errors of their own
-        if type(error).__module__ in ("zlib", "_lzma", "lzma", "builtins"):
-            return None
-        raise
-    return content if len(content) <= limit else None
-
-
-def _read(path: Path) -> bytes:
-    """A file's content, one byte beyond the limit at most."""
-    if path.is_symlink() or not path.is_file():
-        return b""
-    limit = MAX_ARCHIVE_BYTES if path.suffix.lower() == ".zip" else MAX_FILE_BYTES
-    with path.open("rb") as file:
-        return file.read(limit + 1)
-
-
-def _student_of(name: str) -> str:
-    match = MOODLE.match(name)
-    return match["student"] if match else name
+        with opened_zip(content, most=MAX_MEMBERS) as items:
+            for item in items:
+                _take(files, item, item.name if item.name not in files.code else f"{archive.name}/{item.name}")
+    except BadPlace as error:
+        files.received.append(f"{archive.name}: left out, {error}")
+        files.problems.append(f"{archive.name}: {error}")

@@ -139,7 +139,7 @@ def test_notebook_is_the_template(number: int) -> None:
     assert module.source is not None
     for name in assignment.names:
         assert f"def {name}(" in module.source or f"class {name}" in module.source
-    assert f"PACELAB_ASSIGNMENT = '{assignment.stamp}'" in module.source
+    assert f'PACELAB_ASSIGNMENT = "{assignment.stamp}"' in module.source
     assert all(len(cell["source"]) <= 60 for cell in notebook_of(assignment)["cells"])
 
 

@@ -18,22 +18,23 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.batch import Settings, grade_all, grade_one
+from pacelab.grading.batch import grade_all, grade_one
+from pacelab.grading.examiner import Settings
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Box, walls
 from pacelab.grading.session import Session
-from pacelab.grading.submission import Submission
 
 CALLS = 20_000
 
 
 def main(number: int = 3, count: int = 200, jobs: int = 2) -> None:
     """Measure and print."""
-    print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls().describe()}")
+    print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls(weak=True).describe()}")
     assignment = find_assignment(number)
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
     planted = importlib.import_module(f"pacelab.grading.assignments.{assignment.folder}.wrong").WRONG
     sources = [model, *(mistake.apply(model) for mistake in planted)]
-    settings = Settings(assignment=number)
+    settings = Settings(assignment=number, weak_walls=True)
     began = time.perf_counter()
     grade_one(Submission(student="one", source=model), settings)
     print(f"assignment {number}: the model solution alone: {time.perf_counter() - began:.1f} s")
@@ -51,7 +52,7 @@ def main(number: int = 3, count: int = 200, jobs: int = 2) -> None:
 
 def pipe_us() -> float:
     """Microseconds for a question and its answer."""
-    with Box(walls()) as box:
+    with Box(walls(weak=True)) as box:
         box.put("f.py", "def f(): return 1\n")
         with Session(box, "f.py", number=1) as session:
             session.request("load")

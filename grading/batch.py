@@ -8,33 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 
-from pacelab import __version__, each_finished, write_file
+from pacelab import __version__, each_finished, usable_cores, write_file
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.examiner import Examiner, Settings
+from pacelab.grading.judge import Verdict
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import from_json, to_json
 from pacelab.grading.sandbox import walls
-from pacelab.grading.submission import Submission
-
-SLOTS = 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a batch is graded by."""
-
-    assignment: int
-    key: str = ""
-    individual: bool = False
-    patience: float = 1.0
-    allow_bubblewrap: bool = True
 
 
 def grade_all(
@@ -46,12 +35,13 @@ def grade_all(
     scheduler: str | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Verdict]:
-    """Verdicts in the order of the submissions; those in `store` are taken from there.
+    """Verdicts in the order of the submissions, one for each whatever it does; those in `store` are taken from there.
 
     `scheduler` is the address of a Dask scheduler whose workers have this version of PaceLab and a working sandbox.
-    Raises HostError when a worker dies, or the sandbox does not work.
+    Raises HostError when the sandbox does not work here, or a worker there dies.
     """
-    walls(allow_bubblewrap=settings.allow_bubblewrap)  # refuses here rather than in every worker
+    if scheduler is None:
+        walls(weak=settings.weak_walls)  # refuses here rather than in every worker
     verdicts: dict[int, Verdict] = {}
     todo: list[int] = []
     for number, submission in enumerate(submissions):
@@ -62,11 +52,12 @@ def grade_all(
             todo.append(number)
     if on_done is not None:
         on_done(len(verdicts))
-    with closing(
-        each_finished(
-            partial(grade_one, settings=settings), [submissions[n] for n in todo], jobs=jobs, scheduler=scheduler
-        )
-    ) as finished:
+    work = [submissions[number] for number in todo]
+    if scheduler is not None:
+        finished = each_finished(partial(grade_one, settings=settings), work, jobs=jobs, scheduler=scheduler)
+    else:
+        finished = _here(work, settings, min(jobs or usable_cores(), max(1, len(work))))
+    with closing(finished):
         for place, verdict in finished:
             number = todo[place]
             verdicts[number] = verdict
@@ -78,26 +69,49 @@ def grade_all(
 
 
 def grade_one(submission: Submission, settings: Settings) -> Verdict:
-    """One verdict, in a worker or here."""
-    return judge(
-        submission,
-        find_assignment(settings.assignment),
-        walls=walls(allow_bubblewrap=settings.allow_bubblewrap),
-        key=settings.key,
-        individual=settings.individual,
-        patience=settings.patience,
-        slot=os.getpid() % SLOTS,
-    )
+    """One verdict."""
+    with Examiner() as examiner:
+        return examiner.judge(submission, settings)
+
+
+def _here(submissions: Sequence[Submission], settings: Settings, jobs: int) -> Generator[tuple[int, Verdict]]:
+    """Places and verdicts, by as many examiners as jobs; the threads only wait for them."""
+    examiners = [Examiner() for _ in range(jobs)]
+    free: SimpleQueue[Examiner] = SimpleQueue()
+    for examiner in examiners:
+        free.put(examiner)
+
+    def work(submission: Submission) -> Verdict:
+        examiner = free.get()
+        try:
+            return examiner.judge(submission, settings)
+        finally:
+            free.put(examiner)
+
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        futures = {pool.submit(work, submission): place for place, submission in enumerate(submissions)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:  # left early or not
+        for examiner in examiners:
+            examiner.stop()
+        pool.shutdown(cancel_futures=True)
+        for examiner in examiners:
+            examiner.close()
 
 
 def slug(student: str) -> str:
     """A file name for a student, whatever the name holds; names that differ stay different."""
     plain = re.sub(r"[^\w-]+", "_", student).strip("_")[:60] or "student"
-    return plain if plain == student else f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:6]}"
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
+    return plain if plain == student else f"{plain}-{digest[:6]}"
 
 
 def _digest(submission: Submission, settings: Settings) -> str:
-    decided_by = [__version__, find_assignment(settings.assignment).stamp, asdict(submission), asdict(settings)]
+    asked = asdict(settings)
+    del asked["patience"]  # it decides whether there is a verdict, not which
+    decided_by = [__version__, find_assignment(settings.assignment).stamp, asdict(submission), asked]
     return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()[:32]
 
 

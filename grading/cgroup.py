@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import os
 import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path("/sys/fs/cgroup")
+from pacelab.grading.leftovers import CGROUPS as ROOT
+from pacelab.grading.leftovers import GROUP, own_mark
+
 MAX_PROCESSES = 8
 """bubblewrap's own two and the student's one; the rest is room."""
 SLACK_BYTES = 64 << 20
@@ -37,7 +38,7 @@ class Cgroup:
     @staticmethod
     def make(version: str, memory_bytes: int) -> Cgroup | None:
         """A fresh group with limits, or None where that fails."""
-        name = f"pacelab-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        name = f"{GROUP}{own_mark()}-{uuid.uuid4().hex[:8]}"
         limit = str(memory_bytes + SLACK_BYTES)
         if version == "v2":
             plan = [(ROOT / name, {"memory.max": limit, "pids.max": str(MAX_PROCESSES)})]

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.receive.collect import MAX_FILES
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, read_submission
 from pacelab.grading.sandbox import Walls, walls
-from pacelab.grading.submission import MAX_FILE_BYTES, read_submission
 
 ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
 """The stamp in a file or in a notebook's JSON."""
@@ -28,10 +29,20 @@ def guess(file: Path) -> int | None:
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:
     """Run the public checks."""
-    submission = read_submission("your file", {file.name: _read(file)}, assignment)
+    files = {file.name: _read(file)} | {path.name: _read(path) for path in _beside(file)}
+    submission = read_submission("your file", files, assignment, main=file.name)
     return judge(
-        submission, assignment, walls=walls() if sys.platform.startswith("linux") else NO_WALLS, public_only=True
+        submission,
+        assignment,
+        walls=walls(weak=True) if sys.platform.startswith("linux") else NO_WALLS,
+        public_only=True,
     )
+
+
+def _beside(file: Path) -> list[Path]:
+    """Modules that the file may import."""
+    others = sorted(path for path in file.resolve().parent.glob("*.py") if path.is_file() and path.name != file.name)
+    return others[:MAX_FILES]
 
 
 def _read(file: Path) -> bytes:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 import json as json_module
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from pacelab import ConfigError, log, print_json, progress_bar, write_file
 
 if TYPE_CHECKING:
-    from pacelab.grading.batch import Settings
+    from pacelab.grading.assignment import Assignment
+    from pacelab.grading.examiner import Settings
     from pacelab.grading.judge import Verdict
+    from pacelab.grading.receive.collect import Collected
+    from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.gradebook import Row
-    from pacelab.grading.submission import Submission
+    from pacelab.grading.records.roster import LateRule
 
 WHEN = ("after_due_date", "hidden", "visible")
+UNGRADED, MOST_UNGRADED = 10, 99
+"""Exit codes from here on say how many submissions are not graded."""
 
 Number = Annotated[int, typer.Option("--assignment", metavar="N", help="1 to 5")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -33,106 +39,169 @@ def _option(flag: str, metavar: str | None, text: str) -> Any:
     return typer.Option(flag, metavar=metavar, help=text)
 
 
-Places = Annotated[list[Path] | None, typer.Argument(help="folders, zips, notebooks, .py; bulk downloads")]
-Roster = Annotated[Path | None, _option("--roster", "CSV", "the class: student, id, group, submitted, extension_days")]
-Out = Annotated[Path, _option("--out", "DIR", "reports and gradebook; run again to go on")]
-Due = Annotated[str | None, _option("--due", "TIME", "ISO 8601; with `submitted` in the roster")]
-LatePerDay = Annotated[float, _option("--late-per-day", "PERCENT", "off, for each day begun")]
-LateDays = Annotated[int, _option("--late-days", "N", "what comes later counts nothing")]
-Key = Annotated[str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="decides the hidden seeds")]
-Individual = Annotated[bool, _option("--individual", None, "seeds and parameters of each student's own")]
-Jobs = Annotated[int | None, _option("--jobs", "N", "in parallel (one per core)")]
-Scheduler = Annotated[str | None, _option("--scheduler", "ADDRESS", "a Dask scheduler")]
-Patience = Annotated[float, _option("--patience", "X", "lengthen every limit of time")]
-Similarity = Annotated[bool, _option("--similarity", None, "hint at files that resemble each other")]
-Bubblewrap = Annotated[bool, typer.Option(help="use bubblewrap where it works")]
-Gradescope = Annotated[Path | None, _option("--gradescope", "DIR", "write results.json, of one submission")]
-Package = Annotated[Path | None, _option("--package", "ZIP", "make Gradescope's autograder instead")]
-Hidden = Annotated[str, _option("--hidden", "WHEN", "on Gradescope: after_due_date, hidden, visible")]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GradeOptions:
+    """What `pacelab grade` is told: an option each, by its name."""
+
+    submissions: Annotated[list[Path] | None, typer.Argument(help="folders, zips, notebooks, .py; bulk downloads")] = (
+        None
+    )
+    assignment: NumberOrStamp = None
+    roster: Annotated[Path | None, _option("--roster", "CSV", "the class: student, id, email, group, ...")] = None
+    out: Annotated[Path, _option("--out", "DIR", "reports and gradebook; run again to go on")] = Path("grades")
+    due: Annotated[str | None, _option("--due", "TIME", "ISO 8601; with `submitted` in the roster")] = None
+    late_per_day: Annotated[float, _option("--late-per-day", "PERCENT", "off, for each day begun")] = 10.0
+    late_days: Annotated[int, _option("--late-days", "N", "what comes later counts nothing")] = 3
+    key: Annotated[str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="decides the hidden seeds")] = ""
+    individual: Annotated[bool, _option("--individual", None, "seeds and parameters of each student's own")] = False
+    jobs: Annotated[int | None, _option("--jobs", "N", "in parallel (one per core)")] = None
+    scheduler: Annotated[str | None, _option("--scheduler", "ADDRESS", "a Dask scheduler")] = None
+    patience: Annotated[float, _option("--patience", "X", "lengthen every limit of time")] = 1.0
+    similarity: Annotated[bool, _option("--similarity", None, "hint at files that resemble each other")] = False
+    weak_walls: Annotated[
+        bool, _option("--weak-walls", None, "grade where there is no bubblewrap or no cgroup, behind what is left")
+    ] = False
+    column: Annotated[
+        str | None, _option("--column", "TITLE", "the assignment's column in Canvas's gradebook (Assignment N)")
+    ] = None
+    gradescope: Annotated[Path | None, _option("--gradescope", "DIR", "write results.json, of one submission")] = None
+    package: Annotated[Path | None, _option("--package", "ZIP", "make Gradescope's autograder instead")] = None
+    hidden: Annotated[str, _option("--hidden", "WHEN", "on Gradescope: after_due_date, hidden, visible")] = (
+        "after_due_date"
+    )
+    json: Json = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        _check(self.hidden in WHEN, f"--hidden {self.hidden!r}: allowed is {', '.join(WHEN)}")
+        _check(self.patience > 0, f"--patience {self.patience:g}: allowed is a number above 0")
+        _check(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs {self.jobs}: allowed is 1 to 1024")
+        _check(
+            self.late_days >= 0 and self.late_per_day >= 0,
+            "--late-days, --late-per-day: allowed are numbers of at least 0",
+        )
+
+    @property
+    def rule(self) -> LateRule:
+        """What lateness costs."""
+        from pacelab.grading.records.roster import LateRule, parse_time
+
+        due = None if self.due is None else parse_time(self.due)
+        return LateRule(due=due, percent_per_day=self.late_per_day, most_days=self.late_days)
+
+    def settings(self, number: int) -> Settings:
+        """What decides the verdicts."""
+        from pacelab.grading.examiner import Settings
+
+        return Settings(
+            assignment=number,
+            key=self.key,
+            individual=self.individual,
+            patience=self.patience,
+            weak_walls=self.weak_walls,
+        )
 
 
-def grade(
-    submissions: Places = None,
-    *,
-    assignment: NumberOrStamp = None,
-    roster: Roster = None,
-    out: Out = Path("grades"),
-    due: Due = None,
-    late_per_day: LatePerDay = 10.0,
-    late_days: LateDays = 3,
-    key: Key = "",
-    individual: Individual = False,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    patience: Patience = 1.0,
-    similarity: Similarity = False,
-    bubblewrap: Bubblewrap = True,
-    gradescope: Gradescope = None,
-    package: Package = None,
-    hidden: Hidden = "after_due_date",
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Grade submissions: a report for each, a gradebook and a summary for the class."""
+def grade(**given: Any) -> None:
+    """Grade submissions: a report for each, a gradebook and a summary for the class.
+
+    Exit code 0: all are graded; 10 + N: N are not (at most 99).
+    """
     from pacelab.grading.assignments import find_assignment
-    from pacelab.grading.batch import Settings, grade_all
-    from pacelab.grading.collect import collect
-    from pacelab.grading.records.roster import LateRule, parse_time, read_roster
-    from pacelab.grading.submission import stamped_number
+    from pacelab.grading.receive.submission import stamped_number
 
-    if assignment is None:
-        assignment = stamped_number(submissions or [])
-    wanted = find_assignment(assignment)
-    _check(
-        hidden in ("after_due_date", "hidden", "visible"),
-        f"--hidden {hidden!r}: allowed is after_due_date, hidden, visible",
-    )
-    _check(patience > 0, f"--patience {patience:g}: allowed is a number above 0")
-    _check(jobs is None or 1 <= jobs <= 1024, f"--jobs {jobs}: allowed is 1 to 1024")
-    _check(late_days >= 0 and late_per_day >= 0, "--late-days, --late-per-day: allowed are numbers of at least 0")
-    if package is not None:
-        from pacelab.grading.records.gradescope import package as make_package
+    options = GradeOptions(**given)
+    places = options.submissions or []
+    wanted = find_assignment(stamped_number(places) if options.assignment is None else options.assignment)
+    if options.package is not None:
+        from pacelab.grading.records.gradescope import package
 
-        size = make_package(package, number=assignment, key=key, hidden=hidden)
-        log(f"{package}: {size / 1e6:.0f} MB; upload it as the autograder, test it with the model solution")
+        size = package(options.package, number=wanted.number, key=options.key, hidden=options.hidden)
+        log(f"{options.package}: {size / 1e6:.0f} MB; upload it as the autograder, test it with the model solution")
         return
-    _check(bool(submissions), "no submissions were named: folders, zips, notebooks or .py")
-    settings = Settings(
-        assignment=assignment, key=key, individual=individual, patience=patience, allow_bubblewrap=bubblewrap
+    _check(bool(places), "no submissions were named: folders, zips, notebooks or .py")
+    ungraded = _grade(options, wanted)
+    if ungraded:
+        raise typer.Exit(UNGRADED + min(ungraded, MOST_UNGRADED))
+
+
+def _signature(options: type) -> inspect.Signature:
+    """That of a function which takes the fields of a dataclass."""
+    hints = get_type_hints(options, include_extras=True)
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in fields(options)
+        ]
     )
-    rule = LateRule(due=None if due is None else parse_time(due), percent_per_day=late_per_day, most_days=late_days)
-    students = [] if roster is None else read_roster(roster)
-    found = collect(submissions or [], wanted)
+
+
+grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
+
+
+def _grade(options: GradeOptions, wanted: Assignment) -> int:
+    """Collect, grade, write; returns how many submissions are not graded."""
+    from pacelab.grading.batch import grade_all
+    from pacelab.grading.leftovers import sweep
+    from pacelab.grading.receive.collect import collect
+    from pacelab.grading.records.gradebook import gradebook
+    from pacelab.grading.records.home import homeward, write_home
+    from pacelab.grading.records.roster import read_roster
+    from pacelab.grading.sandbox import SANDBOX_USERS
+
+    rule, settings = options.rule, options.settings(wanted.number)
+    students = [] if options.roster is None else read_roster(options.roster)
+    for line in sweep(SANDBOX_USERS):
+        log(f"removed: {line}")
+    people = {
+        "names": [name for student in students for name in (student.student, student.id) if name],
+        "usernames": [name for student in students if (name := dict(student.ids).get("github"))],
+    }
+    collected = collect(options.submissions or [], wanted, people)
+    found = collected.submissions
     _check(bool(found), "the places named hold no submissions")
-    with progress_bar(f"assignment {assignment}, {len(found)} submissions", quiet=quiet) as tell:
+    with progress_bar(f"assignment {wanted.number}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
             found,
             settings,
-            store=out / "verdicts",
-            jobs=jobs,
-            scheduler=scheduler,
+            store=options.out / "verdicts",
+            jobs=options.jobs,
+            scheduler=options.scheduler,
             on_done=lambda done: tell(done / len(found)),
         )
-    from pacelab.grading.records.gradebook import gradebook
-
+    sweep(SANDBOX_USERS)  # what an examiner that was killed left
     rows = gradebook(verdicts, found, students, rule)
-    similar = _similar(found, settings) if similarity else []
-    _write(out, rows, verdicts, found, similar)
-    if gradescope is not None:
+    similar = _similar(found, settings) if options.similarity else []
+    _write(options.out, rows, verdicts, collected, similar)
+    column = options.column or f"Assignment {wanted.number}"
+    files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
+    if home := write_home(options.out, files):
+        log(f"to import into the platform: {', '.join(home)} in {options.out}")
+    if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
         _check(len(verdicts) == 1, "--gradescope: allowed with one submission")
-        document = results(verdicts[0], hidden=hidden)
-        write_file(gradescope / "results.json", json_module.dumps(document, indent=1).encode())
-    if json:
+        document = results(verdicts[0], hidden=options.hidden)
+        write_file(options.gradescope / "results.json", json_module.dumps(document, indent=1).encode())
+    _tell(options, rows, verdicts)
+    for name, why in collected.unclaimed[:20]:
+        log(f"not graded, nobody's: {name} ({why})")
+    duplicate = sum(row.status == "duplicate" for row in rows)
+    return duplicate + sum(verdict.status != "graded" for verdict in verdicts)
+
+
+def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
+    if options.json:
         from pacelab.grading.records.report import to_json
 
         print_json({"grade": [asdict(row) for row in rows], "verdicts": [to_json(item) for item in verdicts]})
-    elif not quiet:
+    elif not options.quiet:
         for row in rows:
             print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
-    if not quiet:
-        _say(rows, verdicts, out)
+    if not options.quiet:
+        _say(rows, verdicts, options.out)
 
 
 def check(
@@ -191,23 +260,26 @@ def _similar(found: Sequence[Submission], settings: Settings) -> list[str]:
 
 
 def _write(
-    out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], found: Sequence[Submission], similar: Sequence[str]
+    out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
 ) -> None:
     from pacelab.grading.batch import slug
     from pacelab.grading.records.gradebook import summary, to_csv
     from pacelab.grading.records.report import html_report, text_report
 
-    for submission, verdict in zip(found, verdicts, strict=True):
+    for submission, verdict in zip(collected.submissions, verdicts, strict=True):
         name = slug(submission.student)
         write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
         write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
     write_file(out / "gradebook.csv", to_csv(rows).encode())
-    write_file(out / "summary.html", summary(rows, verdicts, similar).encode())
+    write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
     for note in verdicts[0].notes[2:]:
         log(f"note: {note}")
+    for row in rows:
+        if row.status == "duplicate":
+            log(f"{row.student}: {row.remarks}")
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")

@@ -1,26 +1,41 @@
-"""Runs an assignment's checks on one submission. What decides a score happens here, in the trusted process."""
+"""Runs an assignment's checks on one submission. What decides a score happens here, in the trusted process.
+
+A check fails alone: whatever it stumbles over, the others run and the verdict is whole.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacelab import __version__
+from pacelab import HostError, __version__
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.lab import Lab, stream_key
+from pacelab.grading.plain import plain
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Box, Limits, Walls
-from pacelab.grading.session import Endless, NeedsCount, NotGraded, StudentFailure
-from pacelab.grading.submission import Submission
+from pacelab.grading.session import (
+    ASLEEP_AGAIN_S,
+    ASLEEP_S,
+    Asleep,
+    Endless,
+    GraderError,
+    NeedsCount,
+    NotGraded,
+    StudentFailure,
+)
 
 PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "missing", "not graded"
 MAX_COUNTED = 2
 """Checks repeated with steps counted, per submission: five seconds each. Further suspects stay "not graded" unless an
 endless call was proven in the same place."""
-WALL_S = 600.0
-"""For one submission; what is left then is not graded."""
+WALL_S = 120.0
+"""For one submission; what is left then is not graded. The models take 1 to 4 s of processor time."""
 SHOWN_STEPS = 14
+SHOWN_CHARACTERS = 4000
+"""Of what was expected, what came and what was printed: a page, not a book."""
 PROCESSES_PER_SUBMISSION = 64
 
 
@@ -62,6 +77,8 @@ class Verdict:
     """What was odd about the files handed in, with what to do."""
     notes: tuple[str, ...] = ()
     """How it was graded: sandbox, lab version."""
+    received: tuple[str, ...] = ()
+    """Every file that was handed in, and what became of it."""
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -76,26 +93,32 @@ def judge(
     public_only: bool = False,
     patience: float = 1.0,
     slot: int = 0,
+    only: Collection[str] | None = None,
     on_check: Callable[[str], None] | None = None,
+    on_result: Callable[[Result], None] | None = None,
 ) -> Verdict:
     """Grade one submission. `slot` tells apart what is graded in parallel on this machine; it decides no score.
 
     `key` is the instructor's: it decides seeds and parameters; `individual` adds the student's name to it. `patience`
-    lengthens every limit of time. Raises HostError or GraderError when the sandbox does not work.
+    lengthens every limit of time. `only` leaves checks out; `on_check` hears what is about to run, `on_result` what
+    came.
     """
     version = submission.version or assignment.version
     checks = [check for check in assignment.checks_for(version) if check.public or not public_only]
+    checks = [check for check in checks if only is None or check.id in only]
     lab_key = stream_key(f"{assignment.number}/{version}", key, submission.student if individual else "")
     grading = _Grading(submission, assignment, lab_key, patience, slot)
     with Box(walls, limits or Limits()) as box:
         if submission.source is not None:
-            box.put(assignment.file, submission.source)
+            box.put(assignment.file, submission.source, submission.helpers)
             grading.load(box)
         results = []
         for check in checks:
             if on_check is not None:
                 on_check(check.id)
             results.append(grading.grade(box, check))
+            if on_result is not None:
+                on_result(results[-1])
     unsure = any(result.status == NOT_GRADED for result in results)
     return Verdict(
         student=submission.student,
@@ -112,6 +135,7 @@ def judge(
             f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
             *walls.notes,
         ),
+        received=submission.received,
     )
 
 
@@ -128,6 +152,7 @@ class _Grading:
         self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
         self._broken_status = MISSING
         self._endless: set[str] = set()
+        self._asleep_s = ASLEEP_S
         self._counted = 0
         self._until = time.monotonic() + WALL_S * patience
         self._memory: dict[str, dict[str, Any]] = {}
@@ -144,7 +169,7 @@ class _Grading:
                 except NeedsCount:
                     self._counted += 1
                     continue
-                except NotGraded as failure:
+                except (NotGraded, GraderError, HostError) as failure:
                     self._broken, self._broken_status = str(failure), NOT_GRADED
                 except StudentFailure as failure:
                     self._broken, self._broken_status = str(failure), FAILED
@@ -202,12 +227,16 @@ class _Grading:
                 return None
             except Wrong as wrong:
                 finding = wrong.finding
-            except NotGraded as failure:
+            except (NotGraded, GraderError, HostError) as failure:
                 status, finding = NOT_GRADED, Finding(share=0.0, expected="an answer", got=str(failure))
             except StudentFailure as failure:
                 if isinstance(failure, Endless):
                     self._endless.add(str(failure).partition("(")[0])
+                elif isinstance(failure, Asleep):
+                    self._asleep_s = ASLEEP_AGAIN_S
                 finding = Finding(share=0.0, expected="an answer", got=str(failure))
+            except Exception as error:  # of ours: a check that was not ready for this code
+                status, finding = NOT_GRADED, _stumbled(error, lab)
             steps = lab.steps
         return _result(
             check,
@@ -217,7 +246,7 @@ class _Grading:
             got=finding.got,
             picture=finding.picture,
             steps=() if status == PASSED else tuple(steps[-SHOWN_STEPS:]),
-            printed="\n".join(lab.printed)[:2000],
+            printed="\n".join(lab.printed),
             seconds=time.monotonic() - started,
         )
 
@@ -229,8 +258,28 @@ class _Grading:
             first_number=self._slot * PROCESSES_PER_SUBMISSION,
             counted=counted,
             patience=self._patience,
+            asleep_s=self._asleep_s,
             memory=self._memory,
         )
+
+
+def not_graded(check: Check, why: str) -> Result:
+    """What stands for a check that nothing came of."""
+    return _result(check, status=NOT_GRADED, expected="an answer", got=why)
+
+
+def _stumbled(error: Exception, lab: Lab) -> Finding:
+    """What to say of an exception in a check. It is no verdict on the code that brought it about."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = "" if place is None else f" in {place.tb_frame.f_code.co_name}, line {place.tb_lineno}"
+    last = f" after {lab.steps[-1]}" if lab.steps else ""
+    return Finding(
+        share=0.0,
+        expected="a check that is ready for every answer",
+        got=f"the check itself failed{last}: {type(error).__name__}: {error}{where}: not graded; please report it",
+    )
 
 
 def _result(
@@ -251,11 +300,11 @@ def _result(
         points=check.points,
         earned=round(check.points * min(1.0, max(0.0, share)), 2),
         status=status,
-        expected=expected,
-        got=got,
+        expected=plain(expected, SHOWN_CHARACTERS),
+        got=plain(got, SHOWN_CHARACTERS),
         hint="" if status == PASSED else check.hint,
-        steps=tuple(steps),
-        printed=printed,
+        steps=tuple(plain(step, SHOWN_CHARACTERS) for step in steps),
+        printed=plain(printed, SHOWN_CHARACTERS, lines=True),
         picture=picture,
         public=check.public,
         seconds=round(seconds, 3),

@@ -34,7 +34,7 @@ from pacelab import (
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.remote import RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
-from pacelab.grading.session import AnySession, LocalSession, Malformed, Raised, Session
+from pacelab.grading.session import ASLEEP_S, AnySession, LocalSession, Malformed, Raised, Session
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -60,6 +60,7 @@ class Lab:
     first_number: int = 0
     counted: bool = False
     patience: float = 1.0
+    asleep_s: float = ASLEEP_S
     steps: list[str] = field(default_factory=list)
     """What was done so far, for the report of a failed check."""
     printed: list[str] = field(default_factory=list)
@@ -91,7 +92,14 @@ class Lab:
         number = self.first_number + len(self._sessions)
         session: AnySession = LocalSession(self.box, self.file)
         if not self.box.walls.none:
-            session = Session(self.box, self.file, number=number, counted=self.counted, patience=self.patience)
+            session = Session(
+                self.box,
+                self.file,
+                number=number,
+                counted=self.counted,
+                patience=self.patience,
+                asleep_s=self.asleep_s,
+            )
         self._sessions.append(session)
         self.guards = session.guards
         names = session.request("load", doing="importing your file")
@@ -337,6 +345,13 @@ def failing(expected: str) -> Iterator[None]:
         yield
     except Raised as failure:
         raise Wrong(expected, str(failure)) from None
+
+
+def numeric(got: Any, *, what: str) -> float:
+    """The number that `got` is; raises `Wrong` if it is none."""
+    if isinstance(got, bool) or not isinstance(got, int | float):
+        raise Wrong(f"{what}: a number", f"{_short(got)}, which is no number")
+    return got
 
 
 def near(expected: float, got: Any, *, what: str, tolerance: float = 1e-6) -> None:

@@ -35,9 +35,11 @@ LARGEST = 1 << 62
 """Numbers from the pipe stay within the engine's 64 bits."""
 MAX_REASON = 80
 MAX_COUNTERS = 32
-MAX_TIMEOUTS_PER_S = 10_000
+MAX_TIMEOUTS_PER_S = 2000
 """Callbacks per simulated second; the air sees some hundred packets in one. A deadline in the past that never moves, or
 moves by a nanosecond, would keep a simulation from ever ending."""
+MAX_ACTIONS_PER_EVENT, SPARE_ACTIONS = 8, 2000
+"""A segment leaves once or is dropped once; a thousand made-up actions for each event would cost the grader minutes."""
 
 
 class RemoteObject:
@@ -46,7 +48,7 @@ class RemoteObject:
     def __init__(self, session: AnySession, name: str, keywords: dict[str, Any]) -> None:
         self.session = session
         self.name = name
-        self.number: int = session.request("new", name, keywords, doing=f"{name}(...)")
+        self.number = session.request("new", name, keywords, doing=f"{name}(...)")
 
     def call(self, method: str, *arguments: Any, **keywords: Any) -> Any:
         """What the method returns, as JSON values (tuples become lists). Raises a StudentFailure."""
@@ -74,6 +76,7 @@ class RemoteHook:
         self._deadline: tuple[int, str] | None = None
         self.failure: StudentFailure | None = None
         self._timeouts = 0
+        self._taken = 0
         self.events = 0
         """Questions asked."""
         self._number = self._ask("new", name, keywords, doing=f"{name}(...)")
@@ -139,11 +142,15 @@ class RemoteHook:
     def _take(self, answer: Any, doing: str) -> None:
         try:
             actions, deadline = answer
+            self._taken += len(actions)
             self._actions.extend([_action(fields, self._allowed) for fields in actions])
             self._deadline = None if deadline is None else _deadline(deadline)
         except (TypeError, ValueError, IndexError) as error:
             self.failure = Malformed(f"{doing}: {error}")
             raise self.failure from None
+        if self._taken > SPARE_ACTIONS + MAX_ACTIONS_PER_EVENT * self.events:
+            self.failure = TooMuch(f"{doing}: {self._taken:,} actions after {self.events:,} events")
+            raise self.failure
 
 
 def _action(fields: Any, allowed: Collection[str]) -> Action:

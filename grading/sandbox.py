@@ -2,10 +2,11 @@
 
 With bubblewrap (Linux): a file system of the interpreter, the C libraries and the student's file, all read-only, a
 small private /tmp, no network, no other processes; as root the process becomes a user of its own, otherwise nobody of
-a user name space. Everywhere: limits on memory, processor, file size, open files, no further process; seccomp and
-Landlock where the kernel has them (`inside.guards`). As root also a cgroup for memory and processes, version 1 or 2.
+a user name space. A cgroup, version 1 or 2, holds its memory and processes. Everywhere: limits on memory, processor,
+file size, open files, no further process; seccomp and Landlock where the kernel has them (`inside.guards`).
 
-Where name spaces are not allowed the rest holds alone, `Walls.notes` says so, and every report repeats it.
+Bubblewrap and a cgroup are the standard: without them `walls` refuses. Whoever asks for weak walls gets what is left,
+`Walls.notes` says what is missing, and every report repeats it.
 """
 
 from __future__ import annotations
@@ -19,19 +20,23 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import pacelab
 from pacelab import HostError
 from pacelab.grading.cgroup import Cgroup
+from pacelab.grading.inside.worker import HELPERS
+from pacelab.grading.leftovers import BOX, own_mark
 
 NOBODY = 65_534
 FIRST_USER = 231_000
 """As root each process runs as a user of its own from here on, so that even its kin is out of its reach."""
 USERS = 4096
+SANDBOX_USERS = range(FIRST_USER, FIRST_USER + USERS)
 TMP_BYTES = 1 << 20
+STOP_S = 10.0
 ENVIRONMENT = {"PYTHONHASHSEED": "0", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/tmp"}
 LAB = "/lab"
 OWN_MODULES = (
@@ -75,7 +80,7 @@ class Walls:
     """What stands around a student's code on this machine."""
 
     bubblewrap: str | None
-    """Path of bwrap, if it works here."""
+    """Path of bwrap, if it works here and is wanted."""
     own_user: bool
     """Each process becomes a user of its own: the grader is root."""
     cgroup: str | None
@@ -95,28 +100,37 @@ class Walls:
 
 
 @functools.cache
-def walls(*, allow_bubblewrap: bool = True) -> Walls:
-    """What this machine offers, tried once. Raises HostError where student code should not run at all."""
+def walls(*, weak: bool = False, bubblewrap: bool = True) -> Walls:
+    """What this machine offers, tried once; with `bubblewrap` off, without it (weak walls then).
+
+    Raises HostError where student code should not run at all, or only behind weak walls that were not asked for.
+    """
     if not sys.platform.startswith("linux"):
         raise HostError(f"grading on {sys.platform}: the sandbox needs Linux; run it in WSL2, a VM or a container")
     root = os.geteuid() == 0
-    bwrap, notes = _try_bubblewrap() if allow_bubblewrap else (None, ["bubblewrap was not asked for"])
+    bwrap, notes = _try_bubblewrap() if bubblewrap else (None, ["bubblewrap is not used"])
     own_user = root and _may_become(FIRST_USER)
+    cgroup = Cgroup.version() if root else None
+    if cgroup is None:
+        notes.append(
+            "no cgroup holds memory and processes: " + ("none can be made here" if root else "that needs root (sudo)")
+        )
+    if notes and not weak:
+        raise HostError(
+            f"grading behind weak walls was not asked for: {'; '.join(notes)}; "
+            "mend that, or say --weak-walls (docs/grading.md has what is missing then)"
+        )
     if root and bwrap is None and not own_user:
         raise HostError(f"grading as root, who cannot become another user here: {notes[0]}; grade as another user")
-    return Walls(
-        bubblewrap=bwrap,
-        own_user=own_user,
-        cgroup=Cgroup.version() if root else None,
-        notes=tuple(notes),
-    )
+    return Walls(bubblewrap=bwrap, own_user=own_user, cgroup=cgroup, notes=tuple(notes))
 
 
 @dataclass(slots=True)
 class Box:
-    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's file.
+    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's files.
 
-    Shared by all processes of one submission; a context manager that removes it.
+    Shared by all processes of one submission; a context manager that removes it. Nobody else on this machine may look
+    into it: the folder that everybody may read, as the sandbox's users must, lies in one that is this user's alone.
     """
 
     walls: Walls
@@ -124,8 +138,8 @@ class Box:
     folder: Path = field(init=False)
 
     def __enter__(self) -> Box:
-        self.folder = Path(tempfile.mkdtemp(prefix="pacelab-box-"))
-        self.folder.chmod(0o755)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
+        self.folder.mkdir(mode=0o755)
         source = Path(pacelab.__file__).parent
         package = self.folder / "pacelab"
         for name in OWN_MODULES:
@@ -140,11 +154,15 @@ class Box:
         return self
 
     def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder.parent, ignore_errors=True)
 
-    def put(self, name: str, source: str) -> None:
-        """Place the student's file."""
-        (self.folder / name).write_text(source, encoding="utf-8")
+    def put(self, name: str, source: str, helpers: Sequence[tuple[str, str]] = ()) -> None:
+        """Place the student's file, and modules of the student's own that it imports."""
+        (self.folder / name).write_text(source, encoding="utf-8", errors="backslashreplace")
+        for path, text in helpers:
+            place = self.folder / HELPERS / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
         """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""
@@ -207,7 +225,8 @@ class Started:
         """Kill it with all that it started, and free everything."""
         with contextlib.suppress(OSError):
             os.killpg(self.process.pid, 9)
-        self.process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # the kernel holds it: nothing here can end that
+            self.process.wait(STOP_S)
         for descriptor in (self.requests, self.answers, self.output):
             os.close(descriptor)
         if self.cgroup is not None:
@@ -280,14 +299,14 @@ def _masks() -> tuple[str, ...]:
 def _try_bubblewrap() -> tuple[str | None, list[str]]:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        return None, ["bubblewrap is not installed: `apt-get install bubblewrap`; graded with limits only"]
+        return None, ["bubblewrap is not installed: `apt-get install bubblewrap`"]
     binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
     command = [*_namespaces(bwrap), *binds, *_SEAL, os.path.realpath(sys._base_executable), "-S", "-c", ""]  # type: ignore[attr-defined]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
     if ran.returncode == 0:
         return bwrap, []
     why = (ran.stderr.strip().splitlines() or ["no reason given"])[-1]
-    return None, [f"bubblewrap cannot make name spaces here ({why}): {_namespace_remedy()}; graded with limits only"]
+    return None, [f"bubblewrap cannot make name spaces here ({why}): {_namespace_remedy()}"]
 
 
 def _namespace_remedy() -> str:

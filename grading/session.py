@@ -14,6 +14,9 @@ time (waiting for the processor does not count) is only a suspect: `NeedsCount` 
 steps counted. 50 million steps take no known Python less than a fifth of a second, so that what is endless here is
 a suspect everywhere, and what is not endless gets its result here too, only later. A process counts as asleep by what
 the kernel says of it, sampled, so that a busy machine is not taken for it.
+
+No pipe ever blocks the grader: the other side may make it small, empty it behind our back or not read from it at all.
+What waits for a pipe, to read or to write, waits under the same watch.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ import time
 from typing import Any
 
 from pacelab import PaceLabError
+from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.inside import wire
+from pacelab.grading.plain import plain
 from pacelab.grading.sandbox import Box, Started
 
 SAMPLE_S = 0.1
@@ -35,9 +40,12 @@ CALL_CPU_S = 0.2
 LOAD_CPU_S = 1.0
 TOTAL_CPU_S = 20.0
 """For all calls of one process together; the model solutions' busiest takes 1 s."""
-COUNTED_CPU_S = 60.0
+COUNTED_CPU_S = 20.0
+"""With steps counted; 50 million take 4 s."""
 ASLEEP_S = 3.0
-WALL_S = 90.0
+ASLEEP_AGAIN_S = 0.5
+"""Where the same submission was caught asleep before."""
+WALL_S = 60.0
 """For one answer."""
 CHECK_EVERY = 256
 """Requests between two looks at the processor time of a process that answers in time."""
@@ -96,11 +104,23 @@ class GraderError(PaceLabError):
 class Session:
     """One process with one file of a student's. Use `request`; close when done."""
 
-    def __init__(self, box: Box, file: str, *, number: int, counted: bool = False, patience: float = 1.0) -> None:
+    def __init__(
+        self,
+        box: Box,
+        file: str,
+        *,
+        number: int,
+        counted: bool = False,
+        patience: float = 1.0,
+        asleep_s: float = ASLEEP_S,
+    ) -> None:
         self._limits = box.limits
+        self._asleep_s = asleep_s
         self._counted = counted
         self._patience = patience
         self._started: Started | None = box.start(file, number=number, count_steps=counted)
+        for descriptor in (self._started.requests, self._started.answers, self._started.output):
+            os.set_blocking(descriptor, False)
         self._buffer = bytearray()
         self._printed = bytearray()
         self._printed_bytes = 0
@@ -125,8 +145,8 @@ class Session:
 
     @property
     def printed(self) -> str:
-        """The first of what the code printed."""
-        return self._printed.decode("utf-8", "replace")
+        """The first of what the code printed, with what a terminal would obey made visible."""
+        return plain(self._printed.decode("utf-8", "replace"), KEPT_OUTPUT_BYTES, lines=True)
 
     def request(self, operation: str, *arguments: Any, doing: str = "") -> Any:
         """Ask and wait for the answer. `doing` names the call in messages. Raises a StudentFailure, and ever after."""
@@ -139,8 +159,9 @@ class Session:
             if self.requests % CHECK_EVERY == 0:
                 self._check_total(_Watch(self._pid()), doing or operation)
             frame = wire.encode([nonce, operation, *arguments], wire.MAX_REQUEST_BYTES)
-            self._send(frame, doing or operation)
-            return self._answer(nonce, doing or operation, LOAD_CPU_S if operation == "load" else CALL_CPU_S)
+            cpu_s = LOAD_CPU_S if operation == "load" else CALL_CPU_S
+            self._send(frame, doing or operation, cpu_s)
+            return self._answer(nonce, doing or operation, cpu_s)
         except Raised:
             raise
         except StudentFailure as failure:
@@ -155,14 +176,41 @@ class Session:
             self._started.stop()
             self._started = None
 
-    def _send(self, frame: bytes, doing: str) -> None:
+    def _send(self, frame: bytes, doing: str, cpu_s: float) -> None:
         assert self._started is not None
         if self._unread():
             raise Malformed(f"{doing}: an answer came before the question: the code writes to the grader's pipe")
-        try:
-            wire.write_all(self._started.requests, frame)  # the process only ever waits for it, or is gone
-        except BrokenPipeError:
-            raise self._ended(doing) from None
+        rest = memoryview(frame)
+        watch: _Watch | None = None
+        while rest:
+            try:
+                rest = rest[os.write(self._started.requests, rest) :]
+                continue
+            except BlockingIOError:
+                pass
+            except BrokenPipeError:
+                raise self._ended(doing) from None
+            printed = self._wait_to_write(doing)
+            watch = watch or _Watch(self._pid())
+            self._judge(watch, doing, cpu_s, silent=not printed)
+
+    def _wait_to_write(self, doing: str) -> bool:
+        """A moment; returns whether the time went into printing. An answer is too early."""
+        assert self._started is not None
+        poll = select.poll()
+        poll.register(self._started.requests, select.POLLOUT)
+        poll.register(self._started.output, select.POLLIN)
+        poll.register(self._started.answers, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll(SAMPLE_S * 1000)}
+        if self._started.answers in ready:
+            if _read(self._started.answers) == b"":
+                raise self._ended(doing)
+            raise Malformed(
+                f"{doing}: an answer came before the question was read: the code writes to the grader's pipe"
+            )
+        if self._started.output in ready:
+            self._read_output(doing)
+        return bool(ready)
 
     def _unread(self) -> bool:
         assert self._started is not None
@@ -178,14 +226,17 @@ class Session:
             raise Malformed(f"{doing}: an answer that was not asked for: the code writes to the grader's pipe")
         _, outcome, value = answer
         if outcome == "ok":
-            return value
+            try:
+                return checked(value)
+            except Unfit as error:
+                raise Malformed(f"{doing}: the answer has {error}") from None
         if outcome == "steps":
             raise Endless(
-                f"{doing} made {self._limits.steps_per_call:,} steps without returning (in {str(value)[:100]}): "
+                f"{doing} made {self._limits.steps_per_call:,} steps without returning (in {plain(str(value), 100)}): "
                 "an endless loop?"
             )
         if outcome == "raised" and isinstance(value, dict) and value.keys() == {"type", "text", "where"}:
-            told = {key: str(item)[:600] for key, item in value.items()}
+            told = {key: plain(str(item), 600) for key, item in value.items()}
             if told["type"] == "MemoryError":
                 raise TooMuch(f"{doing} needed more than {self._limits.memory_bytes >> 20} MiB of memory")
             raise Raised(told, doing)
@@ -194,26 +245,26 @@ class Session:
     def _receive(self, doing: str, cpu_s: float, *, start: bool) -> bytes:
         """The body of the next frame, under watch."""
         watch: _Watch | None = None
-        while True:
-            body = self._frame(doing)
-            if body is not None:
-                return body
+        while (body := self._frame(doing)) is None:
             assert self._started is not None
             ready = _ready([self._started.answers, self._started.output], SAMPLE_S)
             if self._started.output in ready:
                 self._read_output(doing)
             if self._started.answers in ready:
-                part = os.read(self._started.answers, 1 << 16)
-                if not part:
+                part = _read(self._started.answers)
+                if part == b"":
                     raise self._ended(doing)
-                self._buffer += part
-            elif start:
+                self._buffer += part or b""
+                if (body := self._frame(doing)) is not None:
+                    return body  # what comes in drips is watched like what does not come
+            if start:
                 watch = watch or _Watch(None)
                 if watch.wall_s() > START_S:
                     raise NotGraded(f"{doing} took {START_S:g} s")
             else:
                 watch = watch or _Watch(self._pid())
                 self._judge(watch, doing, cpu_s, silent=not ready)
+        return body
 
     def _frame(self, doing: str) -> bytes | None:
         if len(self._buffer) < wire.HEADER_BYTES:
@@ -240,7 +291,7 @@ class Session:
         elif watch.cpu_s() > cpu_s * patience:
             raise NeedsCount(f"{doing} computed {watch.cpu_s():.2f} s")
         self._check_total(watch, doing)
-        if watch.asleep_s > ASLEEP_S:
+        if watch.asleep_s > self._asleep_s:
             raise Asleep(f"{doing} waits (sleep, input, a lock) instead of returning")
         if watch.wall_s() > WALL_S * patience:
             raise NotGraded(f"{doing} took {WALL_S * patience:g} s on a busy machine: not graded, rerun")
@@ -252,7 +303,7 @@ class Session:
 
     def _read_output(self, doing: str) -> None:
         assert self._started is not None
-        part = os.read(self._started.output, 1 << 16)
+        part = _read(self._started.output) or b""
         self._printed_bytes += len(part)
         if len(self._printed) < KEPT_OUTPUT_BYTES:
             self._printed += part[: KEPT_OUTPUT_BYTES - len(self._printed)]
@@ -306,8 +357,11 @@ class LocalSession:
         message = wire.decode(wire.encode(["", operation, *arguments], wire.MAX_REQUEST_BYTES)[wire.HEADER_BYTES :])
         _, outcome, value = wire.decode(wire.encode(self._worker.reply(message), wire.MAX_ANSWER_BYTES)[4:])
         if outcome != "ok":
-            raise Raised(value, doing or operation)
-        return value
+            raise Raised({key: plain(str(item), 600) for key, item in value.items()}, doing or operation)
+        try:
+            return checked(value)
+        except Unfit as error:
+            raise Malformed(f"{doing or operation}: the answer has {error}") from None
 
     def close(self) -> None:
         """Nothing runs."""
@@ -347,6 +401,14 @@ class _Watch:
     def wall_s(self) -> float:
         """Seconds since this watch began."""
         return time.monotonic() - self._wall
+
+
+def _read(descriptor: int) -> bytes | None:
+    """What is there now; empty at the end, None where another reader was quicker: the code may have opened the pipe."""
+    try:
+        return os.read(descriptor, 1 << 16)
+    except BlockingIOError:
+        return None
 
 
 def _ready(descriptors: list[int], timeout_s: float) -> list[int]:

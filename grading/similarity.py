@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any
 
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.submission import Submission
+from pacelab.grading.receive.submission import Submission
 
 NOISE_TOKENS, GUARANTEED_TOKENS = 25, 30
 """Matches shorter than the first are never reported, those longer than the second always."""

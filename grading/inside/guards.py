@@ -2,11 +2,12 @@
 
 With bubblewrap these are a second wall; without it they are the wall. Both need Linux; which of them hold is reported.
 
-Refused system calls get EPERM: making processes and executing programs, sockets, signals to anybody, name spaces and
-mounts, other processes' memory, sleeping, and parts of the kernel that have had many holes. All else is allowed, since
-Python needs much of it; files are Landlock's and the limits' business.
+Allowed are the system calls that a Python needs to compute, to read its library and to answer over a pipe; all others
+get EPERM, those that no kernel has yet included. Of `fcntl`, `ioctl` and `prlimit64` only what asks, or concerns this
+process alone: no owner of signals, no pipe of another size, no limit of anybody's. Landlock leaves reading below some
+folders, and, where the kernel knows them, no truncation, no device, no TCP, no abstract socket, no signal out of here.
 
-Source: seccomp(2), landlock(7), linux/filter.h; the numbers are those of each architecture's unistd.h.
+Source: seccomp(2), landlock(7), linux/filter.h, linux/landlock.h; the numbers are of each architecture's unistd.h.
 """
 
 from __future__ import annotations
@@ -18,37 +19,57 @@ import platform
 import struct
 from collections.abc import Sequence
 
-PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
-LOAD_WORD, JUMP_EQUAL, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-NUMBER_OFFSET, ARCHITECTURE_OFFSET = 0, 4
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
+SIGKILL = 9
+LOAD_WORD, JUMP_EQUAL, RETURN = 0x20, 0x15, 0x06
+NUMBER_OFFSET, ARCHITECTURE_OFFSET, ARGUMENTS_OFFSET = 0, 4, 16
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
-X32 = 0x40000000
-"""Calls of the x32 personality have this bit; its numbers would slip past the list."""
-
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-REFUSED = """
-socket 41 198, accept 43 202, connect 42 203, bind 49 200, listen 50 201, socketpair 53 199, sendto 44 206,
-sendmsg 46 211, clone 56 220, fork 57 -, vfork 58 -, execve 59 221, execveat 322 281, kill 62 129,
-tkill 200 130, tgkill 234 131, pidfd_send_signal 424 424, pidfd_open 434 434, pidfd_getfd 438 438,
-ptrace 101 117, process_vm_readv 310 270, process_vm_writev 311 271, kcmp 312 272, unshare 272 97,
-setns 308 268, pivot_root 155 41, chroot 161 51, mount 165 40, umount2 166 39, open_tree 428 428,
-move_mount 429 429, fsopen 430 430, fsconfig 431 431, fsmount 432 432, fspick 433 433, swapon 167 224,
-reboot 169 142, sethostname 170 161, init_module 175 105, finit_module 313 273, bpf 321 280,
-perf_event_open 298 241, userfaultfd 323 282, add_key 248 217, request_key 249 218, keyctl 250 219,
-io_setup 206 0, io_uring_setup 425 425, io_uring_enter 426 426, io_uring_register 427 427, mq_open 240 180,
-poll 7 -, ppoll 271 73, select 23 -, pselect6 270 72, epoll_wait 232 -, epoll_pwait 281 22, pause 34 -,
-nanosleep 35 101, clock_nanosleep 230 115, alarm 37 -, setitimer 38 103, timer_create 222 107
+ALLOWED = """
+read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, lseek 8 62, close 3 57, close_range 436 436,
+open 2 -, openat 257 56, stat 4 -, lstat 6 -, fstat 5 80, newfstatat 262 79, statx 332 291, access 21 -,
+faccessat 269 48, faccessat2 439 439, readlink 89 -, readlinkat 267 78, getdents 78 -, getdents64 217 61, getcwd 79 17,
+statfs 137 43, fstatfs 138 44, fadvise64 221 223, dup 32 23, dup2 33 -, dup3 292 24,
+mmap 9 222, mprotect 10 226, munmap 11 215, mremap 25 216, madvise 28 233, brk 12 214, membarrier 324 283,
+rt_sigaction 13 134, rt_sigprocmask 14 135, rt_sigreturn 15 139, sigaltstack 131 132, restart_syscall 219 128,
+futex 202 98, sched_yield 24 124, sched_getaffinity 204 123, set_robust_list 273 99, rseq 334 293, arch_prctl 158 -,
+getpid 39 172, getppid 110 173, gettid 186 178, getuid 102 174, geteuid 107 175, getgid 104 176, getegid 108 177,
+getresuid 118 148, getresgid 120 150, getgroups 115 158, getpgrp 111 -, getpgid 121 155, getsid 124 156,
+getrlimit 97 163, getrusage 98 165, times 100 153, uname 63 160, sysinfo 99 179, getcpu 309 168,
+clock_gettime 228 113, clock_getres 229 114, gettimeofday 96 169, time 201 -, getrandom 318 278,
+exit 60 93, exit_group 231 94
 """
 """Calls with their numbers on x86_64 and on arm64, which lacks some."""
+COMMANDS = (((72, 25), (0, 1, 2, 3, 4, 1030)), ((16, 29), (0x5401, 0x5413, 0x5450, 0x5451)))
+"""Calls allowed with some commands only. fcntl: F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC;
+ioctl: TCGETS, TIOCGWINSZ (is this a terminal?), FIONCLEX, FIOCLEX."""
+PRLIMIT = (302, 261)
 CLONE3 = 435
 """Refused as unknown, so that libc does not trust it."""
 
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446
-ALL_FILE_RIGHTS = (1 << 13) - 1
+ASK_VERSION = 1
+FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
+"""From each version on so many rights to files are known: moving between folders, truncating, devices' ioctl."""
+TCP_SINCE, TCP_RIGHTS = 4, 0b11
+SCOPES_SINCE, SCOPES = 6, 0b11
+"""Abstract Unix sockets, signals."""
 EXECUTE, READ, LIST = 1 << 0, 1 << 2, 1 << 3
 READ_FILE = EXECUTE | READ
 """To execute costs nothing, since execve is refused, and older kernels ask for it to map a library."""
 READ_FOLDER = READ_FILE | LIST
+
+
+def die_with_parent() -> None:
+    """Be killed when the grader ends, however it ends."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+
+
+def landlock_version() -> int:
+    """Of the running kernel; 0 where there is none."""
+    return max(
+        0, int(ctypes.CDLL(None, use_errno=True).syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ASK_VERSION))
+    )
 
 
 def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
@@ -56,10 +77,17 @@ def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
 
     False where the kernel has no Landlock.
     """
+    version = landlock_version()
+    if version == 0:
+        return False
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    handled = ctypes.create_string_buffer(struct.pack("=Q", ALL_FILE_RIGHTS), 8)
-    ruleset = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(8), 0)
+    files = (1 << max(count for since, count in FILE_RIGHTS.items() if since <= version)) - 1
+    tcp = TCP_RIGHTS if version >= TCP_SINCE else 0
+    scopes = SCOPES if version >= SCOPES_SINCE else 0
+    size = 24 if scopes else 16 if tcp else 8  # a kernel refuses what it does not know
+    handled = ctypes.create_string_buffer(struct.pack("=QQQ", files, tcp, scopes)[:size], size)
+    ruleset = libc.syscall(LANDLOCK_CREATE, handled, ctypes.c_size_t(size), 0)
     if ruleset < 0:
         return False
     for path in readable:
@@ -82,13 +110,11 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
 
 
 def refuse_calls() -> bool:
-    """Refuse the calls of `REFUSED` to this process for good; False where that cannot be had."""
+    """Refuse all calls but those of `ALLOWED` to this process for good; False where that cannot be had."""
     machine = platform.machine()
     if machine not in ARCHITECTURES or struct.calcsize("P") != 8:
         return False
-    column = list(ARCHITECTURES).index(machine)
-    numbers = [entry.split()[1 + column] for entry in REFUSED.split(",")]
-    program = _program(ARCHITECTURES[machine], [int(number) for number in numbers if number != "-"])
+    program = _program(machine)
     code = ctypes.create_string_buffer(b"".join(program), 8 * len(program))
     filters = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(program), ctypes.addressof(code)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -96,22 +122,39 @@ def refuse_calls() -> bool:
     return bool(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, filters, 0, 0) == 0)
 
 
-def _program(architecture: int, refused: Sequence[int]) -> list[bytes]:
-    """The filter: of another architecture or x32: the end; in the list: EPERM; all else passes."""
+def _step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_true, if_false, value)
 
-    def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-        return struct.pack("=HBBI", code, if_true, if_false, value)
 
+def _program(machine: str) -> list[bytes]:
+    """The filter: of another architecture: the end; in the list: passes; x32's numbers are in no list."""
+    column = list(ARCHITECTURES).index(machine)
+    numbers = [entry.split()[1 + column] for entry in ALLOWED.split(",")]
     program = [
-        step(LOAD_WORD, ARCHITECTURE_OFFSET),
-        step(JUMP_EQUAL, architecture, 1, 0),
-        step(RETURN, KILL),
-        step(LOAD_WORD, NUMBER_OFFSET),
-        step(JUMP_AT_LEAST, X32, 0, 1),
-        step(RETURN, KILL),
-        step(JUMP_EQUAL, CLONE3, 0, 1),
-        step(RETURN, 0x00050000 | errno.ENOSYS),
+        _step(LOAD_WORD, ARCHITECTURE_OFFSET),
+        _step(JUMP_EQUAL, ARCHITECTURES[machine], 1, 0),
+        _step(RETURN, KILL),
+        _step(LOAD_WORD, NUMBER_OFFSET),
+        _step(JUMP_EQUAL, CLONE3, 0, 1),
+        _step(RETURN, 0x00050000 | errno.ENOSYS),
     ]
-    for number in refused:
-        program += [step(JUMP_EQUAL, number, 0, 1), step(RETURN, REFUSE)]
-    return [*program, step(RETURN, ALLOW)]
+    for number in numbers:
+        if number != "-":
+            program += [_step(JUMP_EQUAL, int(number), 0, 1), _step(RETURN, ALLOW)]
+    for calls, allowed in COMMANDS:
+        commands = [_step(LOAD_WORD, _argument(1))]
+        for command in allowed:
+            commands += [_step(JUMP_EQUAL, command, 0, 1), _step(RETURN, ALLOW)]
+        commands.append(_step(RETURN, REFUSE))
+        program += [_step(JUMP_EQUAL, calls[column], 0, len(commands)), *commands]
+    asking = []  # prlimit64(0, which, NULL, old): this process's, and nothing new
+    for word in (_argument(0), _argument(2), _argument(2) + 4):
+        asking += [_step(LOAD_WORD, word), _step(JUMP_EQUAL, 0, 1, 0), _step(RETURN, REFUSE)]
+    asking.append(_step(RETURN, ALLOW))
+    program += [_step(JUMP_EQUAL, PRLIMIT[column], 0, len(asking)), *asking]
+    return [*program, _step(RETURN, REFUSE)]
+
+
+def _argument(number: int) -> int:
+    """Where its lower half lies; both architectures are little-endian."""
+    return ARGUMENTS_OFFSET + 8 * number

@@ -18,13 +18,17 @@ import os
 import random
 import sys
 import traceback
-from types import ModuleType
+from importlib.machinery import FileFinder, SourceFileLoader
+from importlib.util import decode_source
+from types import CodeType, ModuleType
 from typing import Any
 
 from pacelab import FlowKey, Point, Rtp, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
 
 MODULE_NAME = "submission"
+HELPERS = "helpers"
+"""Where modules of the student's own are, beside the graded file."""
 TICK = "__pacelab_tick__"
 MAX_ACTIONS = 1000
 """Actions drained after one event: more is taken for a hook that never ends."""
@@ -33,10 +37,14 @@ MAX_ACTIONS = 1000
 def main() -> None:
     """Give up every right, then answer until the pipe closes."""
     path, requests, answers, limits, user, readable, mode = sys.argv[1:]
+    if user != "-":  # who the code's folder will be out of reach for, by its path
+        path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
     guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
     worker = Worker(path, int(answers))
     if mode == "count":
         worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
+    for stream in (sys.stdout, sys.stderr):  # what was printed last is shown too, however the process ends
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
     random.seed(0)  # whoever draws from the global stream draws the same everywhere
     gc.freeze()
     wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
@@ -119,11 +127,34 @@ class Worker:
         module = ModuleType(MODULE_NAME)
         module.__file__ = os.path.basename(self._path)
         sys.modules[MODULE_NAME] = module
-        _remember(module.__file__, source)
-        code = source if self.steps is None else self.steps.instrument(source, module.__file__)
-        exec(compile(code, module.__file__, "exec"), module.__dict__)
+        self._find_helpers()
+        exec(self.compiled(source, module.__file__), module.__dict__)
         self._module = module
         return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
+
+    def compiled(self, source: str, name: str) -> CodeType:
+        """Of a file of the student's, with steps counted if they are."""
+        _remember(name, source)
+        return compile(source if self.steps is None else self.steps.instrument(source, name), name, "exec")
+
+    def _find_helpers(self) -> None:
+        """Let the file import the modules beside it, after all of Python's."""
+        folder = os.path.join(os.path.dirname(self._path), HELPERS)
+        if not os.path.isdir(folder) or folder in sys.path:
+            return
+        worker = self
+
+        class Loader(SourceFileLoader):
+            def source_to_code(self, data: Any, path: Any, **_: Any) -> CodeType:  # type: ignore[override]
+                return worker.compiled(decode_source(data), os.path.basename(str(path)))
+
+        def hook(path: str) -> FileFinder:
+            if path != folder and not path.startswith(folder + os.sep):
+                raise ImportError(path)
+            return FileFinder(path, (Loader, [".py"]))
+
+        sys.path_hooks.insert(0, hook)
+        sys.path.append(folder)
 
     def _op_new(self, name: str, keywords: dict[str, Any]) -> int:
         made = getattr(self._module, name)(**{key: revive(value) for key, value in keywords.items()})
@@ -259,6 +290,8 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))  # neither processes nor threads
+    if guards is not None:
+        guards.die_with_parent()
     if guards is not None and guards.refuse_calls():
         held.append("seccomp")
     return held

@@ -6,17 +6,21 @@ import csv
 import io
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
+from pacelab import ConfigError
 from pacelab.grading.batch import slug
 from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import STYLE
-from pacelab.grading.records.roster import LateRule, Student, match
-from pacelab.grading.submission import Submission
+from pacelab.grading.records.roster import LateRule, Student, claimed_by
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +36,12 @@ class Row:
     score: float
     of: float
     status: str
-    """graded, rerun, missing."""
+    """graded, rerun, duplicate, missing."""
     version: int | None
     remarks: str
     report: str = ""
+    place: int = -1
+    """In the roster; -1 for a stranger."""
 
 
 def gradebook(
@@ -43,42 +49,65 @@ def gradebook(
 ) -> list[Row]:
     """One row per student of the roster (per submission where there is none), in the roster's order.
 
-    Members of a group get the group's submission, of several the one with the most points.
+    Members of a group get the group's submission, of several the one with the most points. Whom two submissions claim
+    gets the first one's points for now and the status `duplicate`: which one counts is yours to say.
     """
-    graded: dict[str, tuple[Verdict, Submission]] = {}
+    mine: dict[int, list[tuple[Verdict, Submission]]] = {}
     strangers: list[tuple[Verdict, Submission]] = []
     for verdict, submission in zip(verdicts, submissions, strict=True):
-        student = match(submission.student, submission.identity, students)
-        if student is None:
+        places = claimed_by(submission, students)
+        for place in places:
+            mine.setdefault(place, []).append((verdict, submission))
+        if not places:
             strangers.append((verdict, submission))
-        else:
-            graded[student.student] = (verdict, submission)
     rows = []
-    for student in students:
-        mine = _of_group(student, students, graded)
-        rows.append(_missing(student, verdicts) if mine is None else _row(student, *mine, rule))
+    for place, student in enumerate(students):
+        found = _of_group(place, students, mine)
+        row = _missing(student, verdicts) if not found else _row(student, found[0], rule, claims=found)
+        rows.append(replace(row, place=place))
     remark = "not in the roster" if students else ""
     for verdict, submission in strangers:
         student = Student(student=submission.student, id=submission.identity)
-        rows.append(_row(student, verdict, submission, rule, remark=remark))
+        rows.append(_row(student, (verdict, submission), rule, remark=remark))
     return rows
 
 
 def _of_group(
-    student: Student, students: Sequence[Student], graded: Mapping[str, tuple[Verdict, Submission]]
-) -> tuple[Verdict, Submission] | None:
-    names = [other.student for other in students if student.group and other.group == student.group]
-    found = [graded[name] for name in (names or [student.student]) if name in graded]
-    return max(found, key=lambda item: item[0].points, default=None)
+    place: int, students: Sequence[Student], mine: Mapping[int, list[tuple[Verdict, Submission]]]
+) -> list[tuple[Verdict, Submission]]:
+    """What was handed in by the student or, better than that, by another one of the group."""
+    group = students[place].group
+    own = mine.get(place, [])
+    if not group or len(own) > 1:
+        return own
+    others = [other for other, student in enumerate(students) if student.group == group]
+    found = [mine[other][0] for other in others if len(mine.get(other, [])) == 1]
+    return [max(found, key=lambda item: item[0].points)] if found else []
 
 
-def _row(student: Student, verdict: Verdict, submission: Submission, rule: LateRule, *, remark: str = "") -> Row:
-    days = rule.days(student.submitted, student.extension_days)
+def _row(
+    student: Student,
+    graded: tuple[Verdict, Submission],
+    rule: LateRule,
+    *,
+    claims: Sequence[tuple[Verdict, Submission]] = (),
+    remark: str = "",
+) -> Row:
+    verdict, submission = graded
+    submitted = student.submitted or submission.submitted
     remarks = [remark] if remark else []
-    if submission.student != student.student and student.group:
+    try:
+        days = rule.days(submitted, student.extension_days)
+    except ConfigError as error:
+        days = None
+        remarks.append(str(error))
+    if student.group and (submission.name or submission.student) != student.student:
         remarks.append(f"handed in by {submission.student}")
     if days is None and submission.late:
         remarks.append("late, by an unknown time: give `submitted` in the roster")
+    if len(claims) > 1:
+        told = ", ".join(f"{other.student} ({judged.points:g} points)" for judged, other in claims)
+        remarks.append(f"claimed by {len(claims)} submissions, {told}: name the one that counts and grade again")
     deduction = rule.deduction(days or 0, verdict.total)
     unsure = [result.id for result in verdict.results if result.status == NOT_GRADED]
     if unsure:
@@ -92,7 +121,7 @@ def _row(student: Student, verdict: Verdict, submission: Submission, rule: LateR
         deduction=round(deduction, 2),
         score=round(max(0.0, verdict.points - deduction), 2),
         of=verdict.total,
-        status=verdict.status,
+        status="duplicate" if len(claims) > 1 else verdict.status,
         version=verdict.version,
         remarks="; ".join([*remarks, *verdict.problems]),
         report=f"reports/{slug(submission.student)}.html",
@@ -128,10 +157,15 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t")) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
-def summary(rows: Sequence[Row], verdicts: Sequence[Verdict], similar: Sequence[str] = ()) -> str:
+def summary(
+    rows: Sequence[Row],
+    verdicts: Sequence[Verdict],
+    similar: Sequence[str] = (),
+    unclaimed: Sequence[tuple[str, str]] = (),
+) -> str:
     """The class as one HTML page: histogram, what each check cost, whom to look at."""
     scores = [row.score for row in rows if row.status != "missing"]
     total = max((row.of for row in rows), default=0.0) or 1.0
@@ -152,6 +186,7 @@ def summary(rows: Sequence[Row], verdicts: Sequence[Verdict], similar: Sequence[
         for row in rows
     )
     hints = "".join(f"<li>{escape(line)}</li>" for line in similar)
+    nobodys = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in unclaimed)
     title = escape(f"Assignment {verdicts[0].assignment}: {verdicts[0].title}" if verdicts else "no submissions")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
@@ -159,6 +194,7 @@ def summary(rows: Sequence[Row], verdicts: Sequence[Verdict], similar: Sequence[
         f"<h2>Rubric</h2><table><tr><th>check</th><th>mean share</th><th>without a point</th></tr>{checks}</table>"
         f"<h2>Students</h2><table><tr><th>student</th><th>score</th><th>status</th><th>remarks</th></tr>{people}</table>"
         + (f"<h2>Similar files: hints, no verdicts</h2><ul>{hints}</ul>" if hints else "")
+        + (f"<h2>Received, and nobody's</h2><ul>{nobodys}</ul>" if nobodys else "")
         + "</html>\n"
     )
 

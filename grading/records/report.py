@@ -41,7 +41,8 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
                 lines += ["      what was done:", *(f"        {step}" for step in result.steps)]
         if result.printed and (hidden or result.public):
             lines += ["      printed:", *(f"        {line}" for line in result.printed.splitlines()[:8])]
-    return "\n".join([*lines, "", *verdict.notes, ""])
+    received = ["", "received:", *(f"  {line}" for line in verdict.received)] if verdict.received else []
+    return "\n".join([*lines, *received, "", *verdict.notes, ""])
 
 
 def _indented(label: str, text: str) -> list[str]:
@@ -58,6 +59,7 @@ def html_report(verdict: Verdict) -> str:
     title = escape(f"Assignment {verdict.assignment}: {verdict.title}")
     head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_rerun(verdict)}"
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in verdict.problems)
+    received = "".join(f"<li>{escape(line)}</li>" for line in verdict.received)
     rows = "".join(
         f'<tr><td><a href="#{escape(r.id)}">{escape(r.title)}</a></td><td>{r.status}</td>'
         f"<td>{r.earned:g} / {r.points:g}</td></tr>"
@@ -69,6 +71,7 @@ def html_report(verdict: Verdict) -> str:
         + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>what</th><th>result</th><th>points</th></tr>{rows}</table>"
         + "".join(_section(result) for result in verdict.results if result.status != PASSED or result.picture)
+        + (f"<h2>Received</h2><ul>{received}</ul>" if received else "")
         + f"<footer><p>{'<br>'.join(escape(note) for note in verdict.notes)}</p></footer></html>\n"
     )
 
@@ -102,6 +105,12 @@ def from_json(text: str) -> Verdict:
     document = json.loads(text)
     if document.pop("schema_version") != SCHEMA_VERSION:
         raise ValueError("another schema version")
-    results = tuple(Result(**{**item, "steps": tuple(item["steps"])}) for item in document.pop("results"))
-    texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in ("problems", "notes")}
-    return Verdict(results=results, problems=tuple(texts["problems"]), notes=tuple(texts["notes"]), **document)
+    results = tuple(map(result_from_json, document.pop("results")))
+    texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in ("problems", "notes", "received")}
+    document |= texts
+    return Verdict(results=results, **document)
+
+
+def result_from_json(document: dict[str, Any]) -> Result:
+    """One check's result read back."""
+    return Result(**{**document, "steps": tuple(document["steps"])})

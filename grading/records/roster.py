@@ -1,29 +1,50 @@
-"""The class list: a CSV with a header. Columns: student (required), id, group, submitted, extension_days.
+"""The class list: a CSV with a header, your own or a platform's.
 
-`student` is the name that submissions bear; what a platform calls it is understood too. `submitted` is ISO 8601.
-Members of a `group` share one submission.
+    own          student (required), id, email, github, group, submitted (ISO 8601), extension_days
+    Canvas       the exported gradebook: Student, ID, SIS User ID, SIS Login ID, Section, ...
+    Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ...
+    Gradescope   the roster: First Name, Last Name (or Full Name), SID, Email, ...
+    GitHub       classroom_roster.csv: identifier, github_username, github_id, name
+
+A hand-in is a student's by the platform's number, address or username where the roster has it; by name where it has
+not, and only if nobody else bears it. Members of a `group` share one submission.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from pacelab import ConfigError
+from pacelab.grading.plain import plain
+from pacelab.grading.receive.submission import Submission
 
 HEADERS = {
-    "student": ("student", "name", "full name", "student name"),
+    "student": ("student", "full name", "student name", "name"),
     "id": ("id", "sid", "student id", "sis user id", "identity"),
     "group": ("group", "pair", "team"),
     "submitted": ("submitted", "submitted_at", "submission time"),
     "extension_days": ("extension_days", "extension"),
 }
+IDS = {
+    "canvas": ("id",),
+    "sis": ("sis user id",),
+    "login": ("sis login id",),
+    "moodle": ("identifier",),
+    "sid": ("sid", "student id"),
+    "email": ("email", "email address"),
+    "github": ("github_username", "github"),
+}
+"""Kind of an identity -> columns that hold it."""
+PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
+MOODLE_NUMBER = re.compile(r"(\d+)$")
 DAY_S = 86_400
 GRACE_S = 300
 """Clocks differ: five minutes late are not late."""
@@ -38,6 +59,14 @@ class Student:
     group: str = ""
     submitted: str = ""
     extension_days: float = 0.0
+    ids: tuple[tuple[str, str], ...] = ()
+    """Kind, value: what platforms know the student by."""
+    line: int = field(default=0, compare=False)
+    """In the file, counted from the first below the header."""
+
+    def known_by(self, kind: str) -> str:
+        """The identity of this kind, in small letters; your own `id` where the roster is none of a platform's."""
+        return dict(self.ids).get(kind, "").casefold()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,50 +99,128 @@ def parse_time(text: str) -> datetime:
 
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"roster {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
-    reader = csv.DictReader(text.splitlines())
-    columns = _columns(reader.fieldnames or (), path)
+    text = read_table(path)
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    header = reader.fieldnames or ()
+    columns = _columns(header, path)
+    known = {column.strip().casefold(): column for column in header}
     found = []
-    for row in reader:
-        values = {name: (row[column] or "").strip() for name, column in columns.items()}
-        if not values["student"]:
+    for line, row in enumerate(reader):
+        values = {name: plain((row[column] or "").strip(), 200) for name, column in columns.items()}
+        values["student"] = values.get("student") or _name(row, known)
+        if not values["student"] or "points possible" in values["student"].casefold():  # Canvas's second row
             continue
         try:
             extension = float(values.pop("extension_days", "") or 0)
         except ValueError:
             raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: extension_days is no number") from None
-        found.append(Student(**values, extension_days=extension))
+        found.append(Student(**values, extension_days=extension, ids=_ids(row, known), line=line))
     return found
 
 
+def read_table(path: Path) -> str:
+    """A CSV's text. Raises ConfigError."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"roster {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
+
+
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
-    known = {column.strip().lower(): column for column in header}
-    found = {name: known[alias] for name, aliases in HEADERS.items() for alias in aliases if alias in known}
-    if "student" not in found:
+    known = {column.strip().casefold(): column for column in header}
+    found = {
+        name: next(known[alias] for alias in aliases if alias in known)
+        for name, aliases in HEADERS.items()
+        if set(aliases) & set(known)
+    }
+    if "student" not in found and "last name" not in known and "identifier" not in known:
         raise ConfigError(f"roster {str(path)!r}: no column `student` (columns: {', '.join(header) or 'none'})")
     return found
 
 
+def _name(row: Mapping[str, str | None], known: Mapping[str, str]) -> str:
+    """Of a roster that has it in two columns, or knows but an identifier."""
+    parts = [(row[known[column]] or "").strip() for column in ("first name", "last name") if column in known]
+    joined = " ".join(part for part in parts if part)
+    return plain(joined or (row[known["identifier"]] or "").strip() if "identifier" in known else joined, 200)
+
+
+def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for kind, columns in IDS.items():
+        for column in columns:
+            value = (row[known[column]] or "").strip() if column in known else ""
+            if kind == "moodle":  # "Participant 12", in any language
+                number = MOODLE_NUMBER.search(value) if "github_username" not in known else None
+                value = number[1] if number else ""
+            if value:
+                found.append((kind, plain(value, 200)))
+                break
+    return tuple(found)
+
+
 def same_person(name: str) -> str:
     """A name as platforms mangle it: letters and digits, small, in the order of the alphabet by word."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    return "".join(sorted(re.findall(r"[a-z0-9]+", plain)))
+    return "".join(sorted(_words(name)))
 
 
-def match(name: str, identity: str, students: Sequence[Student]) -> Student | None:
-    """The row of this submission: by id, by name, by name without spaces in either order ("smithjane")."""
-    for student in students:
-        if identity and student.id == identity:
-            return student
-    for student in students:
-        if student.student == name or (student.id and student.id == name):
-            return student
-    wanted = same_person(name)
-    for student in students:
-        words = re.findall(r"[a-z0-9]+", unicodedata.normalize("NFKD", student.student.lower()))
-        if wanted in ("".join(words), "".join(reversed(words)), same_person(student.student)):
-            return student
-    return None
+def _words(name: str) -> list[str]:
+    return re.findall(r"\w+", _small(name).replace("_", " "))
+
+
+def _small(name: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(char for char in decomposed if not unicodedata.combining(char))
+
+
+def claimed_by(submission: Submission, students: Sequence[Student]) -> list[int]:
+    """Places in the roster of those who handed this in; none for somebody who is not there, or not for certain."""
+    if submission.platform == "gradescope":
+        found = [place for person in submission.people for place in _gradescope(person, students)]
+        return list(dict.fromkeys(found))
+    for kind in PLATFORM_IDS.get(submission.platform, ()):
+        if any(student.known_by(kind) for student in students):
+            wanted = submission.identity.casefold()
+            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1]
+    return _by_name(submission.name or submission.student, submission.identity, students)
+
+
+def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> list[int]:
+    name, sid, email = person
+    for value, kinds in ((email, ("email", "login")), (sid, ("sid", "sis"))):
+        wanted = value.strip().casefold()
+        found = [
+            place
+            for place, student in enumerate(students)
+            if wanted and (wanted in map(student.known_by, kinds) or student.id.casefold() == wanted)
+        ]
+        if found:
+            return found[:1]
+    if any(student.known_by("email") for student in students) and email:
+        return []
+    return _by_name(name, sid, students)
+
+
+def _by_name(name: str, identity: str, students: Sequence[Student]) -> list[int]:
+    """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two."""
+    wanted, mangled = name.strip(), "".join(_words(name))
+
+    def fits(student: Student) -> tuple[bool, ...]:
+        words = _words(student.student)
+        sorted_first = _words(" ".join(reversed(student.student.split(",", 1))))
+        forms = {"".join(words), "".join(reversed(words)), "".join(sorted_first), "".join(sorted(words))}
+        last_first = [*words[1:], words[0]] if words else []
+        forms |= {"".join([*words[-1:], *words[:-1]]), "".join(last_first)}
+        return (
+            bool(identity) and student.id == identity,
+            bool(student.id) and student.id == wanted,
+            student.student == wanted,
+            bool(mangled) and (mangled in forms or same_person(name) in forms),
+        )
+
+    rows = [fits(student) for student in students]
+    for rule in range(4):
+        found = [place for place, row in enumerate(rows) if row[rule]]
+        if found:
+            return found if len(found) == 1 else []
+    return []

@@ -9,8 +9,8 @@ import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Walls, walls
-from pacelab.grading.submission import Submission
 
 Judge = Callable[..., Verdict]
 
@@ -24,7 +24,7 @@ def linux() -> None:
 @pytest.fixture(params=["bubblewrap", "fallback"])
 def around(request: pytest.FixtureRequest) -> Walls:
     """Both kinds of walls."""
-    found = walls(allow_bubblewrap=request.param == "bubblewrap")
+    found = walls(weak=True, bubblewrap=request.param == "bubblewrap")
     if request.param == "bubblewrap" and found.bubblewrap is None:
         pytest.skip(f"no bubblewrap: {found.notes[0]}")
     return found
@@ -33,7 +33,7 @@ def around(request: pytest.FixtureRequest) -> Walls:
 @pytest.fixture
 def best() -> Walls:
     """The best walls that there are here."""
-    return walls()
+    return walls(weak=True)
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Verdict, judge
-from pacelab.grading.notebook import module_of
+from pacelab.grading.receive.notebook import module_of
+from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.sandbox import walls
 from pacelab.grading.similarity import MODEL, available, similar
-from pacelab.grading.submission import Submission, stamped_number
 
 # Gradescope: results.json, and its package in the folder layout of its containers, as root, without network.
 
@@ -33,7 +33,7 @@ MODEL_FILE = find_assignment(2).path / "model.py"
 @pytest.fixture(scope="module")
 def verdict() -> Verdict:
     source = find_assignment(3).template
-    return judge(Submission(student="s", source=source), find_assignment(3), walls=walls(), public_only=True)
+    return judge(Submission(student="s", source=source), find_assignment(3), walls=walls(weak=True), public_only=True)
 
 
 def test_results_show_public_checks_and_hide_the_others(verdict: Verdict) -> None:
@@ -139,7 +139,7 @@ def test_notebook_is_the_template(number: int) -> None:
     assert module.source is not None
     for name in assignment.names:
         assert f"def {name}(" in module.source or f"class {name}" in module.source
-    assert f"PACELAB_ASSIGNMENT = '{assignment.stamp}'" in module.source
+    assert f'PACELAB_ASSIGNMENT = "{assignment.stamp}"' in module.source
     assert all(len(cell["source"]) <= 60 for cell in notebook_of(assignment)["cells"])
 
 

@@ -56,7 +56,7 @@ def test_guards_are_named(around: Walls) -> None:
 
 
 def test_without_bubblewrap_the_report_says_so() -> None:
-    assert walls(allow_bubblewrap=False).notes == ("bubblewrap was not asked for",)
+    assert "bubblewrap is not used" in walls(weak=True, bubblewrap=False).notes
 
 
 def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,7 +67,6 @@ def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.Monke
     found, notes = sandbox._try_bubblewrap()
     assert found is None
     assert "No permissions to create new namespace" in notes[0]
-    assert "graded with limits only" in notes[0]
     monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
     assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
 
@@ -120,9 +119,9 @@ class Hook:
         ("Forward(1)", "None", ""),
         ("Forward(1, True)", "(5, 'soon')", ""),
         ("Forward(True)", "None", "wrong type"),
-        ("Forward(1 << 70)", "None", "wrong type"),
+        ("Forward(1 << 70)", "None", "a whole number of 71 bits"),
         ("Forward(-5)", "None", "wrong type"),
-        ("Forward(1)", "(1 << 70, 'late')", "a whole number of ns"),
+        ("Forward(1)", "(1 << 70, 'late')", "a whole number of 71 bits"),
         ("Forward(1)", "(1.5, 'half')", "a whole number of ns"),
         ("Forward(1)", "7", "TypeError"),
         ("'Forward'", "None", "is no action"),
@@ -150,4 +149,4 @@ def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(sandbox.os, "geteuid", lambda: 0)
     monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
     with pytest.raises(HostError, match="grade as another user"):
-        walls.__wrapped__(allow_bubblewrap=False)
+        walls.__wrapped__(weak=True, bubblewrap=False)

@@ -102,14 +102,17 @@ def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:
 
 def test_submissions_get_the_same_verdicts(in_tmp: Path, cluster: Cluster) -> None:
     from pacelab.grading.assignments import find_assignment
-    from pacelab.grading.batch import Settings, grade_all
+    from pacelab.grading.batch import grade_all
+    from pacelab.grading.examiner import Settings
+    from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.report import to_json
-    from pacelab.grading.submission import Submission
 
     template = find_assignment(2).template
     submissions = [Submission(student=f"s{number}", source=f"{template}# {number}\n") for number in range(3)]
-    here = grade_all(submissions, Settings(assignment=2), store=in_tmp / "here", jobs=1)
-    there = grade_all(submissions, Settings(assignment=2), store=in_tmp / "there", scheduler=cluster.address)
+    here = grade_all(submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "here", jobs=1)
+    there = grade_all(
+        submissions, Settings(assignment=2, weak_walls=True), store=in_tmp / "there", scheduler=cluster.address
+    )
     assert [to_json(verdict) for verdict in there] == [to_json(verdict) for verdict in here]
 
 

@@ -86,7 +86,8 @@ def _independent(first: Link, second: Link) -> bool:
 def _slots_of(lab: Lab, links: list[Link]) -> list[list[int]]:
     slots: Any = lab.function("schedule")(links)
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
-    if not shaped or sorted(number for slot in slots for number in slot) != list(range(len(links))):
+    whole = shaped and all(type(number) is int for slot in slots for number in slot)
+    if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):
         raise Wrong(f"a list of lists with each of 0 to {len(links) - 1} once", repr(slots)[:120])
     for slot in slots:
         for one, other in combinations(slot, 2):

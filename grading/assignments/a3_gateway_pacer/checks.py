@@ -86,7 +86,7 @@ def smoothing(lab: Lab) -> None:
 def variation(lab: Lab) -> None:
     """Eq. (5) by hand: 40, 50, 60 ms have mean 50 and deviation 10."""
     estimator = lab.new("PaceEstimator")
-    near(0, estimator.call("cov") + 0.0, what="COV without a sample")
+    near(0, estimator.call("cov"), what="COV without a sample")
     for index, rtt_ms in enumerate((40, 50, 60)):
         estimator.call("sample", rtt_ms * MS, DATA_BYTES, ACK_BYTES, EQUAL)
         if index == 0:

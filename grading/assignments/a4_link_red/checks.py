@@ -21,7 +21,7 @@ QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
 def average(lab: Lab) -> None:
     """By hand: nine attempts are eight retries, an eighth of which is one."""
     average_ = lab.new("RetryAverage")
-    near(0, average_.get("value") + 0.0, what="the average before any packet")
+    near(0, average_.get("value"), what="the average before any packet")
     for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
         average_.call("update", attempts)
         near(wanted, average_.get("value"), what=f"the average after {attempts} attempts")

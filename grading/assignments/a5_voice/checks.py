@@ -8,7 +8,7 @@ from pacelab import Experiment
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.assignments.a5_voice.gate import VoiceGate
 from pacelab.grading.figures import bars
-from pacelab.grading.lab import MS, Lab, near
+from pacelab.grading.lab import MS, Lab, near, numeric
 from pacelab.grading.remote import RemoteObject
 
 MOS_TOLERANCE = 0.002
@@ -120,7 +120,7 @@ def recovery(lab: Lab) -> None:
     controller = lab.new("BandwidthController")
     best = 0.0
     for _ in range(40):
-        best = controller.call("adjust", 4.0)
+        best = numeric(controller.call("adjust", 4.0), what="rate of a good round")
     for _ in range(5):
         rate = controller.call("adjust", 2.0)  # 1/32 of R_max
     for number in range(1, 5):
@@ -156,7 +156,7 @@ def _simulate(lab: Lab) -> list[tuple[dict[str, Any], dict[str, Any]]]:
 
 def _mos(run: dict[str, Any]) -> float:
     found = [flow["mos"] for flow in run["flows"] if flow["mos"] is not None]
-    return float(sum(found) / len(found))
+    return float(sum(found) / len(found)) if found else 1.0  # no call was heard
 
 
 def _tcp(run: dict[str, Any]) -> float:

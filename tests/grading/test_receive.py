@@ -10,15 +10,15 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.collect import collect
-from pacelab.grading.submission import Submission
+from pacelab.grading.receive.collect import collect
+from pacelab.grading.receive.submission import Submission
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 
 
 def one(path: Path) -> Submission:
-    (found,) = collect([path], ASSIGNMENT)
+    (found,) = collect([path], ASSIGNMENT, {"names": [path.stem]}).submissions
     return found
 
 
@@ -45,7 +45,7 @@ def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
 def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
     for name in ("bob.py", "ann.py", "cem.ipynb"):
         (tmp_path / name).write_bytes(notebook(TEMPLATE) if name.endswith("b") else TEMPLATE.encode())
-    assert [item.student for item in collect([tmp_path], ASSIGNMENT)] == ["ann", "bob", "cem"]
+    assert [item.student for item in collect([tmp_path], ASSIGNMENT).submissions] == ["ann", "bob", "cem"]
 
 
 def test_canvas_names_are_understood(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_canvas_names_are_understood(tmp_path: Path) -> None:
         "doejohn_124_9002_gateway_pacer.ipynb": notebook(TEMPLATE),
         "doejohn_124_9003_notes.txt": b"hello",
     }
-    john, jane = collect([zipped(tmp_path / "submissions.zip", files)], ASSIGNMENT)
+    john, jane = collect([zipped(tmp_path / "submissions.zip", files)], ASSIGNMENT).submissions
     assert (john.student, john.identity, john.late, john.problems) == ("doejohn", "124", False, ())
     assert (jane.student, jane.identity, jane.late, jane.problems) == ("smithjane", "123", True, ())
 
@@ -67,7 +67,7 @@ def test_moodle_folders_are_understood(tmp_path: Path) -> None:
         "Jane Smith_123_assignsubmission_file_/gateway_pacer.py": TEMPLATE.encode(),
         "Zoë Öz_124_assignsubmission_file_/all.zip": inner.getvalue(),
     }
-    jane, zoe = collect([zipped(tmp_path / "course.zip", files)], ASSIGNMENT)
+    jane, zoe = collect([zipped(tmp_path / "course.zip", files)], ASSIGNMENT).submissions
     assert (jane.student, jane.identity, jane.source) == ("Jane Smith", "123", TEMPLATE)
     assert (zoe.student, zoe.source) == ("Zoë Öz", TEMPLATE)
 
@@ -157,7 +157,7 @@ def test_a_place_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_notebook_is_its_definitions_alone() -> None:
-    from pacelab.grading.notebook import module_of
+    from pacelab.grading.receive.notebook import module_of
 
     cells = notebook(
         "%matplotlib inline\nimport numpy as np\nfrom math import sqrt\nfrom pacelab import Forward, run",
@@ -171,5 +171,5 @@ def test_a_notebook_is_its_definitions_alone() -> None:
     assert module.problems == ()
     assert module.source == (
         "from math import sqrt\nfrom pacelab import Forward\n\n"
-        "PACELAB_ASSIGNMENT = '3/1'\n\nclass GatewayPacer:\n    pass\n"
+        'PACELAB_ASSIGNMENT = "3/1"\n\nclass GatewayPacer:\n    pass\n'
     )

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.notebook import module_of
+from pacelab.grading.receive.modules import imported, modules_beside
+from pacelab.grading.receive.notebook import module_of
 
 MAX_FILE_BYTES = 1 << 20
 """Of one file; templates have a few thousand."""
@@ -36,23 +38,69 @@ class Submission:
     """Of the assignment, as the file is stamped."""
     problems: tuple[str, ...] = ()
     """One line each: what was found and what to do."""
+    helpers: tuple[tuple[str, str], ...] = ()
+    """Modules of the student's own that it imports: path beside it, text."""
+    received: tuple[str, ...] = ()
+    """Every file that was handed in, and what became of it."""
     late: bool = False
     """The platform's own word for it."""
+    submitted: str = ""
+    """When, ISO 8601, where the platform tells."""
+    platform: str = ""
     identity: str = ""
     """The platform's number of the student."""
+    name: str = ""
+    """As the platform or the place has it; `student` is that, made unlike all others'."""
+    people: tuple[tuple[str, str, str], ...] = ()
+    """Who handed it in together, where the platform tells: name, id, e-mail."""
+
+
+def submission_from_json(document: Mapping[str, Any]) -> Submission:
+    """A submission read back from `asdict`'s JSON."""
+    values = dict(document)
+    for name in ("helpers", "people"):
+        values[name] = tuple(tuple(item) for item in values[name])
+    return Submission(**{**values, "problems": tuple(values["problems"]), "received": tuple(values["received"])})
 
 
 def read_submission(
-    student: str, files: Mapping[str, bytes], assignment: Assignment, *, problems: Sequence[str] = ()
+    student: str,
+    files: Mapping[str, bytes],
+    assignment: Assignment,
+    *,
+    problems: Sequence[str] = (),
+    main: str | None = None,
 ) -> Submission:
-    """Choose the file to grade among those handed in (name -> content) and read it; `problems` are known already."""
+    """Choose the file to grade among those handed in (name -> content) and read it; `problems` are known already.
+
+    Modules beside it that it imports come along. `main` is the file to grade, where that is known.
+    """
     problems = list(problems)
-    name = _choose(files, assignment, problems)
-    source = None if name is None else _text_of(name, files[name], assignment, problems)
-    version = None
-    if source is not None and name is not None:
-        source, version = _stamped(name, source, assignment, problems)
-    return Submission(student=student, source=source, version=version, problems=tuple(problems))
+    name = main or _choose(files, assignment, problems)
+    helpers: dict[str, str] = {}
+    source = version = None
+    if name is not None:
+        beside = modules_beside(name, files)
+        source = _text_of(name, files[name], assignment, problems, frozenset(path.split("/")[0] for path in beside))
+        if source is not None:
+            source, version = _stamped(name, source, assignment, problems)
+        helpers = imported(source or "", beside, problems)
+    top = "" if name is None else name.rpartition("/")[0]
+    return Submission(
+        student=student,
+        source=source,
+        version=version,
+        problems=tuple(problems),
+        helpers=tuple(sorted(helpers.items())),
+        received=tuple(f"{file}: {_fate(file, name, top, helpers)}" for file in sorted(files)),
+    )
+
+
+def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str]) -> str:
+    if file == main:
+        return "graded"
+    below = file[len(top) + 1 :] if top and file.startswith(f"{top}/") else file
+    return "imported" if below in helpers else "left out, nothing that is graded imports it"
 
 
 def _choose(files: Mapping[str, bytes], assignment: Assignment, problems: list[str]) -> str | None:
@@ -91,7 +139,9 @@ def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
     return names + stamped + (close if close > 0.6 else 0.0)
 
 
-def _text_of(name: str, content: bytes, assignment: Assignment, problems: list[str]) -> str | None:
+def _text_of(
+    name: str, content: bytes, assignment: Assignment, problems: list[str], local: Collection[str]
+) -> str | None:
     if len(content) > MAX_FILE_BYTES:
         problems.append(f"{name} has {len(content):,} bytes: allowed are {MAX_FILE_BYTES:,}; clear the outputs")
         return None
@@ -105,7 +155,7 @@ def _text_of(name: str, content: bytes, assignment: Assignment, problems: list[s
         problems.append(f"{name} holds zero bytes, it is no text file: save it as UTF-8")
         return None
     if name.endswith(".ipynb"):
-        module = module_of(text, name, assignment.names)
+        module = module_of(text, name, assignment.names, local)
         problems += module.problems
         return module.source
     try:

@@ -25,8 +25,11 @@ class Module:
     problems: tuple[str, ...]
 
 
-def module_of(text: str, name: str, wanted: Collection[str]) -> Module:
-    """Collect the definitions of all code cells, in their order. A cell that is no Python is named and left out."""
+def module_of(text: str, name: str, wanted: Collection[str], local: Collection[str] = ()) -> Module:
+    """Collect the definitions of all code cells, in their order, as they were written.
+
+    A cell that is no Python is named and left out. `local` are modules beside the notebook: to be imported, too.
+    """
     try:
         cells = json.loads(text)["cells"]
         sources = [_joined(cell["source"]) for cell in cells[:MAX_CELLS] if cell["cell_type"] == "code"]
@@ -49,7 +52,7 @@ def module_of(text: str, name: str, wanted: Collection[str]) -> Module:
                     "mend this first"
                 )
             continue
-        kept = [part for part in (_keep(node) for node in tree.body) if part]
+        kept = [part for part in (_keep(node, "\n".join(lines), local) for node in tree.body) if part]
         if kept:
             parts.append("\n".join(kept))
     if not parts:
@@ -63,22 +66,29 @@ def _joined(source: Any) -> str:
     return "".join(str(line) for line in source)
 
 
-def _keep(node: ast.stmt) -> str:
+def _keep(node: ast.stmt, cell: str, local: Collection[str]) -> str:
     """The statement's text if it defines something that the sandbox can do with."""
     if isinstance(node, ast.Import):
-        names = [alias for alias in node.names if _importable(alias.name)]
+        names = [alias for alias in node.names if _importable(alias.name, local)]
         return ast.unparse(ast.Import(names)) if names else ""
     if isinstance(node, ast.ImportFrom):
         if node.module == "pacelab":
             names = [alias for alias in node.names if alias.name in AVAILABLE]
             return ast.unparse(ast.ImportFrom("pacelab", names, 0)) if names else ""
-        return ast.unparse(node) if node.module and _importable(node.module) else ""
+        return _text(node, cell) if node.module and _importable(node.module, local) else ""
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        return ast.unparse(node)
+        decorators = [f"@{ast.get_source_segment(cell, item)}\n" for item in node.decorator_list]
+        return "".join(decorators) + _text(node, cell)
     if isinstance(node, ast.Assign | ast.AnnAssign) and not any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        return ast.unparse(node)
+        return _text(node, cell)
     return ""
 
 
-def _importable(module: str) -> bool:
-    return module.split(".")[0] in sys.stdlib_module_names
+def _text(node: ast.stmt, cell: str) -> str:
+    """As it was written: to write it anew from the tree would fail for long expressions, and lose the comments."""
+    return ast.get_source_segment(cell, node) or ""
+
+
+def _importable(module: str, local: Collection[str]) -> bool:
+    top = module.split(".")[0]
+    return top in sys.stdlib_module_names or top in local or f"{top}.py" in local

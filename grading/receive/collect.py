@@ -1,0 +1,233 @@
+"""Tells apart what students handed in, and accounts for every file.
+
+Who handed something in is said by the platform's names on the outermost level (`platforms`), or by the instructor's: a
+folder, a zip or a file for each student. What lies within a student's own is that student's, whatever it is called.
+Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from pacelab import ConfigError
+from pacelab.grading.assignment import Assignment
+from pacelab.grading.examiner import Examiner
+from pacelab.grading.plain import plain
+from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, opened, opened_zip, read_file
+from pacelab.grading.receive.platforms import HandIn, canvas_name, exported
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, STAMP, Submission
+
+MAX_ARCHIVE_BYTES = 64 << 20
+"""Of one student's archive, packed."""
+MAX_CODE_BYTES = 8 << 20
+"""Of all code that one student handed in, unpacked."""
+MAX_FILES = 200
+MAX_MEMBERS = 2000
+SHOWN_FILES = 300
+CODE = (".py", ".ipynb")
+
+
+@dataclass(slots=True, kw_only=True)
+class Collected:
+    """All that was received."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    unclaimed: list[tuple[str, str]] = field(default_factory=list)
+    """Files that are nobody's: name, why."""
+
+
+@dataclass(slots=True)
+class _Files:
+    """A student's files while they are gathered."""
+
+    code: dict[str, bytes] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
+    bytes_left: int = MAX_CODE_BYTES
+
+
+def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, Collection[str]] = {}) -> Collected:
+    """All submissions in these places, sorted by name, each under a name of its own.
+
+    `people` is what the roster knows: "names" and "usernames". Raises ConfigError when a place is not there.
+    """
+    places = list(paths)
+    for path in places:
+        if not path.exists():
+            raise ConfigError(f"submission '{plain(str(path))}': not there")
+    exports = len(places) == 1 or all(_is_export(path, people) for path in places)
+    collected = Collected()
+    hand_ins: list[tuple[HandIn, Submission]] = []
+    with Examiner() as examiner:
+        for path in places:
+            for hand_in, files in _of(path, assignment, people, collected, exports=exports):
+                hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
+    collected.submissions = _apart(hand_ins)
+    return collected
+
+
+def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Examiner) -> Submission:
+    submission = examiner.read(hand_in.name, files.code, assignment, files.problems)
+    left_out = len(files.received) - SHOWN_FILES
+    received = [*submission.received, *files.received[:SHOWN_FILES]]
+    return replace(
+        submission,
+        platform=hand_in.platform,
+        identity=hand_in.identity,
+        people=tuple((person["name"], person["sid"], person["email"]) for person in hand_in.people),
+        late=hand_in.late,
+        submitted=hand_in.submitted,
+        received=(*received, *([f"and {left_out:,} more"] if left_out > 0 else [])),
+    )
+
+
+def _apart(hand_ins: Sequence[tuple[HandIn, Submission]]) -> list[Submission]:
+    """With a name of its own for each: reports, verdicts and individual parameters go by it."""
+    seen: dict[str, int] = {}
+    names = [hand_in.name.casefold() for hand_in, _ in hand_ins]
+    made = []
+    for hand_in, submission in hand_ins:
+        name = submission.student
+        if names.count(hand_in.name.casefold()) > 1 and hand_in.identity:
+            name = f"{name} ({hand_in.identity})"
+        seen[name] = seen.get(name, 0) + 1
+        label = name if seen[name] == 1 else f"{name} (again, {seen[name]})"
+        made.append(replace(submission, student=label, name=hand_in.name))
+    return sorted(made, key=lambda item: item.student)
+
+
+def _of(
+    path: Path, assignment: Assignment, people: Mapping[str, Collection[str]], collected: Collected, *, exports: bool
+) -> list[tuple[HandIn, _Files]]:
+    """The hand-ins of one place. With `exports` off it lies beside others that are none: then it is one student's."""
+    own = plain(path.name if path.is_dir() else path.stem, 200)
+    if not path.is_dir() and path.suffix.lower() != ".zip":
+        hand_in = canvas_name(path.name) or HandIn(platform="", name=own)
+        stem = PurePosixPath(assignment.file).stem
+        name = path.name if hand_in.platform else stem + path.suffix  # a loose file is named after its student
+        item = Item(name=plain(name), read=lambda limit: read_file(path.resolve(), limit))
+        return [(hand_in, _gather([item]))]
+    try:
+        with opened(path) as items:
+            known = own.casefold() in {name.casefold() for name in people.get("names", ())}
+            export = exported(items, people.get("usernames", ())) if exports and not known else None
+            if export is not None:
+                found, nobodys = export
+            elif known or not _is_class(items, assignment, people.get("names", ()), alone=exports):
+                found, nobodys = [HandIn(platform="", name=own, items=list(items))], []
+            else:
+                found, nobodys = _class_of(items)
+            collected.unclaimed += [
+                (f"{path.name}/{item.name}", item.odd or "belongs to no hand-in")
+                for item in nobodys
+                if not JUNK.search(item.name)
+            ]
+            return [(hand_in, _gather(hand_in.items)) for hand_in in found]
+    except BadPlace as error:
+        return [(HandIn(platform="", name=own), _Files(problems=[f"{plain(path.name)}: {error}"]))]
+
+
+def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
+    if not path.is_dir() and path.suffix.lower() != ".zip":
+        return canvas_name(path.name) is not None
+    try:
+        with opened(path) as items:
+            return exported(items, people.get("usernames", ())) is not None
+    except BadPlace:
+        return False
+
+
+def _is_class(items: Sequence[Item], assignment: Assignment, names: Collection[str], *, alone: bool) -> bool:
+    """Whether a folder or zip holds a class, something for each student, or what one student handed in.
+
+    With the roster's names there is no doubt. Without, several files that define the same are of several students, and
+    folders without a file beside them a class, if nothing else was named.
+    """
+    tops = {item.parts[0] for item in items if not JUNK.search(item.name)}
+    known = {name.casefold() for name in names}
+    if known & {top.casefold() for top in tops} | known & {PurePosixPath(top).stem.casefold() for top in tops}:
+        return True
+    files = [item for item in items if len(item.parts) == 1 and not item.odd and not JUNK.search(item.name)]
+    code = [item for item in files if item.name.endswith(CODE)]
+    if any(PurePosixPath(item.name).stem == PurePosixPath(assignment.file).stem for item in code):
+        return False
+    if code:
+        texts = [(item.read(MAX_FILE_BYTES) or b"").decode("utf-8", "replace") for item in code[:MAX_FILES]]
+        stamped = sum(STAMP.search(text) is not None for text in texts)
+        defined = [
+            sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for text in texts)
+            for name in assignment.names
+        ]
+        return stamped > 1 or max(defined, default=0) > 1
+    bulk = {item.parts[0] for item in items if len(item.parts) > 1 or item.name.lower().endswith(".zip")}
+    return alone and bool(bulk)
+
+
+def _class_of(items: Sequence[Item]) -> tuple[list[HandIn], list[Item]]:
+    """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's."""
+    found: list[HandIn] = []
+    nobodys: list[Item] = []
+    for top in dict.fromkeys(item.parts[0] for item in items if not JUNK.search(item.name)):
+        inner = below(items, top)
+        file = next((item for item in items if item.name == top), None)
+        if inner:
+            found.append(HandIn(platform="", name=top, items=inner))
+        elif file is not None and not file.odd and top.lower().endswith((*CODE, ".zip")):
+            found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
+        elif file is not None:
+            nobodys.append(file)
+    return found, nobodys
+
+
+def _gather(items: Sequence[Item]) -> _Files:
+    """The code among a student's files, what is in their archives included, and what became of all others."""
+    files = _Files()
+    if len(items) > MAX_MEMBERS:
+        files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+        return files
+    for item in items:
+        if item.name.lower().endswith(".zip") and not item.odd:
+            _unpack(files, item)
+        else:
+            _take(files, item, item.name)
+    return files
+
+
+def _take(files: _Files, item: Item, name: str) -> None:
+    if JUNK.search(name):
+        files.received.append(f"{name}: left out, made by a machine")
+    elif item.odd:
+        files.received.append(f"{name}: {item.odd}")
+        files.problems.append(f"{name} {item.odd}")
+    elif not name.endswith(CODE):
+        files.received.append(f"{name}: left out, no Python file or notebook")
+    elif len(files.code) >= MAX_FILES:
+        files.received.append(f"{name}: left out, there are more than {MAX_FILES} before it")
+    else:
+        content = item.read(min(files.bytes_left, MAX_FILE_BYTES + 1))
+        if content is None:
+            files.received.append(f"{name}: left out, too large or broken")
+            files.problems.append(
+                f"{name} cannot be read, or is too large (allowed are {MAX_FILE_BYTES:,} bytes): left out"
+            )
+            return
+        files.bytes_left -= len(content)
+        files.code[name] = content
+
+
+def _unpack(files: _Files, archive: Item) -> None:
+    content = archive.read(MAX_ARCHIVE_BYTES)
+    if content is None:
+        files.received.append(f"{archive.name}: left out, too large or broken")
+        files.problems.append(f"{archive.name} cannot be opened, or is too large: hand in the file itself")
+        return
+    try:
+        with opened_zip(content, most=MAX_MEMBERS) as items:
+            for item in items:
+                _take(files, item, item.name if item.name not in files.code else f"{archive.name}/{item.name}")
+    except BadPlace as error:
+        files.received.append(f"{archive.name}: left out, {error}")
+        files.problems.append(f"{archive.name}: {error}")

@@ -1,0 +1,108 @@
+"""Grades on their way home: the files that platforms import, made of the class list that came from them.
+
+    canvas.csv     for Grades > Import: the student columns of the exported gradebook and one column of scores;
+                   "Title (ID)" names an assignment that is there, any other title makes a new one
+    moodle.csv     for "Upload grading worksheet": the downloaded worksheet with Grade and Feedback comments filled in
+    gradescope/    a results.json for each submission_N, as its autograders write them
+
+Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has.
+
+Source: Canvas, lib/gradebook_importer.rb; Moodle, mod/assign/feedback/offline/importgradeslib.php; Gradescope,
+"Autograder specifications".
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pacelab.grading.judge import Verdict
+from pacelab.grading.receive.submission import Submission
+from pacelab.grading.records.gradebook import Row
+from pacelab.grading.records.gradescope import results
+from pacelab.grading.records.roster import Student, read_table
+
+CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
+"""Those of them that the export has, in its order; Section is the last."""
+POINTS_POSSIBLE = "    Points Possible"
+FEEDBACK = "Feedback comments"
+GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
+CERTAIN = ("graded", "missing")
+
+
+def homeward(
+    roster: Path | None,
+    students: Sequence[Student],
+    rows: Sequence[Row],
+    submissions: Sequence[Submission],
+    verdicts: Sequence[Verdict],
+    *,
+    column: str,
+    hidden: str,
+) -> dict[str, bytes]:
+    """Name -> content of the files that can be made: by the roster's own form, and by where submissions came from."""
+    found: dict[str, bytes] = {}
+    if roster is not None:
+        table = list(csv.reader(io.StringIO(read_table(roster), newline="")))
+        header = [cell.strip() for cell in table[0]] if table else []
+        lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
+        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in CERTAIN}
+        ours = [(line, byline[number]) for number, line in enumerate(lines) if number in byline]
+        if header[:1] == ["Student"] and "ID" in header and "Section" in header:
+            found["canvas.csv"] = canvas(header, ours, column).encode()
+        elif IDENTIFIER in header and GRADE in header:
+            found["moodle.csv"] = moodle(header, ours).encode()
+    for submission, verdict in zip(submissions, verdicts, strict=True):
+        if submission.platform == "gradescope" and verdict.status == "graded":
+            document: dict[str, Any] = results(verdict, hidden=hidden)
+            found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()
+    return found
+
+
+def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str) -> str:
+    """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it."""
+    kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
+    title = next((name for name in header if name == column or name.startswith(f"{column} (")), column)
+    total = max((row.of for _, row in ours), default=0.0)
+    made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{total:g}"]]
+    made += [[*(line[place] for place in kept), f"{row.score:.2f}"] for line, row in ours]
+    return _written(made)
+
+
+def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]]) -> str:
+    """The worksheet with grades: out of the maximum that stands there, which may be another than ours."""
+    made = [list(header)]
+    for line, row in ours:
+        filled = list(line)
+        filled[header.index(GRADE)] = f"{row.score * _scale(header, line, row):.2f}"
+        if FEEDBACK in header:
+            filled[header.index(FEEDBACK)] = row.remarks
+        made.append(filled)
+    return _written(made)
+
+
+def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
+    try:
+        most = float(line[header.index(MAXIMUM)].replace(",", "."))
+    except ValueError:
+        return 1.0
+    return most / row.of if row.of else 0.0
+
+
+def _written(made: Sequence[Sequence[str]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(made)
+    return out.getvalue()
+
+
+def write_home(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Write them below the folder; returns their names."""
+    from pacelab import write_file
+
+    for name, content in files.items():
+        write_file(folder / name, content)
+    return sorted({name.split("/")[0] for name in files})

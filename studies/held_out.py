@@ -32,7 +32,7 @@ OWN, RIVAL = "tcp-expect", "tcp-gap"
 SCHEMES = (OWN, RIVAL, "newreno", "delayed-ack")
 BOTH_WAYS = ("up", "down")
 CASES: tuple[tuple[str, dict[str, Any], str | None], ...] = (
-    *(("chain", {"hops": hops}, way) for hops in (1, 3, 5, 6, 8, 9, 12) for way in BOTH_WAYS),
+    *(("chain", {"hops": hops, "wired_hops": 1}, way) for hops in (1, 3, 5, 6, 8, 9, 12) for way in BOTH_WAYS),
     *(("chain", {"hops": hops, "voice": 0, "tcp": 3}, None) for hops in (5, 9)),
     *(("parallel", {"hops": hops}, way) for hops in (3, 4, 7) for way in BOTH_WAYS),
     ("asymmetric", {"variant": "short"}, None),

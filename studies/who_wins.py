@@ -49,8 +49,8 @@ class Case:
 
 _CALLS = {"phy": "802.11a", "rate_bps": 12_000_000, "rts": False, "traffic": "mixed"}  # [vagp]'s
 CASES = (
-    Case(name="chain up", topology="chain"),
-    Case(name="chain down", topology="chain", settings={"direction": "down"}),
+    Case(name="chain up", topology="chain", options={"wired_hops": 1}),
+    Case(name="chain down", topology="chain", options={"wired_hops": 1}, settings={"direction": "down"}),
     Case(name="parallel up", topology="parallel"),
     Case(name="parallel down", topology="parallel", settings={"direction": "down"}),
     Case(name="cross", topology="cross"),

@@ -21,7 +21,7 @@ from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.outcome import Outcome
 from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
-from pacelab.schemes import Scheme
+from pacelab.schemes import SCHEMES, Scheme
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import PlannedFlow, describe_flow
@@ -247,7 +247,7 @@ def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozense
     points = cast(
         "list[HookResult]", [{"point": point, **report} for point, report in zip(where, reports, strict=True)]
     )
-    actions = sum(count for point in points for name, count in point["counters"].items() if name in acting)
+    actions = sum(_acts(point["counters"], acting) for point in points)
     failed = sum(point["failed"] is not None for point in points)
     return {"actions": actions, "failed": failed, "points": points}
 
@@ -263,6 +263,16 @@ def _become(experiment: Experiment) -> list[str]:
 def _silent(flows: list[FlowResult]) -> list[str]:
     silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
     return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
+
+
+def _acts(counters: Mapping[str, int], acting: frozenset[str]) -> int:
+    """How often a packet's fate was changed.
+
+    Where a scheme does not say which counters tell, those do that others name; if there are none of these, all.
+    """
+    named = acting or frozenset(name for scheme in SCHEMES.values() for name in scheme.acting)
+    count = sum(number for name, number in counters.items() if name in named)
+    return count if count or acting else sum(counters.values())
 
 
 def _notes(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:

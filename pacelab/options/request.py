@@ -33,6 +33,7 @@ class Request(TypedDict, total=False):
     window_pkts: int | None
     initial_window_pkts: int | None
     min_rto_s: float | None
+    tcp_defaults: str | None
     payload_bytes: int | None
     cbr_rate_bps: int | None
     burst_pkts: int | None

@@ -72,6 +72,8 @@ def _tcp_reasons(options: Options) -> list[str]:
         found.append(f"--cc {options.cc!r}: Linux has none such: allowed is one of {', '.join(CONTROLS)}")
     if options.rto_backoff != "all":
         found.append(f"--rto-backoff {options.rto_backoff} or a scheme with it: Linux always backs off: allowed is all")
+    if options.tcp_defaults != "rfc":
+        found.append(f"--tcp-defaults {options.tcp_defaults}: these hosts have Linux's TCP: allowed is rfc")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack {options.ack!r}: Linux has none such: allowed is one of every, delayed")
     switches = () if options.linux_tcp is None else options.linux_tcp.split("+")

@@ -1,6 +1,7 @@
 """From what a user asks for to an experiment: every option has its value, topology, flows and scheme are there.
 
-An option that was not given has the topology's default, else the scheme's, the table's, the back end's, the PHY's.
+An option that was not given has the topology's default, else the scheme's, that of --tcp-defaults, the table's, the
+back end's, the PHY's (the rate of --radio ns2-2001: its own).
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from pacelab.options.chosen import Options
 from pacelab.options.phys import PHYS
 from pacelab.options.request import Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
+from pacelab.options.tcp_defaults import NS2_OF_2001, NS2_OF_2001_RATE_BPS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind, load_topology
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
+from pacelab.units import BPS_PER_MBPS
 
 _AS_GIVEN = ("series_interval_s", "stop_after_pkts", "batch_pkts")
 """Options of results, which have no flag."""
@@ -62,12 +65,14 @@ def resolve(request: Request) -> Resolved:
     scheme = find_scheme(request.get("scheme", "newreno"))
     values |= _brought(scheme, request.get("scheme", "newreno"), given)
     table = {option.field: option.default for option in OPTIONS if option.default is not None}
-    values = {"traffic": kind.traffic} | table | values
+    named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
+    values = {"traffic": kind.traffic} | table | dict(named) | values
     back_end = BACK_ENDS[values["backend"]]
     back_end.check_given(given)
     back_end.check_routing(values["routing"])
     phy = PHYS[values["phy"]]
-    by_others: dict[str, Any] = {"rate_bps": phy.rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
+    rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
+    by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
     values = dict.fromkeys(BY_FIELD) | by_others | values
     values |= {name: value for name in _AS_GIVEN if (value := request.get(name)) is not None}
     options = Options(
@@ -76,6 +81,7 @@ def resolve(request: Request) -> Resolved:
         scheme=request.get("scheme", "newreno"),
         **values,
     )
+    _check_radio(options, bare)
     _check_rates(options, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
@@ -154,6 +160,33 @@ def _check_rates(options: Options, topology: Topology) -> None:
                 f"topology {options.topology!r}: rate {link.rate_bps} bit/s of a link: "
                 f"allowed with --phy {options.phy} is {phy.rates.allowed} (Mbit/s)"
             )
+
+
+def _check_radio(options: Options, topology: Topology) -> None:
+    """What ns-2.1b8a had no path for."""
+    if options.tcp_defaults == NS2_OF_2001 and options.rto_backoff != "all":
+        raise ConfigError(
+            f"--rto-backoff {options.rto_backoff} with --tcp-defaults {NS2_OF_2001}: its timer always backs off: "
+            "allowed is all"
+        )
+    if options.radio != NS2_OF_2001:
+        return
+    asked = f"--radio {options.radio}"
+    if options.phy != "802.11b":
+        raise ConfigError(f"{asked} with --phy {options.phy}: its MAC had the times of 802.11b alone")
+    if options.rate_bps == 11 * BPS_PER_MBPS:
+        raise ConfigError(
+            f"{asked} with --rate 11: its data followed the CTS after a DIFS, too late for a receiver that waited for "
+            "what the CTS had announced: nothing arrived at this rate: allowed is 1, 2, 5.5"
+        )
+    if not options.rts:
+        raise ConfigError(f"{asked} with --rts off: its RTS threshold was built in as 0, it never sent without RTS")
+    if options.edca:
+        raise ConfigError(f"{asked} with --edca on: its MAC had one queue")
+    if options.mac_ack == "mandatory":
+        raise ConfigError(f"{asked} with --mac-ack mandatory: all was sent at the data rate: allowed is basic, data")
+    if any(link.rate_bps != options.rate_bps for link in topology.link_rates):
+        raise ConfigError(f"{asked} with topology {options.topology!r}: links of other rates: it had one rate for all")
 
 
 def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple[Carried, ...]]:

@@ -67,7 +67,7 @@ class LogDistancePropagation(Document):
 class Radio(Document):
     """`radio` of the air configuration (medium/README.md), which mediumd takes as it is, with its defaults."""
 
-    preset: Literal["ns2", "standard", "sinr"]
+    preset: Literal["ns2", "ns2-2001", "standard", "sinr"]
     phy: Literal["802.11b", "802.11a", "802.11g"] = "802.11b"
     edca: bool = False
     voice_first: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pacelab.options.phys import PHYS
+from pacelab.options.tcp_defaults import NS2_OF_2001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Options:
     initial_window_pkts: int
     min_rto_s: float
     rto_backoff: str
+    tcp_defaults: str
     payload_bytes: int
     cbr_rate_bps: int
     burst_pkts: int
@@ -73,5 +75,5 @@ class Options:
 
     @property
     def basic_rate_bps(self) -> int:
-        """The PHY's."""
-        return PHYS[self.phy].basic_rate_bps
+        """The PHY's; ns-2 of 2001 had one rate for all."""
+        return self.rate_bps if self.radio == NS2_OF_2001 else PHYS[self.phy].basic_rate_bps

@@ -34,6 +34,7 @@ class Request(TypedDict, total=False):
     initial_window_pkts: int | None
     min_rto_s: float | None
     rto_backoff: str | None
+    tcp_defaults: str | None
     payload_bytes: int | None
     cbr_rate_bps: int | None
     burst_pkts: int | None

@@ -15,6 +15,7 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.options.phys import ALL_RATES, PHYS
 from pacelab.options.places import PLACES
+from pacelab.options.tcp_defaults import NS2_OF_2001, TCP_DEFAULTS
 from pacelab.options.voice import CODECS
 from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
 from pacelab.units import BPS_PER_MBPS
@@ -161,6 +162,13 @@ OPTIONS: tuple[Option, ...] = tuple(
             "senders that double the timeout each time it expires (RFC 6298)",
             "all",
         ),
+        (
+            "tcp_defaults",
+            "--tcp-defaults",
+            Choice.of(*TCP_DEFAULTS),
+            "what TCPs differ in; ns2-2001: ns-2.1b8a's recovery, tick of 0.1 s, --min-rto 1, --headers ns2-2001",
+            "rfc",
+        ),
         ("payload_bytes", "--payload", Whole(1, LARGEST_PAYLOAD_BYTES), "payload of a packet, bytes", 1460),
         ("cbr_rate_bps", "--cbr-rate", _LOAD, "offered load of a cbr flow, Mbit/s", 500_000),
         ("burst_pkts", "--burst", Whole(1, 100), "packets that a cbr flow sends back to back", 1),
@@ -206,7 +214,13 @@ OPTIONS: tuple[Option, ...] = tuple(
             "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim",
             "static",
         ),
-        ("radio", "--radio", Choice.of("ns2", "standard", "sinr"), "radio preset", "ns2"),
+        (
+            "radio",
+            "--radio",
+            Choice.of("ns2", NS2_OF_2001, "standard", "sinr"),
+            "radio preset; ns2-2001: ns-2.1b8a's, all at one rate and RTS always",
+            "ns2",
+        ),
         (
             "mac_ack",
             "--mac-ack",
@@ -214,7 +228,13 @@ OPTIONS: tuple[Option, ...] = tuple(
             "rate of MAC ACKs; mandatory: the highest such rate not above the data rate",
             None,
         ),
-        ("headers", "--headers", Choice.of("real", "ns2"), "ns2: UDP adds no header", "real"),
+        (
+            "headers",
+            "--headers",
+            Choice.of("real", "ns2", NS2_OF_2001),
+            "ns2: UDP adds no header; ns2-2001: data has 20 B of headers, TCP's other segments 60",
+            "real",
+        ),
         (
             "backend",
             "--backend",

@@ -155,6 +155,8 @@ def _traffic(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:
             tcp["rto_backoff"] = False
         if len(ACK_SCHEDULES[experiment.ack]) > 1:
             tcp["ack_schedule"] = ACK_SCHEDULES[experiment.ack]
+        if experiment.tcp_defaults != BY_FIELD["tcp_defaults"].default:
+            tcp["defaults"] = experiment.tcp_defaults
         if experiment.chosen_scheme.uses_ecn(experiment.throttle):
             tcp["ecn"] = True
         if tcp["cc"] == "few":

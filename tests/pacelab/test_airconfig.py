@@ -96,3 +96,8 @@ def test_the_scheme_as_evaluated_brings_senders_without_backoff() -> None:
         Experiment(scheme="tcp-gap-eval", rto_backoff="all")
     with pytest.raises(ConfigError, match="Linux always backs off"):
         Experiment(scheme="tcp-gap-eval", backend="tap")
+
+
+def test_the_timer_of_2001_always_backs_off() -> None:
+    with pytest.raises(ConfigError, match="its timer always backs off"):
+        Experiment(tcp_defaults="ns2-2001", rto_backoff="none")

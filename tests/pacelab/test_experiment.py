@@ -33,6 +33,15 @@ def test_traffic_defaults_to_the_topologys(name: str) -> None:
     assert Experiment(topology=name, traffic="tcp").traffic_kind == "tcp"
 
 
+def test_named_tcp_defaults_hold_where_nothing_else_is_said() -> None:
+    named = Experiment(radio="ns2-2001", tcp_defaults="ns2-2001", min_rto_s=0.5).config()
+    expected = {"rate_bps": 2_000_000, "initial_window_pkts": 2, "min_rto_s": 0.5, "headers": "ns2-2001"}
+    assert {name: named[name] for name in expected} == expected
+    assert named["tcp_defaults"] == "ns2-2001"
+    assert Experiment(tcp_defaults="ns2-2001").min_rto_s == 1.0
+    assert Experiment(radio="ns2-2001").headers == "real"
+
+
 def test_config_is_the_same_for_1_and_1_0() -> None:
     whole, real = Experiment(duration_s=10, warmup_s=1), Experiment(duration_s=10.0, warmup_s=1.0)
     assert json.dumps(whole.config()) == json.dumps(real.config())
@@ -52,6 +61,12 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"duration_s": -1.0}, "--seconds '-1': allowed is a number from 0.001"),
         ({"warmup_s": 60.0}, "--warmup 60: allowed is less than --seconds, 60"),
         ({"rate_bps": 6_000_000}, "--rate 6: allowed with --phy 802.11b is one of 1, 2, 5.5, 11"),
+        ({"radio": "ns2-2001", "phy": "802.11g"}, "with --phy 802.11g: its MAC had the times of 802.11b alone"),
+        ({"radio": "ns2-2001", "rts": False}, "with --rts off: its RTS threshold was built in as 0"),
+        ({"radio": "ns2-2001", "edca": True}, "with --edca on: its MAC had one queue"),
+        ({"radio": "ns2-2001", "mac_ack": "mandatory"}, "allowed is basic, data"),
+        ({"radio": "ns2-2001", "rate_bps": 11_000_000}, "nothing arrived at this rate: allowed is 1, 2, 5.5"),
+        ({"tcp_defaults": "ns2-2001", "backend": "tap"}, "these hosts have Linux's TCP: allowed is rfc"),
         ({"cc": "bbr"}, "--cc 'bbr': allowed is one of newreno, reno"),
         ({"backend": "ns2"}, "--backend 'ns2': allowed is one of sim, tap, hwsim"),
         ({"builder": "plain"}, "--builder with --backend sim: it belongs to --backend hwsim"),

@@ -44,6 +44,9 @@ pub struct Radio {
 pub enum Preset {
     /// The papers' simulator.
     Ns2,
+    /// The same as it was in 2001.
+    #[serde(rename = "ns2-2001")]
+    Ns2Of2001,
     /// IEEE 802.11 as written.
     Standard,
     /// The standard's DCF, cumulative interference and per-rate error curves.
@@ -104,9 +107,39 @@ impl Radio {
     /// One line: the key, the value and what is allowed.
     pub fn check(&self, further_bps: impl IntoIterator<Item = u32>) -> Result<(), String> {
         let own_bps = [self.basic_rate_bps, self.data_rate_bps];
+        let further_bps: Vec<u32> = further_bps.into_iter().collect();
+        self.check_ns2_of_2001(&further_bps)?;
         own_bps.into_iter().chain(further_bps).try_for_each(|rate_bps| self.phy.check_rate(rate_bps))?;
         check(self.short_retry_limit > 0 && self.long_retry_limit > 0, || "retry limits: must be >= 1".into())?;
         check(self.queue_pkts > 0, || "queue_pkts 0: must be >= 1".into())
+    }
+
+    /// ns-2.1b8a had 802.11b alone, one rate for all that is sent, and RTS before every unicast frame.
+    fn check_ns2_of_2001(&self, further_bps: &[u32]) -> Result<(), String> {
+        if self.preset != Preset::Ns2Of2001 {
+            return Ok(());
+        }
+        check(self.phy == PhyKind::B, || "preset ns2-2001: its MAC had the times of 802.11b alone".into())?;
+        check(self.data_rate_bps != 11_000_000, || {
+            "preset ns2-2001: rate 11000000 bit/s: after its CTS data came a DIFS later, too late for the receiver, \
+             who waited for what the CTS had announced: that MAC delivered nothing at this rate"
+                .into()
+        })?;
+        check(!self.edca, || "preset ns2-2001: its MAC had one queue, edca must be off".into())?;
+        check(self.rts_threshold_bytes == 0, || {
+            "preset ns2-2001: its RTS threshold was built in as 0, there was no sending without RTS".into()
+        })?;
+        check(self.mac_ack_rate != MacAckRate::Mandatory, || {
+            "preset ns2-2001: mac_ack_rate must be basic or data, which are the same there".into()
+        })?;
+        let other = further_bps.iter().chain([&self.basic_rate_bps]).find(|&&bps| bps != self.data_rate_bps);
+        check(other.is_none(), || {
+            format!(
+                "preset ns2-2001: rate {} bit/s: all is sent at one rate there, control frames too: {} bit/s",
+                other.copied().unwrap_or_default(),
+                self.data_rate_bps
+            )
+        })
     }
 }
 
@@ -156,6 +189,31 @@ mod tests {
         let radio = read("", "", &[9_000_000]).expect("a good radio");
         assert_eq!((radio.preset, radio.phy, radio.edca), (Preset::Sinr, PhyKind::A, false));
         assert_eq!(radio.propagation.capture_ratio(), 10.0);
+    }
+
+    #[test]
+    fn ns2_of_2001_is_refused_what_it_had_no_path_for() {
+        let good = Radio {
+            preset: Preset::Ns2Of2001,
+            phy: PhyKind::B,
+            basic_rate_bps: 2_000_000,
+            data_rate_bps: 2_000_000,
+            mac_ack_rate: MacAckRate::Basic,
+            ..read("", "", &[]).expect("a good radio")
+        };
+        assert_eq!(good.check([2_000_000]), Ok(()));
+        let told = |change: fn(&mut Radio), further_bps: &[u32]| {
+            let mut radio = good.clone();
+            change(&mut radio);
+            radio.check(further_bps.iter().copied()).expect_err("refused")
+        };
+        assert!(told(|radio| radio.phy = PhyKind::A, &[]).contains("802.11b alone"));
+        assert!(told(|radio| radio.data_rate_bps = 11_000_000, &[]).contains("delivered nothing at this rate"));
+        assert!(told(|radio| radio.edca = true, &[]).contains("one queue"));
+        assert!(told(|radio| radio.rts_threshold_bytes = 1, &[]).contains("RTS threshold was built in"));
+        assert!(told(|radio| radio.mac_ack_rate = MacAckRate::Mandatory, &[]).contains("basic or data"));
+        assert!(told(|radio| radio.basic_rate_bps = 1_000_000, &[]).contains("rate 1000000 bit/s: all is sent at one"));
+        assert!(told(|_| (), &[11_000_000]).contains("rate 11000000 bit/s: all is sent at one"));
     }
 
     #[test]

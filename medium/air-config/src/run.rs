@@ -58,6 +58,8 @@ pub struct Capture {
 pub enum Headers {
     Real,
     Ns2,
+    #[serde(rename = "ns2-2001")]
+    Ns2Of2001,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

@@ -80,6 +80,19 @@ pub struct Tcp {
     pub ack_schedule: Vec<(u64, u32)>,
     #[serde(default)]
     pub few: Option<FewSettings>,
+    #[serde(default)]
+    pub defaults: TcpDefaults,
+}
+
+/// What a sender does where TCPs differ.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum TcpDefaults {
+    #[default]
+    #[serde(rename = "rfc")]
+    Rfc,
+    #[serde(rename = "ns2-2001")]
+    Ns2Of2001,
 }
 
 /// What may be chosen of FeW.

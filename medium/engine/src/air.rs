@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use pacelab_air_config::{Category, Preset, Radio};
+use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, Current};
 use crate::agenda::{Agenda, NEVER, Ns};
@@ -120,14 +120,9 @@ pub struct Air {
 impl Air {
     /// The air at time 0, silent.
     pub fn new(config: AirConfig) -> Self {
-        let phy = Phy::of(config.radio.phy, config.radio.preset != Preset::Ns2);
-        let mut rules = match config.radio.preset {
-            Preset::Ns2 => Rules::ns2(phy),
-            Preset::Standard => Rules::standard(phy),
-            Preset::Sinr => Rules::sinr(phy),
-        };
+        let mut rules = Rules::of(&config.radio);
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
-        let contentions = contentions(&phy, config.radio.edca);
+        let contentions = contentions(&rules.phy, config.radio.edca);
         let count = config.positions_m.len() as u32;
         let stations =
             (0..count).map(|i| Station::new(rules, &contentions, Stream::new(config.seed, u64::from(i)))).collect();
@@ -202,7 +197,7 @@ impl Air {
     pub fn step(&mut self) {
         self.steps += 1;
         if let Some((station, index)) = self.refills.pop() {
-            self.refill(station, index);
+            self.refill(station, index, false);
             return;
         }
         if let Some((at, station)) = self.agenda.pop() {
@@ -257,7 +252,7 @@ impl Air {
         here.counters.queue_max_pkts = here.counters.queue_max_pkts.max(waiting);
         if idle {
             self.catch_up(station, now);
-            self.refill(station, index);
+            self.refill(station, index, true);
         }
         refused.map_or(Ok(()), Err)
     }
@@ -326,7 +321,8 @@ impl Air {
     pub(crate) fn reschedule(&mut self, station: u32) {
         let here = &self.stations[station as usize];
         let response_at = here.response.map_or(NEVER, |response| response.at);
-        let mut due = here.timeout_at.min(response_at).min(here.data_at).min(here.first_backoff_ends(&here.rules));
+        let due = here.timeout_at.min(response_at).min(here.data_at).min(here.defer_at);
+        let mut due = due.min(here.first_backoff_ends(&here.rules));
         let locked = here.lock.iter().map(|lock| &lock.arrival);
         for arrival in locked.chain(&here.pending) {
             if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
@@ -338,8 +334,8 @@ impl Air {
         }
     }
 
-    /// Takes a category's next packet into service and sees to its access.
-    pub(crate) fn refill(&mut self, station: u32, index: usize) {
+    /// Takes a category's next packet into service and sees to its access; `fresh`: it has just come to an idle station.
+    pub(crate) fn refill(&mut self, station: u32, index: usize, fresh: bool) {
         let now = self.now;
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
@@ -349,20 +345,20 @@ impl Air {
             return;
         }
         if let Some(packet) = access.queue.pop_front() {
-            self.take_into_service(station, index, packet);
+            self.take_into_service(station, index, packet, fresh);
         }
         if self.stations[station as usize].phase == Phase::Idle {
             self.reschedule(station);
         }
     }
 
-    fn take_into_service(&mut self, station: u32, index: usize, packet: Packet) {
+    fn take_into_service(&mut self, station: u32, index: usize, packet: Packet, fresh: bool) {
         let now = self.now;
         let frame_bytes = packet.bytes + self.rules.overhead_bytes;
         let rate_bps = self.first_rate_bps(station, &packet);
         let here = &mut self.stations[station as usize];
         here.next_number += 1;
-        let idle = self.rules.immediate_access && here.is_idle(now);
+        let idle = (self.rules.immediate_access || (self.rules.defer_timer && fresh)) && here.is_idle(now);
         here.accesses[index].current = Some(Current {
             packet,
             frame_bytes,
@@ -375,7 +371,11 @@ impl Air {
         if here.accesses[index].backoff.is_some() {
             return;
         }
-        if idle {
+        if idle && self.rules.defer_timer {
+            if here.response.is_none() {
+                here.defer_at = now + self.rules.phy.difs_ns(); // else once the response has been sent
+            }
+        } else if idle {
             here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
         } else {
             let rules = here.rules;

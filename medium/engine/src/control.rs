@@ -1,11 +1,11 @@
 //! Changes to an air that is running. Frames under way keep their course; a packet in service keeps its rate and RTS.
 
-use pacelab_air_config::{PhyKind, Preset, Propagation};
+use pacelab_air_config::{PhyKind, Propagation};
 
 use crate::agenda::Ns;
 use crate::air::{Air, contentions, replace_link};
-use crate::phy::Phy;
 use crate::propagation::Link;
+use crate::rules::Rules;
 
 impl Air {
     /// Sets the data rate of one station from now on; rates set for a link outweigh it.
@@ -52,7 +52,7 @@ impl Air {
     /// The physical layer of `station` from now on; that of a new air is everybody's. A countdown that runs goes on by
     /// the new slots. A frame at a rate that its receiver's physical layer lacks is energy there.
     pub fn set_phy(&mut self, station: u32, kind: PhyKind) {
-        let phy = Phy::of(kind, self.config.radio.preset != Preset::Ns2);
+        let phy = Rules::phy_of(&self.config.radio, kind);
         self.catch_up(station, self.now);
         let here = &mut self.stations[station as usize];
         here.rules.phy = phy;

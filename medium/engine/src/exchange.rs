@@ -26,6 +26,8 @@ impl Air {
             self.follow_cts(station);
         } else if here.timeout_at <= now {
             self.time_out(station);
+        } else if here.defer_at <= now {
+            self.end_defer(station);
         } else if here.first_backoff_ends(&here.rules) <= now {
             self.contend(station);
         }
@@ -54,28 +56,32 @@ impl Air {
             return;
         }
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, header.rate_bps);
+        here.defer_at = NEVER;
         here.response = Some(Response {
             is_cts: true,
             to: header.from,
-            duration_ns: header.duration_ns - phy.sifs_ns - cts_ns,
+            duration_ns: here.rules.written_ns(header.duration_ns - phy.sifs_ns - cts_ns),
             rate_bps: header.rate_bps,
             at: now + phy.sifs_ns,
         });
     }
 
     fn receive_cts(&mut self, station: u32, now: Ns) {
-        let sifs_ns = self.phy(station).sifs_ns;
+        let wait_ns = self.rules.data_after_cts_ns.unwrap_or(self.phy(station).sifs_ns);
         let here = &mut self.stations[station as usize];
         if here.phase != Phase::WaitCts {
             return;
         }
         let access = here.access();
         access.short_retries = 0;
+        if self.rules.early_reset {
+            access.reset_cw();
+        }
         if let Some(current) = access.current.as_mut() {
             current.cleared = true;
         }
         here.stop_waiting(now);
-        here.data_at = now + sifs_ns;
+        here.data_at = now + wait_ns;
     }
 
     fn receive_data(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
@@ -87,6 +93,10 @@ impl Air {
                     return;
                 }
                 here.stop_waiting(now);
+                if self.rules.early_reset {
+                    here.access().short_retries = 0;
+                    here.access().reset_cw();
+                }
             } else if here.response.is_some() {
                 return;
             }
@@ -169,19 +179,19 @@ impl Air {
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, control);
         let data_ns = phy.airtime_ns(current.frame_bytes, current.rate_bps);
         let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(station, current.rate_bps));
-        let duration_ns = 3 * phy.sifs_ns + cts_ns + data_ns + ack_ns;
+        let duration_ns = self.rules.written_ns(3 * phy.sifs_ns + cts_ns + data_ns + ack_ns);
         self.stations[station as usize].phase = Phase::WaitCts;
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
         let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, control);
-        self.stations[station as usize].timeout_at = give_up_at(&self.rules_of(station), end, cts_ns);
+        self.stations[station as usize].timeout_at = give_up_at(&self.rules_of(station), end, Kind::Cts, cts_ns);
     }
 
     fn send_data(&mut self, station: u32, current: Current) {
         let phy = self.phy(station);
         let ack_ns = phy.airtime_ns(frame_bytes::ACK, self.ack_rate_bps(station, current.rate_bps));
         let unicast = current.packet.to.is_some();
-        let duration_ns = if unicast { phy.sifs_ns + ack_ns } else { 0 };
+        let duration_ns = if unicast { self.rules.written_ns(phy.sifs_ns + ack_ns) } else { 0 };
         let here = &mut self.stations[station as usize];
         here.phase = if unicast { Phase::WaitAck } else { Phase::Broadcast };
         here.counters.data_sent += 1;
@@ -190,7 +200,23 @@ impl Air {
         }
         let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
         self.stations[station as usize].timeout_at =
-            if unicast { give_up_at(&self.rules_of(station), end, ack_ns) } else { end };
+            if unicast { give_up_at(&self.rules_of(station), end, Kind::Ack, ack_ns) } else { end };
+    }
+
+    /// The wait of a packet that found the medium idle is over: it leaves if the medium is idle now.
+    fn end_defer(&mut self, station: u32) {
+        let now = self.now;
+        let here = &mut self.stations[station as usize];
+        here.defer_at = NEVER;
+        let Some(current) = here.current() else { return };
+        if !here.is_idle(now) {
+            here.access().widen_cw();
+            self.draw(station, now);
+        } else if current.protected {
+            self.send_rts(station, current);
+        } else {
+            self.send_data(station, current);
+        }
     }
 
     /// A SIFS after the CTS: the data, if the preset lets it go.
@@ -247,8 +273,11 @@ impl Air {
             };
             let ack_ns = rules.phy.airtime_ns(frame_bytes::ACK, ack_rate_bps);
             // ns-2: the announced exchange less its two SIFSs and the ACK must be the data.
-            let data_ns = response.duration_ns.saturating_sub(2 * rules.phy.sifs_ns + ack_ns);
-            here.timeout_at = give_up_at(&rules, now + airtime_ns, data_ns);
+            let data_ns = match rules.patience {
+                Patience::Announced { .. } => response.duration_ns,
+                _ => response.duration_ns.saturating_sub(2 * rules.phy.sifs_ns + ack_ns),
+            };
+            here.timeout_at = give_up_at(&rules, now + airtime_ns, Kind::Data, data_ns);
         } else {
             here.phase = Phase::SendAck;
             here.counters.ack_sent += 1;
@@ -284,7 +313,9 @@ impl Air {
             response.at = now + sifs_ns;
         }
         let lost = here.current().is_some() && here.access().backoff.is_none() && here.data_at == NEVER;
-        if lost {
+        if lost && self.rules.defer_timer {
+            here.defer_at = now + self.rules.phy.difs_ns();
+        } else if lost {
             self.draw(station, now);
         }
     }
@@ -310,7 +341,9 @@ impl Air {
     }
 
     fn fail_data(&mut self, station: u32, now: Ns, current: Current) {
-        let (short, long) = (self.config.radio.short_retry_limit, self.config.radio.long_retry_limit);
+        let radio = &self.config.radio;
+        let more = self.rules.more_data_attempts;
+        let (short, long) = (radio.short_retry_limit + more, radio.long_retry_limit + more);
         let here = &mut self.stations[station as usize];
         here.counters.data_failures += 1;
         let access = here.access();
@@ -454,10 +487,13 @@ impl Air {
     }
 }
 
-/// When to stop waiting for a response of `response_ns` to a frame that ends at `end`.
-fn give_up_at(rules: &Rules, end: Ns, response_ns: Ns) -> Ns {
+/// When to stop waiting for a response of `response_ns` to a frame that ends at `end`. Data: see `Patience::Announced`.
+fn give_up_at(rules: &Rules, end: Ns, awaited: Kind, response_ns: Ns) -> Ns {
     let phy = &rules.phy;
     match rules.patience {
+        Patience::Announced { cts_ns, .. } if awaited == Kind::Cts => end + phy.sifs_ns + response_ns + cts_ns,
+        Patience::Announced { ack_ns, .. } if awaited == Kind::Ack => end + phy.sifs_ns + response_ns + ack_ns,
+        Patience::Announced { .. } => end + response_ns,
         Patience::WholeResponse(slack_ns) => end + phy.sifs_ns + response_ns + slack_ns,
         Patience::ReceptionStart => end + phy.sifs_ns + phy.slot_ns + phy.preamble_ns,
     }

@@ -14,6 +14,8 @@ pub(crate) const DSSS_BANDWIDTH_HZ: f64 = 22.0e6;
 const OFDM_BANDWIDTH_HZ: f64 = 20.0e6;
 
 const NS_PER_BYTE_AT_1_BPS: u64 = 8_000_000_000;
+/// Of 802.11b, 144 bits, with its PLCP header, 48.
+const PREAMBLE_BYTES: u32 = 24;
 
 const fn is_dsss(rate_bps: u32) -> bool {
     matches!(rate_bps, 1_000_000 | 2_000_000 | 5_500_000 | 11_000_000)
@@ -64,6 +66,8 @@ pub struct Phy {
     pub cw_min: u32,
     /// Largest contention window.
     pub cw_max: u32,
+    /// Airtime that EIFS has for an ACK, where it is not that of an ACK at the lowest rate.
+    pub eifs_ack_ns: Option<Ns>,
     /// Bits to airtime.
     pub modulation: Modulation,
 }
@@ -77,8 +81,15 @@ impl Phy {
             preamble_ns: 192_000,
             cw_min: 31,
             cw_max: 1023,
+            eifs_ack_ns: None,
             modulation: Modulation::Dsss { whole_us },
         }
+    }
+
+    /// 802.11b as ns-2 had it until March 2002: the preamble goes at the data rate, and EIFS counts it twice.
+    pub const fn dsss_of_2001(rate_bps: u32) -> Self {
+        let preamble_ns = ns_at(PREAMBLE_BYTES, rate_bps);
+        Phy { preamble_ns, eifs_ack_ns: Some(2 * preamble_ns + ns_at(frame_bytes::ACK, rate_bps)), ..Phy::dsss(false) }
     }
 
     /// 802.11a, 20 MHz.
@@ -89,6 +100,7 @@ impl Phy {
             preamble_ns: 20_000,
             cw_min: 15,
             cw_max: 1023,
+            eifs_ack_ns: None,
             modulation: Modulation::Ofdm { extension_ns: 0 },
         }
     }
@@ -168,9 +180,7 @@ impl Phy {
             Modulation::Dsss { whole_us: true } => {
                 self.preamble_ns + (u64::from(bytes) * NS_PER_BYTE_AT_1_BPS).div_ceil(rate * 1_000) * 1_000
             }
-            Modulation::Dsss { whole_us: false } => {
-                self.preamble_ns + (u64::from(bytes) * NS_PER_BYTE_AT_1_BPS + rate / 2) / rate
-            }
+            Modulation::Dsss { whole_us: false } => self.preamble_ns + ns_at(bytes, rate_bps),
             Modulation::Ofdm { extension_ns } => {
                 let bits_per_symbol = rate * 4 / 1_000_000;
                 let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits_per_symbol);
@@ -194,13 +204,32 @@ impl Phy {
 
     /// Extended interframe space: SIFS, an ACK at the lowest rate, DIFS (IEEE 802.11-2016 Sec. 10.3.7).
     pub fn eifs_ns(&self) -> Ns {
-        self.sifs_ns + self.airtime_ns(frame_bytes::ACK, self.rates_bps()[0]) + self.difs_ns()
+        let ack_ns = self.eifs_ack_ns.unwrap_or_else(|| self.airtime_ns(frame_bytes::ACK, self.rates_bps()[0]));
+        self.sifs_ns + ack_ns + self.difs_ns()
     }
+}
+
+/// To the nearest ns.
+const fn ns_at(bytes: u32, rate_bps: u32) -> Ns {
+    (bytes as u64 * NS_PER_BYTE_AT_1_BPS + rate_bps as u64 / 2) / rate_bps as u64
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_2001_all_bits_go_at_the_data_rate() {
+        let phy = Phy::dsss_of_2001(2_000_000);
+        // 24 + 20, 24 + 14 and 24 + 1508 bytes, 4 us each
+        assert_eq!(phy.airtime_ns(frame_bytes::RTS, 2_000_000), 176_000);
+        assert_eq!(phy.airtime_ns(frame_bytes::ACK, 2_000_000), 152_000);
+        assert_eq!(phy.airtime_ns(1508, 2_000_000), 6_128_000);
+        // 10 + (14 + 24 + 24) * 4 + 50
+        assert_eq!(phy.eifs_ns(), 308_000);
+        // 38 bytes of 8 / 5.5 us are 55.272727 us
+        assert_eq!(Phy::dsss_of_2001(5_500_000).airtime_ns(frame_bytes::ACK, 5_500_000), 55_273);
+    }
 
     #[test]
     fn dsss_times_are_those_computed_by_hand() {

@@ -50,7 +50,7 @@ impl Air {
         let airtime_ns = arrival.end - arrival.start;
         if lock.arrival.power_w >= self.capture_ratio * arrival.power_w {
             let hold_ns = rules.phy.eifs_ns() + airtime_ns;
-            let nav = arrival.start + if rules.nav_whole_us { round_to_us(hold_ns) } else { hold_ns };
+            let nav = arrival.start + rules.nav_ns(hold_ns);
             here.nav = here.nav.max(nav);
             self.tap.note(arrival.start, station, Happening::Capture, Some(from), 0);
             self.tap.note(arrival.start, station, Happening::Nav, None, nav);
@@ -139,7 +139,7 @@ impl Air {
             self.receive(station, end, header, lock.arrival.power_w);
             return;
         }
-        let duration_ns = if rules.nav_whole_us { round_to_us(header.duration_ns) } else { header.duration_ns };
+        let duration_ns = rules.nav_ns(header.duration_ns);
         if duration_ns > 0 && end + duration_ns > here.nav {
             here.nav = end + duration_ns;
             self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
@@ -147,7 +147,7 @@ impl Air {
     }
 
     fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let until = end + self.phy(station).eifs_ns();
+        let until = end + self.rules.nav_ns(self.phy(station).eifs_ns());
         let here: &mut Station = &mut self.stations[station as usize];
         if self.rules.eifs_as_nav {
             here.nav = here.nav.max(until);
@@ -156,10 +156,6 @@ impl Air {
         }
         self.tap.note(end, station, Happening::Eifs, None, until);
     }
-}
-
-fn round_to_us(ns: Ns) -> Ns {
-    (ns + 500) / 1_000 * 1_000
 }
 
 /// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.

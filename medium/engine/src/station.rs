@@ -105,6 +105,8 @@ pub(crate) struct Station {
     pub response: Option<Response>,
     /// When the data follows the CTS.
     pub data_at: Ns,
+    /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
+    pub defer_at: Ns,
     /// Access categories, least urgent first; one without EDCA.
     pub accesses: Vec<Access>,
     /// The category whose exchange is under way, or was last.
@@ -138,6 +140,7 @@ impl Station {
             timeout_at: NEVER,
             response: None,
             data_at: NEVER,
+            defer_at: NEVER,
             accesses: contentions.iter().map(|&contention| Access::new(contention)).collect(),
             serving: 0,
             extra_backoff_slots: 0,

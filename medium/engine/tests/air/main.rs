@@ -8,6 +8,7 @@
 
 mod closed_forms;
 mod link_layer;
+mod ns2_of_2001_rules;
 mod ns2_rules;
 mod properties;
 mod radios;

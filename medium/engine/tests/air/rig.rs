@@ -91,7 +91,8 @@ impl Rig {
         assert!(at >= 2 * MS && self.plan.iter().all(|&(_, other, _)| other != station));
         let wait = match self.preset {
             Preset::Ns2 => 50 * US + 20 * US * Ns::from(Stream::new(self.seed, u64::from(station)).below(31)),
-            _ => 0,
+            Preset::Ns2Of2001 => 50 * US,
+            Preset::Standard | Preset::Sinr => 0,
         };
         self.plan.push((at - wait, station, packet));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pacelab_air_config::{Config, Flow as FlowConfig, Preset, Routing, Tcp, Traffic, Voice, ns_from_s};
+use pacelab_air_config::{Config, Flow as FlowConfig, Preset, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s};
 use pacelab_engine::{Agenda, Air, Ns, Stream};
 
 use super::task::Task;
@@ -15,9 +15,11 @@ use crate::routes::Routes;
 use crate::shell::HookShell;
 use crate::stations;
 use crate::tcp::congestion::{self, CongestionControl, Few};
+use crate::tcp::habits::{Habits, Timer};
 use crate::tcp::receiver::Receiver;
 use crate::tcp::rto::Rto;
 use crate::tcp::sender::Sender;
+use crate::tcp::tick_timer::TickTimer;
 use crate::voice::{self, Codec, Playout};
 use crate::wire::Wire;
 
@@ -181,9 +183,15 @@ fn build_tcp(tcp: &Tcp, preset: Preset, stream: &mut Stream, controls: &mut Cont
         None => controls(&tcp.cc, tcp.initial_window, tcp.window_pkts)?,
     };
     let initial_ns = if preset == Preset::Ns2 { INITIAL_RTO_NS2 } else { INITIAL_RTO };
-    let rto = Rto::new(initial_ns, ns_from_s(tcp.min_rto_s));
+    let (isn, floor_ns) = (stream.below(u32::MAX), ns_from_s(tcp.min_rto_s));
+    let rto = Rto::new(initial_ns, floor_ns);
     let rto = if tcp.rto_backoff { rto } else { rto.without_backoff() };
-    let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, rto, stream.below(u32::MAX));
+    let (timer, habits) = match tcp.defaults {
+        TcpDefaults::Rfc => (Timer::Rfc(rto), Habits::RFC),
+        TcpDefaults::Ns2Of2001 => (Timer::Ticks(TickTimer::new(floor_ns, stream.unit())), Habits::NS2_OF_2001),
+    };
+    let mut sender = Sender::new(tcp.segment_bytes, window_bytes, control, timer, isn);
+    sender.set_habits(habits);
     sender.ecn = tcp.ecn;
     let mut receiver = Receiver::new(window_bytes, tcp.ack_every, stream.below(u32::MAX));
     if !tcp.ack_schedule.is_empty() {

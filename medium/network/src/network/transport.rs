@@ -12,6 +12,7 @@ use crate::voice::Codec;
 
 /// IP and TCP headers without options.
 const TCP_HEADER_BYTES: u32 = 40;
+const IP_HEADER_BYTES: u32 = 20;
 /// A saturating source keeps so many packets waiting.
 const SATURATION_PKTS: u32 = 3;
 /// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
@@ -217,7 +218,7 @@ impl Network {
             src,
             dst,
             flow: index,
-            bytes: TCP_HEADER_BYTES + header.payload_bytes,
+            bytes: tcp_bytes(self.config.headers, header.payload_bytes),
             ttl: TTL,
             forwards: 0,
             previous: src,
@@ -331,5 +332,15 @@ fn udp_header_bytes(headers: Headers) -> u32 {
     match headers {
         Headers::Real => 28,
         Headers::Ns2 => 0,
+        Headers::Ns2Of2001 => IP_HEADER_BYTES,
+    }
+}
+
+/// Bytes of a segment above the MAC.
+fn tcp_bytes(headers: Headers, payload_bytes: u32) -> u32 {
+    match headers {
+        Headers::Real | Headers::Ns2 => TCP_HEADER_BYTES + payload_bytes,
+        Headers::Ns2Of2001 if payload_bytes == 0 => IP_HEADER_BYTES + TCP_HEADER_BYTES,
+        Headers::Ns2Of2001 => IP_HEADER_BYTES + payload_bytes,
     }
 }

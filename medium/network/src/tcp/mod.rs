@@ -4,7 +4,9 @@
 //! recovery of RFC 6582), `congestion` decides how large the window is.
 
 pub mod congestion;
+pub mod habits;
 pub mod receiver;
 pub mod rto;
 pub mod sender;
 pub mod sequence;
+pub mod tick_timer;

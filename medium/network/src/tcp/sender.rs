@@ -1,14 +1,14 @@
 //! The sending side: what is sent when.
 //!
 //! NewReno's recovery is RFC 6582 (careful variant, "impatient" timer: only the first partial ACK of a recovery
-//! restarts it), limited transmit RFC 3042, no SACK: the papers' baseline. After a timeout the sender goes back to
-//! the first unacknowledged octet.
+//! restarts it), limited transmit RFC 3042, no SACK: the papers' baseline; other habits are `Habits`. After a timeout the
+//! sender goes back to the first unacknowledged octet.
 
 use pacelab_engine::{NEVER, Ns};
 
 use crate::packet::{TcpHeader, flag};
 use crate::tcp::congestion::{Ack, CongestionControl, Recovery};
-use crate::tcp::rto::Rto;
+use crate::tcp::habits::{Habits, Timer};
 use crate::tcp::sequence::{after, before, later};
 
 const DUPLICATE_THRESHOLD: u32 = 3;
@@ -30,7 +30,8 @@ pub struct Sender {
     /// The receiver's window.
     window_bytes: u32,
     control: Box<dyn CongestionControl>,
-    rto: Rto,
+    rto: Timer,
+    habits: Habits,
     state: State,
     /// First unacknowledged, next to send, one after the last ever sent.
     una: u32,
@@ -70,12 +71,19 @@ pub struct Sender {
 
 impl Sender {
     /// A closed sender; `isn` is its initial sequence number.
-    pub fn new(segment_bytes: u32, window_bytes: u32, control: Box<dyn CongestionControl>, rto: Rto, isn: u32) -> Self {
+    pub fn new(
+        segment_bytes: u32,
+        window_bytes: u32,
+        control: Box<dyn CongestionControl>,
+        rto: Timer,
+        isn: u32,
+    ) -> Self {
         Sender {
             segment_bytes,
             window_bytes,
             control,
             rto,
+            habits: Habits::RFC,
             state: State::Closed,
             una: isn,
             next: isn,
@@ -101,6 +109,11 @@ impl Sender {
             timeouts: 0,
             rtt_samples_ns: Vec::new(),
         }
+    }
+
+    /// Sets what the sender does where TCPs differ.
+    pub fn set_habits(&mut self, habits: Habits) {
+        self.habits = habits;
     }
 
     /// The application wants to send: all it can, or `size_bytes`.
@@ -167,7 +180,7 @@ impl Sender {
             return;
         }
         self.timeouts += 1;
-        self.control.timed_out(now, self.window_pkts());
+        self.control.timed_out(now, self.window_to_halve());
         self.rto.back_off();
         self.go_back();
         self.timer_at = now + self.rto.timeout_ns();
@@ -192,6 +205,12 @@ impl Sender {
         std::mem::take(&mut self.acknowledge).then(|| self.header(self.max, 0, flag::ACK))
     }
 
+    /// The window in use when it is to be reduced, in segments.
+    fn window_to_halve(&self) -> f64 {
+        let window = self.window_pkts();
+        if self.habits.whole_halves { 2.0 * f64::from(window as u32 / 2) } else { window }
+    }
+
     /// Everything from the first unacknowledged octet on counts as lost.
     fn go_back(&mut self) {
         self.recover = self.max;
@@ -206,8 +225,8 @@ impl Sender {
     fn handle_new_ack(&mut self, now: Ns, ack: u32, opens: bool) {
         let timed = self.timed.take_if(|(end, _)| !before(ack, *end));
         let rtt_ns = timed.map(|(_, sent_at)| now - sent_at);
-        if let Some(rtt_ns) = rtt_ns {
-            self.rto.sample(rtt_ns);
+        if let Some((rtt_ns, (_, sent_at))) = rtt_ns.zip(timed) {
+            self.rto.sample(sent_at, rtt_ns);
             self.rtt_samples_ns.push(rtt_ns);
         }
         let acked_pkts = f64::from(ack.wrapping_sub(self.una)) / f64::from(self.segment_bytes);
@@ -219,8 +238,12 @@ impl Sender {
         let partial = self.in_recovery && before(ack, self.recover);
         if partial && self.control.recovery() == Recovery::NewReno {
             // Partial ACK: deflate by what was acknowledged, less the segment that is sent again now.
-            restart_timer = !std::mem::replace(&mut self.had_partial, true);
-            self.inflation = (self.inflation - acked_pkts + 1.0).max(1.0 - self.control.window());
+            restart_timer = !std::mem::replace(&mut self.had_partial, true) || !self.habits.impatient;
+            self.inflation = if self.habits.deflates {
+                (self.inflation - acked_pkts + 1.0).max(1.0 - self.control.window())
+            } else {
+                0.0
+            };
             self.retransmit = true;
             self.burst = RECOVERY_BURST;
         } else {
@@ -248,7 +271,7 @@ impl Sender {
         }
         self.answered_until = self.max;
         self.reduced = true;
-        self.control.lost(now, self.window_pkts());
+        self.control.lost(now, self.window_to_halve());
         self.control.recovered();
     }
 
@@ -258,9 +281,9 @@ impl Sender {
             self.inflation += 1.0;
             self.burst = RECOVERY_BURST;
         } else if self.duplicates < DUPLICATE_THRESHOLD {
-            self.burst = 1; // limited transmit
+            self.burst = u32::from(self.habits.limited_transmit);
         } else if self.duplicates == DUPLICATE_THRESHOLD && after(self.una, self.recover) {
-            self.control.lost(now, self.window_pkts());
+            self.control.lost(now, self.window_to_halve());
             if self.control.recovery() == Recovery::GoBackN {
                 self.go_back();
                 self.timer_at = now + self.rto.timeout_ns();
@@ -273,6 +296,12 @@ impl Sender {
             self.retransmit = true;
             self.timed = None;
             self.burst = RECOVERY_BURST;
+            if !self.habits.impatient {
+                self.timer_at = now + self.rto.timeout_ns();
+            }
+        } else if self.habits.always_inflates {
+            self.inflation = f64::from(self.duplicates);
+            self.burst = RECOVERY_BURST;
         }
     }
 
@@ -280,7 +309,8 @@ impl Sender {
         if self.control.window() < 1.0 && now < self.spaced_until {
             return false;
         }
-        let limited = if self.in_recovery { 0.0 } else { f64::from(self.duplicates.min(DUPLICATE_THRESHOLD - 1)) };
+        let counts = self.habits.limited_transmit && !self.in_recovery;
+        let limited = if counts { f64::from(self.duplicates.min(DUPLICATE_THRESHOLD - 1)) } else { 0.0 };
         let allowed_pkts = (self.control.window().max(1.0) + self.inflation + limited) as u32;
         let allowed = allowed_pkts.saturating_mul(self.segment_bytes).min(self.window_bytes);
         let length = self.segment_at(self.next);

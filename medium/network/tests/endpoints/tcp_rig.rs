@@ -3,6 +3,7 @@
 use pacelab_engine::Ns;
 use pacelab_network::packet::{TcpHeader, flag};
 use pacelab_network::tcp::congestion;
+use pacelab_network::tcp::habits::Timer;
 use pacelab_network::tcp::rto::Rto;
 use pacelab_network::tcp::sender::Sender;
 
@@ -23,7 +24,7 @@ impl Peer {
     pub fn connected(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
         let window_bytes = window_pkts * SEGMENT_BYTES;
         let control = congestion::by_name("newreno", 2, window_pkts).unwrap();
-        let rto = Rto::new(3_000 * MS, 200 * MS);
+        let rto = Timer::Rfc(Rto::new(3_000 * MS, 200 * MS));
         let mut sender = Sender::new(SEGMENT_BYTES, window_bytes, control, rto, isn);
         sender.open(size_bytes);
         let syn = sender.poll_transmit(0).unwrap();

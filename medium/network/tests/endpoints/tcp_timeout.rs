@@ -47,9 +47,9 @@ fn duplicates_of_what_a_timeout_sent_again_are_no_new_loss() {
 #[test]
 fn a_lost_syn_is_sent_again_after_the_initial_timeout() {
     use pacelab_network::packet::flag;
-    use pacelab_network::tcp::{congestion, rto::Rto, sender::Sender};
+    use pacelab_network::tcp::{congestion, habits::Timer, rto::Rto, sender::Sender};
     let control = congestion::by_name("newreno", 2, 20).unwrap();
-    let mut sender = Sender::new(1000, 20_000, control, Rto::new(3_000 * MS, 200 * MS), 5);
+    let mut sender = Sender::new(1000, 20_000, control, Timer::Rfc(Rto::new(3_000 * MS, 200 * MS)), 5);
     sender.open(None);
     assert_eq!(sender.poll_transmit(0).unwrap().flags, flag::SYN);
     sender.handle_timeout(3_000 * MS);

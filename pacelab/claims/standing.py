@@ -28,11 +28,6 @@ class Standing:
     counts: Mapping[str, int]
     """By verdict, zeros included."""
 
-    @property
-    def counted(self) -> int:
-        """Claims that have a verdict which counts."""
-        return sum(self.counts[verdict] for verdict in COLUMNS)
-
 
 def standings(claims: Sequence[Claim], outcomes: Mapping[str, Outcome]) -> list[Standing]:
     """Two for each paper, in the order of the claims. A claim without a second set-up is not counted in it."""

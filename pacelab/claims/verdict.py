@@ -26,6 +26,8 @@ SHARES = (
 )
 SCALES = {**dict.fromkeys(SHARES, 1.0), "mos_mean": 3.5, "mos_least_second": 3.5}
 """Length of the scale: shares and indices run from 0 to 1, MOS from 1 to 4.5."""
+ELSE = {"peak_at", "first_above", "knee", "trend", "shortfall", "short_at"}
+"""Reductions that give another quantity than the one that is reduced: a place, a correlation, a loss."""
 
 
 class Verdict(StrEnum):
@@ -71,7 +73,7 @@ def judge(check: Check, found: Found | None, *, runs: float = 1.0) -> Verdict:
     if check.band[0] - allowed <= found.mean <= check.band[1] + allowed and allowed <= widest(check):
         return Verdict.REPRODUCED
     if check.direction is not None:
-        share = check.measure.of in SHARES  # whose two ends are no boundary to be kept clear of
+        share = most == 1  # whose two ends are no boundary to be kept clear of
         above = check.direction[0] < low or (share and check.direction[0] <= least)
         below = high < check.direction[1] or (share and check.direction[1] >= most)
         return Verdict.DIRECTION if above and below else Verdict.NOT
@@ -82,18 +84,19 @@ def widest(check: Check) -> float:
     """How wide, either way, a prediction may be to say something about the paper's number."""
     width = check.band[1] - check.band[0]
     of_band = OF_BAND * width if math.isfinite(width) else 0.0
-    scale = SCALES.get(check.measure.of) if check.measure.compare in (None, "difference") else None
+    own = check.measure.compare in (None, "difference") and not _hows(check) & ELSE
+    scale = SCALES.get(check.measure.of) if own else None
     return max(of_band, OF_NUMBER * abs(check.paper or 0.0) if scale is None else OF_SCALE * scale)
 
 
 def limits(check: Check) -> tuple[float, float]:
     """Between what the measured quantity lies by its nature: an interval ends there."""
-    hows = {reduction.how for reduction in check.measure.reduce}
+    hows = _hows(check)
     if "trend" in hows:
         return -1.0, 1.0
     if hows & {"spread", "shortfall", "short_at"}:
         return 0.0, math.inf
-    if check.measure.of in SHARES:
+    if check.measure.of in SHARES and not hows & ELSE:
         return {None: (0.0, 1.0), "difference": (-1.0, 1.0)}.get(check.measure.compare, (-math.inf, math.inf))
     return -math.inf, math.inf
 
@@ -113,6 +116,10 @@ def conclude(claim: Claim, verdicts: Sequence[Verdict]) -> Verdict:
     if ways and Verdict.NOT not in ways:
         return Verdict.DIRECTION
     return Verdict.CONTRADICTED if claim.contradicted else Verdict.NOT
+
+
+def _hows(check: Check) -> set[str]:
+    return {reduction.how for reduction in check.measure.reduce}
 
 
 def decisive(claim: Claim, verdicts: Sequence[Verdict]) -> int:

@@ -11,6 +11,7 @@ import pytest
 from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
 from pacelab.claims.outcome import (
+    all_outcomes,
     digest_of,
     key_of_measure,
     load_pictures,
@@ -22,7 +23,9 @@ from pacelab.claims.outcome import (
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
+from pacelab.claims.standing import change_of, verdict_before
 from pacelab.cli.main import main
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
 
@@ -185,3 +188,29 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
 def test_cli_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+def test_of_cells_the_interval_that_reaches_furthest_is_taken(claim_text: str) -> None:
+    """Not the mean of the best cell in each seed, which is larger than any cell's mean."""
+    extra = """\
+  - {what: any, measure: {of: goodput_kbps, reduce: [{how: HOW, over: hops}]}, band: [0, .inf], band_from: f}
+  - {what: one, measure: {of: goodput_kbps, at: {hops: 1}}, band: [0, .inf], band_from: f}
+  - {what: two, measure: {of: goodput_kbps, at: {hops: 2}}, band: [0, .inf], band_from: f}
+figure:"""
+    for how, best in (("highest", 2), ("lowest", 3)):
+        text = claim_text.replace("figure:", extra.replace("HOW", how))
+        checks = reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["checks"]
+        assert checks[2]["mean"] > checks[3]["mean"]
+        assert (checks[1]["mean"], checks[1]["half_width"]) == (checks[best]["mean"], checks[best]["half_width"])
+    with pytest.raises(ConfigError, match="highest or lowest as the last reduction"):
+        parse_claim(text.replace("{how: lowest, over: hops}", "{how: lowest, over: hops}, {how: mean, over: x}"), "x")
+
+
+def test_every_claim_has_its_verdict_of_before_and_what_changed() -> None:
+    claims = list(all_claims().values())
+    outcomes = all_outcomes(claims)
+    for claim in claims:
+        assert verdict_before(claim) in ("reproduced", "direction only", "not reproduced"), claim.id
+        said = change_of(claim, outcomes[claim.id])
+        assert (said == "As before.") <= (verdict_before(claim) == outcomes[claim.id]["verdict"]), claim.id
+    assert [verdict_before(claim) for claim in claims].count("reproduced") == 2

@@ -125,6 +125,9 @@ def test_an_interval_ends_where_the_quantity_does() -> None:
     assert judge(check([-1, -0.9], measure=reduced("trend")), found(-0.99, 0.03)) is Verdict.HOLDS
     loss = check([0.09, 0.11], 0.1, [0, math.inf], measure=reduced("shortfall"))
     assert judge(loss, found(0.01, 0.02)) is Verdict.NOT  # perhaps no loss at all
+    place = {"of": "contention_part", "reduce": [{"how": "first_above", "level": 0.5, "over": "queue"}]}
+    assert judge(check([5, 7], measure=place), found(6, 0.5)) is Verdict.HOLDS  # packets, no share
+    assert judge(check([10, 10], 10, [0, 20], measure=place), found(6, 0.5)) is Verdict.DIRECTION
     share = check([0.5, 0.5], 0.5, [0, 0.9], measure={"of": "contention_part"})
     assert judge(share, found(0.02, 0.03)) is Verdict.DIRECTION
 

@@ -56,6 +56,9 @@ class Check:
     """Run by `pacelab check` too, and shown to students before the due date."""
     simulates: bool = False
     """Takes seconds rather than a tenth of one."""
+    above: tuple[str, ...] = ()
+    """Names that what it judges is built on. One that is wrong by its own checks is the reference's here, so that a
+    slip costs its own points and no others."""
     since: int = 1
     until: int | None = None
     """First and last version of the assignment that it belongs to."""
@@ -91,6 +94,15 @@ class Assignment:
     def names(self) -> tuple[str, ...]:
         """All that a submission must define."""
         return tuple(dict.fromkeys(name for check in self.checks_for(self.version) for name in check.needs))
+
+    def judged_by(self, name: str, version: int) -> tuple[str, ...]:
+        """Ids of the checks that say whether this name is right: those that need nothing else, and simulate nothing."""
+        return tuple(check.id for check in self.checks_for(version) if name in check.needs and not check.simulates)
+
+    @property
+    def model(self) -> str:
+        """The model solution's text."""
+        return (self.path / "model.py").read_text(encoding="utf-8")
 
     @property
     def path(self) -> Path:

@@ -28,7 +28,7 @@ from typing import Any
 from pacelab import PaceLabError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.judge import NOT_GRADED, WALL_S, Result, Verdict, judge, not_graded
+from pacelab.grading.judge import NOT_GRADED, PASSED, WALL_S, Result, Verdict, judge, not_graded
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission, read_submission, submission_from_json
 from pacelab.grading.records.report import from_json, result_from_json, to_json
@@ -132,7 +132,8 @@ class Examiner:
         while verdict is None and len(results) < len(checks) and crashes < MAX_CRASHES:
             running = ""
             left = [check.id for check in checks if check.id not in results]
-            job = {"judge": asdict(submission), "settings": asdict(settings), "only": left}
+            failed = [result.id for result in results.values() if result.status != PASSED]
+            job = {"judge": asdict(submission), "settings": asdict(settings), "only": left, "failed": failed}
             try:
                 for kind, value in self._do(job, max(1.0, until - time.monotonic())):
                     if kind == "check":
@@ -283,7 +284,8 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
             _say(answers, "submission", asdict(submission))
             return
         settings = Settings(**job["settings"])
-        verdict = grade_here(submission_from_json(job["judge"]), settings, only=job["only"], answers=answers)
+        submission = submission_from_json(job["judge"])
+        verdict = grade_here(submission, settings, only=job["only"], failed=job["failed"], answers=answers)
         _say(answers, "verdict", to_json(verdict))
     except PaceLabError as error:
         _say(answers, "error", plain(str(error), 500))
@@ -292,7 +294,12 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
 
 
 def grade_here(
-    submission: Submission, settings: Settings, *, only: Collection[str] | None = None, answers: int | None = None
+    submission: Submission,
+    settings: Settings,
+    *,
+    only: Collection[str] | None = None,
+    failed: Collection[str] = (),
+    answers: int | None = None,
 ) -> Verdict:
     """One verdict, in this very process."""
 
@@ -313,6 +320,7 @@ def grade_here(
         patience=settings.patience,
         slot=os.getpid() % SLOTS,
         only=only,
+        failed=failed,
         on_check=on_check,
         on_result=on_result,
     )

@@ -55,6 +55,8 @@ class Result:
     """The last things done before it failed."""
     printed: str = ""
     picture: str = ""
+    reference: tuple[str, ...] = ()
+    """Names that were the reference's in this check, since the student's are wrong."""
     public: bool = False
     seconds: float = 0.0
 
@@ -94,20 +96,22 @@ def judge(
     patience: float = 1.0,
     slot: int = 0,
     only: Collection[str] | None = None,
+    failed: Collection[str] = (),
     on_check: Callable[[str], None] | None = None,
     on_result: Callable[[Result], None] | None = None,
 ) -> Verdict:
     """Grade one submission. `slot` tells apart what is graded in parallel on this machine; it decides no score.
 
     `key` is the instructor's: it decides seeds and parameters; `individual` adds the student's name to it. `patience`
-    lengthens every limit of time. `only` leaves checks out; `on_check` hears what is about to run, `on_result` what
-    came.
+    lengthens every limit of time. `only` leaves checks out, of which those in `failed` have
+    failed before; `on_check` hears what is about to run, `on_result` what came.
     """
     version = submission.version or assignment.version
     checks = [check for check in assignment.checks_for(version) if check.public or not public_only]
     checks = [check for check in checks if only is None or check.id in only]
     lab_key = stream_key(f"{assignment.number}/{version}", key, submission.student if individual else "")
     grading = _Grading(submission, assignment, lab_key, patience, slot)
+    grading.failed |= set(failed)
     with Box(walls, limits or Limits()) as box:
         if submission.source is not None:
             box.put(assignment.file, submission.source, submission.helpers)
@@ -156,6 +160,8 @@ class _Grading:
         self._counted = 0
         self._until = time.monotonic() + WALL_S * patience
         self._memory: dict[str, dict[str, Any]] = {}
+        self.failed: set[str] = set()
+        """Checks that did not give all their points."""
         self.problems: list[str] = []
         self.guards: tuple[str, ...] = ()
 
@@ -187,6 +193,19 @@ class _Grading:
 
     def grade(self, box: Box, check: Check) -> Result:
         """Run one check, again with steps counted if need be."""
+        result = self._graded(box, check)
+        if result.status != PASSED:
+            self.failed.add(check.id)
+        return result
+
+    def _reference(self, check: Check) -> tuple[str, ...]:
+        """What the check is built on, and is wrong."""
+        version = self._submission.version or self._assignment.version
+        return tuple(
+            name for name in check.above if self.failed & set(self._assignment.judged_by(name, version)) - {check.id}
+        )
+
+    def _graded(self, box: Box, check: Check) -> Result:
         if self._broken is not None:
             return _result(check, status=self._broken_status, got=self._broken)
         missing = [name for name in check.needs if name not in self._names]
@@ -194,10 +213,18 @@ class _Grading:
             return _result(check, status=MISSING, expected=f"{', '.join(missing)} in your file", got="not there")
         if time.monotonic() > self._until:
             return _result(check, status=NOT_GRADED, got="the time for this submission was over: not graded, rerun")
-        result = self._run(box, check, counted=False)
-        return result if result is not None else self._suspect(box, check)
+        reference = self._reference(check)
+        best = self._tried(box, check, reference)
+        if reference and best.earned < check.points:  # what the student's own parts have more than was asked for
+            own = self._tried(box, check, ())
+            best = own if own.earned > best.earned else best
+        return best
 
-    def _suspect(self, box: Box, check: Check) -> Result:
+    def _tried(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
+        result = self._run(box, check, reference, counted=False)
+        return result if result is not None else self._suspect(box, check, reference)
+
+    def _suspect(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
         """A call computed for long: endless, or only slow?"""
         if self._last_doing in self._endless:
             return _result(
@@ -209,15 +236,15 @@ class _Grading:
         if self._counted >= MAX_COUNTED:
             return _result(check, status=NOT_GRADED, got="too slow, again: not graded, rerun with --patience")
         self._counted += 1
-        result = self._run(box, check, counted=True)
+        result = self._run(box, check, reference, counted=True)
         assert result is not None  # only an uncounted call asks for counting
         return result
 
     _last_doing = ""
 
-    def _run(self, box: Box, check: Check, *, counted: bool) -> Result | None:
+    def _run(self, box: Box, check: Check, reference: tuple[str, ...], *, counted: bool) -> Result | None:
         started = time.monotonic()
-        with self._lab(box, counted=counted) as lab:
+        with self._lab(box, counted=counted, reference=reference) as lab:
             status, finding = FAILED, Finding(share=0.0, expected="", got="")
             try:
                 finding = check.run(lab) or Finding(share=1.0, expected="", got="")
@@ -245,12 +272,13 @@ class _Grading:
             expected=finding.expected,
             got=finding.got,
             picture=finding.picture,
+            reference=reference,
             steps=() if status == PASSED else tuple(steps[-SHOWN_STEPS:]),
             printed="\n".join(lab.printed),
             seconds=time.monotonic() - started,
         )
 
-    def _lab(self, box: Box, *, counted: bool) -> Lab:
+    def _lab(self, box: Box, *, counted: bool, reference: tuple[str, ...] = ()) -> Lab:
         return Lab(
             box=box,
             file=self._assignment.file,
@@ -260,6 +288,7 @@ class _Grading:
             patience=self._patience,
             asleep_s=self._asleep_s,
             memory=self._memory,
+            reference=(self._assignment.model, reference) if reference else ("", ()),
         )
 
 
@@ -292,6 +321,7 @@ def _result(
     picture: str = "",
     steps: Sequence[str] = (),
     printed: str = "",
+    reference: tuple[str, ...] = (),
     seconds: float = 0.0,
 ) -> Result:
     return Result(
@@ -306,6 +336,7 @@ def _result(
         steps=tuple(plain(step, SHOWN_CHARACTERS) for step in steps),
         printed=plain(printed, SHOWN_CHARACTERS, lines=True),
         picture=picture,
+        reference=reference,
         public=check.public,
         seconds=round(seconds, 3),
     )

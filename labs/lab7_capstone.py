@@ -20,12 +20,13 @@ lab.back_ends()
 # wire, at the source for the others. It hears of each round trip through the wireless part and says how long to wait
 # between two packets. It sees nothing else: no topology, no other flows, no calls.
 #
-# **The score**, on each of five networks, 100 points at most:
+# **The score**, on each of five networks, is what you gain over NewReno, which has 0; 100 points at most:
 #
-# * goodput: 45 points at 1.25 times NewReno's, in proportion below;
-# * fairness: 30 times Jain's index of the TCP flows;
-# * calls: 25 points when the worst call has a MOS of 3.6 or better (without calls the first two count more);
-# * no points where less than a fifth of NewReno's goodput arrives. Silence protects every call.
+# * goodput: 45 points at 1.25 times NewReno's;
+# * fairness: 30 points when Jain's index of the TCP flows reaches 1;
+# * calls: 25 points when the worst call reaches a MOS of 3.6;
+# * where NewReno leaves no room in one of them, the others count more; less than NewReno's costs points;
+# * with less than a fifth of NewReno's goodput nothing is gained. Silence protects every call.
 #
 # You practise on one set of networks. Your instructor scores on another one, of the same five kinds, which you have not
 # seen: what you tune to the practice set will not carry over.

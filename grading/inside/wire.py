@@ -9,7 +9,8 @@ request, which cannot be guessed: an answer made before it was asked for is reco
 pickle, no NaN, no object of anybody's own.
 
 Operations
-    load                                                import the file; the value: its public classes, functions
+    load REFERENCE NAMES                                import the file; the value: its public classes, functions;
+                                                        NAMES are those of the text REFERENCE from then on
     new CLASS KEYWORDS                                  make an object; the value is its number
     call OBJECT METHOD ARGUMENTS KEYWORDS               OBJECT None: a function of the module
     get OBJECT NAME                                     an attribute

@@ -35,6 +35,7 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
         score = f"{result.earned:g}/{result.points:g}"
         lines.append(f"[{MARKS[result.status]}] {score}  {result.title} ({result.id}): {result.status}")
         if (hidden or result.public) and result.status != PASSED:
+            lines += _indented("note: ", _with_reference(result))
             lines += _indented("expected: ", result.expected) + _indented("got: ", result.got)
             lines += _indented("think of: ", result.hint)
             if result.steps:
@@ -47,6 +48,11 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
 
 def _indented(label: str, text: str) -> list[str]:
     return [f"      {label}{text}"] if text else []
+
+
+def _with_reference(result: Result) -> str:
+    names = ", ".join(result.reference)
+    return f"run with the reference's {names} in place of yours, which fails above" if names else ""
 
 
 def _rerun(verdict: Verdict) -> str:
@@ -77,7 +83,12 @@ def html_report(verdict: Verdict) -> str:
 
 
 def _section(result: Result) -> str:
-    rows = [("expected", result.expected), ("got", result.got), ("think of", result.hint)]
+    rows = [
+        ("note", _with_reference(result)),
+        ("expected", result.expected),
+        ("got", result.got),
+        ("think of", result.hint),
+    ]
     table = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     steps = escape("\n".join(result.steps))
     printed = escape(result.printed)
@@ -113,4 +124,4 @@ def from_json(text: str) -> Verdict:
 
 def result_from_json(document: dict[str, Any]) -> Result:
     """One check's result read back."""
-    return Result(**{**document, "steps": tuple(document["steps"])})
+    return Result(**{**document, "steps": tuple(document["steps"]), "reference": tuple(document["reference"])})

@@ -1,10 +1,14 @@
 """The capstone's score: a pacer on networks that its author has not seen, by goodput, fairness and call quality.
 
-    points of a network   goodput   45 x min(1, goodput / (1.25 NewReno's))
-                          fairness  30 x Jain's index of the TCP flows
-                          calls     25 x (MOS of the worst call - 1) / 2.6, at most 25: full from 3.6 on
-    without calls the first two share the 25 in proportion
-    score                 the mean over the networks; a network on which hardly anything arrives gives no points
+    goodput    45 x (ratio to NewReno's - 1) / 0.25, at most 45
+    fairness   30 x (Jain's index of the TCP flows - NewReno's) / (1 - NewReno's)
+    calls      25 x (MOS of the worst call - NewReno's) / (3.6 - NewReno's), at most 25: 3.6 is good enough
+    what NewReno leaves no room in (no calls, good calls, even flows) counts nothing, the rest in proportion
+    score      the mean over the networks
+
+NewReno, that is a pacer that never waits, has 0, the best 100. Less than NewReno's costs: all of its goodput as much as
+a quarter more of it gains, likewise all of its fairness and of its calls' quality. Where hardly anything arrives
+nothing is gained: silence protects every call.
 
 The networks follow from a word: the practice set's is known, an instructor keeps another one secret. Five kinds, one of
 each, with hops, numbers of flows and calls, routing and seed drawn.
@@ -21,15 +25,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
-from pacelab.own.pacer import Pacer, run_pacer
+from pacelab.own.pacer import Pacer, Sample, run_pacer
 from pacelab.results.results import RunResult
-from pacelab.running.runner import run
 
 PRACTICE = "practice"
 """The word of the networks that everybody may try."""
@@ -39,7 +42,9 @@ AMBITION = 1.25
 GOOD_MOS = 3.6
 """[vagp] Sec. III-A: about GSM's quality."""
 SILENCE = 0.2
-"""Below this share of NewReno's goodput a network gives no points: a pacer that keeps silent protects every call."""
+"""Below this share of NewReno's goodput a network gains nothing."""
+LITTLE_ROOM = 0.02
+"""Fairness and quality (of a MOS of 1 to 3.6) that are this near to the best have no room to gain."""
 SECONDS = 12.0
 
 
@@ -98,8 +103,8 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
 def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None) -> Score:
     """Run a pacer on the networks of `word`. Raises UserCodeError when it fails."""
     rows = []
-    for (title, experiment), newreno_bps in zip(networks(word), _newreno_bps(word), strict=True):
-        rows.append((title, *judge(run_pacer(experiment, pacer), newreno_bps)))
+    for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
+        rows.append((title, *judge(run_pacer(experiment, pacer), newreno)))
     return Score(
         name=name or pacer.__name__,
         points=math.fsum(row[1] for row in rows) / len(rows),
@@ -109,22 +114,52 @@ def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None) 
 
 
 @lru_cache(maxsize=8)
-def _newreno_bps(word: str) -> tuple[float, ...]:
-    return tuple(run(experiment).goodput_bps for _, experiment in networks(word))
+def _newreno(word: str) -> tuple[Outcome, ...]:
+    return tuple(outcome(run_pacer(experiment, Unpaced)) for _, experiment in networks(word))
 
 
-def judge(result: RunResult, newreno_bps: float) -> tuple[float, float, float, float | None]:
-    """Points of one network, goodput over NewReno's, Jain's index, MOS of the worst call."""
-    ratio = result.goodput_bps / newreno_bps if newreno_bps > 0 else 0.0
-    fairness = result.run["totals"]["jain"] or 0.0
+class Unpaced(Pacer):
+    """NewReno's own pace, in the place where the others are tried: what is in the way of packets is the same."""
+
+    def measured(self, sample: Sample) -> None:
+        """Nothing to do."""
+
+
+class Outcome(NamedTuple):
+    """What a run is judged by."""
+
+    goodput_bps: float
+    jain: float
+    worst_mos: float | None
+    """None without calls."""
+
+
+def outcome(result: RunResult) -> Outcome:
+    """A run's."""
     calls = [call["mos"] for call in result.run.get("calls") or [] if call["mos"] is not None]
-    worst = min(calls) if calls else None
-    points = GOODPUT * min(1.0, ratio / AMBITION) + FAIRNESS * fairness
-    if worst is None:
-        points *= 100.0 / (GOODPUT + FAIRNESS)
-    else:
-        points += CALLS * min(1.0, (worst - 1.0) / (GOOD_MOS - 1.0))
-    return (points if ratio >= SILENCE else 0.0), ratio, fairness, worst
+    return Outcome(result.goodput_bps, result.run["totals"]["jain"] or 0.0, min(calls) if calls else None)
+
+
+def judge(result: RunResult, newreno: Outcome) -> tuple[float, float, float, float | None]:
+    """Points of one network, goodput over NewReno's, Jain's index, MOS of the worst call."""
+    mine = outcome(result)
+    ratio = mine.goodput_bps / newreno.goodput_bps if newreno.goodput_bps > 0 else 0.0
+    parts = [(GOODPUT, _part(ratio, 1.0, AMBITION))]
+    if 1.0 - newreno.jain > LITTLE_ROOM or mine.jain < newreno.jain:
+        parts.append((FAIRNESS, _part(mine.jain, newreno.jain, 1.0)))
+    if newreno.worst_mos is not None:
+        worst, theirs = (((mos or 1.0) - 1.0) / (GOOD_MOS - 1.0) for mos in (mine.worst_mos, newreno.worst_mos))
+        if 1.0 - theirs > LITTLE_ROOM or worst < 1.0:
+            parts.append((CALLS, _part(worst, theirs, 1.0)))
+    points = 100.0 * math.fsum(weight * part for weight, part in parts) / math.fsum(weight for weight, _ in parts)
+    return (points if ratio >= SILENCE else min(points, 0.0)), ratio, mine.jain, mine.worst_mos
+
+
+def _part(mine: float, newreno: float, best: float) -> float:
+    """1 at the best, 0 at NewReno's, -1 at nothing."""
+    if mine >= newreno:
+        return min(1.0, (mine - newreno) / (best - newreno)) if best > newreno else 0.0
+    return (mine - newreno) / newreno
 
 
 def enter(file: str | Path, scored: Score) -> Table:

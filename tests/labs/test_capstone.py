@@ -20,19 +20,33 @@ def result(goodput: float, jain: float | None, moses: list[float]) -> RunResult:
     return RunResult(run=run, host={}, series={})
 
 
+NEWRENO = capstone.outcome(result(100.0, 0.5, [2.3]))
+
+
 def test_points_by_hand() -> None:
-    # 45 x 1/1.25 + 30 x 1 + 25 x (2.3 - 1)/2.6
-    assert capstone.judge(result(100.0, 1.0, [4.0, 2.3]), 100.0)[0] == pytest.approx(36 + 30 + 12.5)
-    # Without calls: (36 + 15) x 100/75
-    assert capstone.judge(result(100.0, 0.5, []), 100.0)[0] == pytest.approx(68.0)
+    assert capstone.judge(result(100.0, 0.5, [4.0, 2.3]), NEWRENO)[0] == 0.0
+    # 45 x 0.1/0.25 + 30 x 0.3/0.5 + 25 x 0.65/1.3
+    assert capstone.judge(result(110.0, 0.8, [2.95]), NEWRENO)[0] == pytest.approx(18 + 18 + 12.5)
     # All there is: 45 + 30 + 25
-    assert capstone.judge(result(200.0, 1.0, [4.0]), 100.0)[0] == pytest.approx(100.0)
+    assert capstone.judge(result(200.0, 1.0, [4.0]), NEWRENO)[0] == pytest.approx(100.0)
+    # Less than NewReno's: -45 x 0.2 - 30 x 0.1/0.5 - 25 x 0.65/1.3
+    assert capstone.judge(result(80.0, 0.4, [1.65]), NEWRENO)[0] == pytest.approx(-9 - 6 - 12.5)
 
 
-def test_silence_gives_no_points() -> None:
-    assert capstone.judge(result(19.0, 1.0, [4.07]), 100.0)[0] == 0.0
-    assert capstone.judge(result(0.0, None, [4.07]), 100.0)[0] == 0.0
-    assert capstone.judge(result(0.0, None, []), 0.0)[0] == 0.0
+def test_what_newreno_leaves_no_room_in_counts_nothing() -> None:
+    one_flow = capstone.outcome(result(100.0, 1.0, []))
+    assert capstone.judge(result(110.0, 1.0, []), one_flow)[0] == pytest.approx(40.0)
+    good_calls = capstone.outcome(result(100.0, 0.5, [3.9]))
+    # (45 x 0.4 + 30 x 0.6) x 100/75
+    assert capstone.judge(result(110.0, 0.8, [4.0]), good_calls)[0] == pytest.approx(36 * 100 / 75)
+    # but to spoil them costs: 45 x 0.4 + 30 x 0.6 - 25 x 1.6/2.9, of a MOS above 1
+    assert capstone.judge(result(110.0, 0.8, [2.3]), good_calls)[0] == pytest.approx(36 - 25 * 1.6 / 2.9)
+
+
+def test_silence_gains_nothing() -> None:
+    assert capstone.judge(result(19.0, 1.0, [4.07]), NEWRENO)[0] <= 0.0
+    assert capstone.judge(result(0.0, None, [4.07]), NEWRENO)[0] < -40.0
+    assert capstone.judge(result(0.0, None, []), capstone.outcome(result(0.0, None, [])))[0] <= 0.0
 
 
 def test_networks_follow_from_the_word() -> None:
@@ -74,7 +88,8 @@ def test_a_slow_pacer_scores_below_doing_nothing() -> None:
             self.interval_s = 1.0
 
     nothing, slow = lab.score(Nothing), lab.score(Slow)
-    assert slow.points < 20 < 70 < nothing.points
+    assert slow.points < -20
+    assert nothing.points == 0.0
     assert "points of 100" in str(nothing)
 
 

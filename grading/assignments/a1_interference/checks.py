@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import combinations
-from math import dist
+from math import cos, dist, sin
 from typing import Any
 
 from pacelab import Experiment
@@ -26,13 +27,20 @@ def ranges(lab: Lab) -> None:
             exactly(wanted, near_enough((0, 0), (metres, 0)), what=f"{name} at {metres} m")
         exactly(True, near_enough((0, 0), (0.6 * edge, -0.8 * edge)), what=f"{name} at {edge} m across")
         exactly(False, near_enough((0, 0), (0.8 * edge, 0.8 * edge)), what=f"{name} at {1.131 * edge:.0f} m across")
+        draw = lab.random(name)
+        for apart in (draw.uniform(0.5, 0.999) * edge, draw.uniform(1.001, 1.4) * edge):
+            angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
+            there = (x + apart * cos(angle), y + apart * sin(angle))
+            exactly(apart < edge, near_enough((x, y), there), what=f"{name} from ({x}, {y}), {apart:.1f} m away")
 
 
 def capture(lab: Lab) -> None:
     """10 dB are a factor of 1.778 in distance."""
     survives = lab.function("captured")
-    scale = lab.random("scale").randrange(80, 240)
-    for factor, wanted in ((1.0, False), (1.75, False), (1.80, True), (3.0, True), (0.5, False)):
+    draw = lab.random("scale")
+    scale = draw.randrange(80, 240)
+    drawn = ((draw.uniform(1.0, 1.777), False), (draw.uniform(1.779, 3.0), True))
+    for factor, wanted in ((1.0, False), (1.77, False), (1.79, True), (3.0, True), (0.5, False), *drawn):
         exactly(
             wanted, survives(scale, factor * scale), what=f"captured at {scale} m, the other at {factor:g} times that"
         )
@@ -42,36 +50,64 @@ def _line(sender: float, receiver: float, y: float = 0.0) -> Link:
     return (sender, y), (receiver, y)
 
 
+def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
+    """The same links in another place and direction: what counts is who is how far from whom."""
+    draw = lab.random(topic)
+    angle, x, y = draw.uniform(0, 6.3), draw.randrange(-900, 900), draw.randrange(-900, 900)
+
+    def turn(point: tuple[float, float]) -> tuple[float, float]:
+        return (
+            round(x + point[0] * cos(angle) - point[1] * sin(angle), 3),
+            round(y + point[0] * sin(angle) + point[1] * cos(angle), 3),
+        )
+
+    return lambda link: (turn(link[0]), turn(link[1]))
+
+
+def _related(lab: Lab, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
+    """Each case as it is, with the links exchanged, and turned."""
+    relate, turn = lab.function("relation"), _turned(lab, wanted)
+    for first, second, what in cases:
+        exactly(wanted, relate(first, second), what=f"relation, {what}")
+        exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")
+        if "550" not in what:  # the very edge does not survive the turn's rounding
+            exactly(wanted, relate(turn(first), turn(second)), what=f"relation, {what}, turned")
+
+
 def sharing(lab: Lab) -> None:
     """Senders that sense each other take turns, whether they would disturb or not."""
-    relate = lab.function("relation")
-    for second, what in (
-        (_line(400, 600), "400 m between the senders"),
-        (_line(550, 750), "550 m between the senders"),
-        (_line(-300, -500), "back to back: exposed"),
-    ):
-        exactly("share", relate(_line(0, 200), second), what=f"relation, {what}")
+    apart = lab.random("sharing").randrange(260, 540)
+    cases = (
+        (_line(0, 200), _line(400, 600), "400 m between the senders"),
+        (_line(0, 200), _line(550, 750), "550 m between the senders"),
+        (_line(0, 200), _line(-300, -500), "back to back: exposed"),
+        (_line(0, 240), _line(-apart, -apart - 240), f"back to back, {apart} m apart"),
+    )
+    _related(lab, "share", cases)
 
 
 def hiding(lab: Lab) -> None:
     """Senders that do not, but reach the other's receiver, either way."""
-    relate = lab.function("relation")
-    exactly("hidden", relate(_line(0, 200), _line(700, 500)), what="relation, senders 700 m apart, receivers between")
-    exactly(
-        "hidden",
-        relate(_line(0, 200), _line(700, 900)),
-        what="relation, the second sender 500 m from the first receiver",
+    apart = lab.random("hiding").randrange(560, 740)
+    cases = (
+        (_line(0, 200), _line(700, 500), "senders 700 m apart, receivers between"),
+        (_line(0, 200), _line(700, 900), "the second sender 500 m from the first receiver"),
+        (_line(0, 200), _line(apart, apart + 200), f"the second sender {apart - 200} m from the first receiver"),
     )
-    exactly("hidden", relate(_line(700, 900), _line(0, 200)), what="relation, the same with the links exchanged")
+    _related(lab, "hidden", cases)
 
 
 def independence(lab: Lab) -> None:
     """Far enough from each other."""
-    relate = lab.function("relation")
-    exactly("independent", relate(_line(0, 200), _line(800, 1000)), what="relation, 600 m from receiver to sender")
-    exactly("independent", relate(_line(0, -200), _line(600, 800)), what="relation, back to back, senders 600 m apart")
-    exactly("independent", relate(_line(0, 200), _line(900, 700)), what="relation, facing, receivers 500 m apart")
-    exactly("independent", relate(_line(0, 200), _line(0, 200, 560)), what="relation, side by side, 560 m apart")
+    apart = lab.random("independence").randrange(760, 1500)
+    cases = (
+        (_line(0, 200), _line(800, 1000), "600 m from receiver to sender"),
+        (_line(0, -200), _line(600, 800), "back to back, senders 600 m apart"),
+        (_line(0, 200), _line(900, 700), "facing, receivers 500 m apart"),
+        (_line(0, 200), _line(0, 200, 560), "side by side, 560 m apart"),
+        (_line(0, 200), _line(apart, apart + 200), f"{apart - 200} m from receiver to sender"),
+    )
+    _related(lab, "independent", cases)
 
 
 def _sensed(a: tuple[float, float], b: tuple[float, float]) -> bool:
@@ -105,12 +141,20 @@ def chain_schedule(lab: Lab) -> None:
 
 
 def any_schedule(lab: Lab) -> None:
-    """Links strewn over a field: as few slots as first fit needs."""
+    """Links strewn over fields: as few slots as first fit needs."""
     draw = lab.random("field")
-    links: list[Link] = []
-    for _ in range(14):
-        x, y = draw.randrange(0, 2500), draw.randrange(0, 2500)
-        links.append(((x, y), (x + draw.randrange(-170, 170), y + draw.randrange(-170, 170))))
+    for _ in range(3):
+        links: list[Link] = []
+        for _ in range(draw.randrange(12, 17)):
+            x, y = draw.randrange(0, 2500), draw.randrange(0, 2500)
+            links.append(((x, y), (x + draw.randrange(-170, 170), y + draw.randrange(-170, 170))))
+        wanted = _first_fit(links)
+        found = len(_slots_of(lab, links))
+        if found > wanted:
+            raise Wrong(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
+
+
+def _first_fit(links: Sequence[Link]) -> int:
     greedy: list[list[int]] = []
     for number, link in enumerate(links):
         home = next((slot for slot in greedy if all(_independent(link, links[other]) for other in slot)), None)
@@ -118,9 +162,7 @@ def any_schedule(lab: Lab) -> None:
             greedy.append([number])
         else:
             home.append(number)
-    found = len(_slots_of(lab, links))
-    if found > len(greedy):
-        raise Wrong(f"at most {len(greedy)} slots for 14 links, as first fit needs", f"{found} slots")
+    return len(greedy)
 
 
 def airtime(lab: Lab) -> None:
@@ -132,18 +174,26 @@ def airtime(lab: Lab) -> None:
     near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
 
 
+def _frames(lab: Lab, topic: str) -> list[tuple[int, int, float]]:
+    """Sizes, rates, and what the data takes, in us."""
+    draw = lab.random(topic)
+    known = [(1534, 2_000_000), (1100, 11_000_000)]
+    drawn = [(draw.randrange(100, 1500), draw.choice((1_000_000, 5_500_000, 11_000_000))) for _ in range(2)]
+    return [(size, rate, 192 + size * 8e6 / rate) for size, rate in (*known, *drawn)]
+
+
 def rts_nav(lab: Lab) -> None:
     """3 SIFS, CTS 304, data, ACK 304 us."""
     nav = lab.function("rts_nav_us")
-    near(30 + 304 + 6328 + 304, nav(1534, 2_000_000), what="NAV of an RTS for 1534 bytes at 2 Mbit/s, in us")
-    near(30 + 304 + 192 + 800 + 304, nav(1100, 11_000_000), what="NAV of an RTS for 1100 bytes at 11 Mbit/s, in us")
+    for size, rate, takes_us in _frames(lab, "rts"):
+        near(30 + 304 + takes_us + 304, nav(size, rate), what=f"NAV of an RTS for {size} bytes at {rate} bit/s, in us")
 
 
 def cts_nav(lab: Lab) -> None:
     """What the RTS announced, less a SIFS and the CTS."""
     nav = lab.function("cts_nav_us")
-    near(20 + 6328 + 304, nav(1534, 2_000_000), what="NAV of a CTS for 1534 bytes at 2 Mbit/s, in us")
-    near(20 + 192 + 800 + 304, nav(1100, 11_000_000), what="NAV of a CTS for 1100 bytes at 11 Mbit/s, in us")
+    for size, rate, takes_us in _frames(lab, "cts"):
+        near(20 + takes_us + 304, nav(size, rate), what=f"NAV of a CTS for {size} bytes at {rate} bit/s, in us")
 
 
 def predictions(lab: Lab) -> Finding:
@@ -227,6 +277,7 @@ ASSIGNMENT = Assignment(
             points=9,
             run=sharing,
             needs=("relation",),
+            above=("senses",),
             public=True,
             hint="senders decide: an exposed sender waits, too",
         ),
@@ -236,6 +287,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=hiding,
             needs=("relation",),
+            above=("senses",),
             hint="look from both receivers",
         ),
         Check(
@@ -244,6 +296,7 @@ ASSIGNMENT = Assignment(
             points=9,
             run=independence,
             needs=("relation",),
+            above=("senses",),
             hint="the harm that CTS and ACKs can do is left out here: receivers may hear each other",
         ),
         Check(
@@ -252,6 +305,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=chain_schedule,
             needs=("schedule",),
+            above=("senses", "relation"),
             public=True,
             hint="in their order, each into the first slot where it fits",
         ),
@@ -261,6 +315,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=any_schedule,
             needs=("schedule",),
+            above=("senses", "relation"),
             hint="a link must fit with all of a slot, and an earlier slot comes first",
         ),
         Check(
@@ -278,6 +333,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=rts_nav,
             needs=("rts_nav_us",),
+            above=("airtime_us",),
             hint="what comes after the RTS, with a SIFS before each of three frames",
         ),
         Check(
@@ -286,6 +342,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=cts_nav,
             needs=("cts_nav_us",),
+            above=("airtime_us",),
             hint="what comes after the CTS",
         ),
         Check(
@@ -294,6 +351,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=predictions,
             needs=("relation",),
+            above=("senses",),
             hint="if all above is right, this is too; if not, mend those first",
             simulates=True,
         ),

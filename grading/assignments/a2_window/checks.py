@@ -20,6 +20,10 @@ def reuse(lab: Lab) -> None:
     carried = lab.function("packets_in_the_air")
     for hops, wanted in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (40, 10)):
         exactly(wanted, carried(hops), what=f"packets in the air of {hops} hops")
+    draw = lab.random("hops")
+    for carries in (draw.randrange(4, 9), draw.randrange(11, 30)):
+        hops = 4 * carries - draw.randrange(0, 4)
+        exactly(carries, carried(hops), what=f"packets in the air of {hops} hops")
 
 
 def bound(lab: Lab) -> None:
@@ -28,9 +32,9 @@ def bound(lab: Lab) -> None:
     near(600_000, limit(7, 1500, 5_000_000), what="bound of 7 hops, 1500 bytes, 5 ms a hop, in bit/s")
     near(600_000, limit(4, 1500, 5_000_000), what="bound of 4 hops, in bit/s")
     ms = lab.random("exchange").randrange(2, 9)
-    near(
-        1000 * 8 / (4 * ms) * 1000, limit(12, 1000, ms * 1_000_000), what=f"bound of 12 hops, 1000 bytes, {ms} ms a hop"
-    )
+    size, hops = lab.random("size").randrange(200, 1500), lab.random("hops").randrange(5, 30)
+    wanted = size * 8 / (4 * ms) * 1000
+    near(wanted, limit(hops, size, ms * 1_000_000), what=f"bound of {hops} hops, {size} bytes, {ms} ms a hop")
 
 
 def short_bound(lab: Lab) -> None:
@@ -38,6 +42,8 @@ def short_bound(lab: Lab) -> None:
     limit = lab.function("goodput_bound_bps")
     for hops, wanted in ((1, 2_400_000), (2, 1_200_000), (3, 800_000)):
         near(wanted, limit(hops, 1500, 5_000_000), what=f"bound of {hops} hops, 1500 bytes, 5 ms a hop, in bit/s")
+        size = lab.random(f"size {hops}").randrange(200, 1500)
+        near(size * 8000 / (7 * hops), limit(hops, size, 7_000_000), what=f"bound of {hops} hops, {size} bytes, 7 ms")
 
 
 def plateau(lab: Lab) -> None:
@@ -50,6 +56,17 @@ def plateau(lab: Lab) -> None:
     )
     exactly(3, best({"$map": [[5, 99.0], [3, 98.0], [1, 90.0]]}), what="W* of windows in no order")
     exactly(1, best({"$map": [[1, 90.0], [2, 100.0]]}, tolerance=0.1), what="W* with a tolerance of 0.1")
+    exactly(1, best({"$map": [[1, 95.1], [2, 100.0]]}), what="W* of 95.1 and 100, tolerance 0.05")
+    exactly(2, best({"$map": [[1, 94.9], [2, 100.0]]}), what="W* of 94.9 and 100, tolerance 0.05")
+    draw = lab.random("plateau")
+    for _ in range(3):
+        first, top, tolerance = draw.randrange(2, 6), draw.uniform(200, 900), draw.randrange(2, 9) / 100
+        rates = {window: top * (1 - tolerance) * draw.uniform(0.3, 0.99) for window in range(1, first)}
+        rates |= {window: top * (1 - tolerance * draw.uniform(0, 0.9)) for window in range(first, 9)}
+        rates[draw.randrange(first, 9)] = top
+        pairs = [[window, rate] for window, rate in rates.items()]
+        draw.shuffle(pairs)
+        exactly(first, best({"$map": pairs}, tolerance=tolerance), what=f"W* of a plateau within {tolerance}")
 
 
 def no_measurement(lab: Lab) -> None:
@@ -84,10 +101,25 @@ def fills(lab: Lab) -> None:
     exactly(False, window.call("can_send"), what=f"can_send() with {limit} of {limit} on their way")
     _full(window)
     exactly(limit, window.call("in_flight"), what="packets in flight")
+    single = lab.new("SlidingWindow", limit=1)
+    exactly(0, single.call("send"), what="the first packet's number with a limit of 1")
+    exactly(False, single.call("can_send"), what="can_send() with 1 of 1 on its way")
 
 
 def cumulative(lab: Lab) -> None:
-    """One ACK covers all below it."""
+    """One ACK covers all below it, any number of times."""
+    draw = lab.random("acks")
+    limit = draw.randrange(5, 12)
+    window = lab.new("SlidingWindow", limit=limit)
+    sent = acknowledged = 0
+    for _ in range(4):
+        for _ in range(limit - (sent - acknowledged)):
+            exactly(sent, window.call("send"), what="the next packet's number")
+            sent += 1
+        covers = draw.randrange(1, limit + 1)
+        acknowledged += covers
+        exactly(covers, window.call("acknowledge", acknowledged), what=f"packets freed by an ACK of {acknowledged}")
+        exactly(sent - acknowledged, window.call("in_flight"), what=f"packets in flight after an ACK of {acknowledged}")
     window = lab.new("SlidingWindow", limit=4)
     for _ in range(4):
         window.call("send")
@@ -104,7 +136,12 @@ def strange_acks(lab: Lab) -> None:
     for _ in range(3):
         window.call("send")
     window.call("acknowledge", 2)
-    for number, kind in ((2, "a duplicate"), (1, "an old one"), (9, "one for packets never sent")):
+    for number, kind in (
+        (2, "a duplicate"),
+        (1, "an old one"),
+        (4, "one for a packet not sent yet"),
+        (9, "one for packets never sent"),
+    ):
         exactly(0, window.call("acknowledge", number), what=f"packets freed by {kind}, ACK {number}")
         exactly(1, window.call("in_flight"), what=f"packets in flight after {kind}")
 
@@ -120,8 +157,12 @@ def shrinks(lab: Lab) -> None:
     exactly(False, window.call("can_send"), what="can_send() with two on their way, limit 2")
     window.call("acknowledge", 4)
     exactly(True, window.call("can_send"), what="can_send() with one on its way, limit 2")
+    window.call("set_limit", 1)
+    exactly(False, window.call("can_send"), what="can_send() with one on its way, limit 1")
     with failing("ValueError for a limit of 0, as for any below 1"):
         _refused(window)
+    exactly(1, window.call("in_flight"), what="packets in flight after a limit that was refused")
+    _not_made(lab)
 
 
 def _refused(window: RemoteObject) -> None:
@@ -132,6 +173,16 @@ def _refused(window: RemoteObject) -> None:
             return
         raise
     raise Wrong("ValueError from set_limit(0)", "no error")
+
+
+def _not_made(lab: Lab) -> None:
+    try:
+        lab.new("SlidingWindow", limit=0)
+    except Raised as error:
+        if error.type == "ValueError":
+            return
+        raise Wrong("ValueError from SlidingWindow(limit=0)", error.type) from None
+    raise Wrong("ValueError from SlidingWindow(limit=0)", "no error")
 
 
 def _chain(hops: int, window: int, seed: int) -> Experiment:
@@ -285,6 +336,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=chosen,
             needs=CHOICE,
+            above=AIR,
             hint="sweep the window yourself: where does the plateau begin?",
             simulates=True,
         ),
@@ -294,6 +346,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=quick,
             needs=CHOICE,
+            above=AIR,
             hint="beyond W* a larger window only waits longer",
             simulates=True,
         ),

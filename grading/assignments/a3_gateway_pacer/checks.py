@@ -6,110 +6,184 @@ solution has to go backwards.
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Sequence
-from itertools import pairwise
+from random import Random
+from typing import NamedTuple
 
 from pacelab import Experiment, FlowKey, Point
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.figures import bars, timeline
-from pacelab.grading.lab import DOWN, MS, UP, Lab, S, Shell, near
+from pacelab.grading.lab import DOWN, HEADERS, MS, UP, Lab, S, Shell, exactly, near, numeric
 from pacelab.grading.remote import RemoteObject
 
 PACER = "GatewayPacer"
 ALLOWED = ("Forward", "Drop")
 DATA_BYTES, ACK_BYTES = 1500, 40
 EQUAL = (2_000_000,) * 5
-DATA_MS, ACK_MS = 6.0, 0.16
-"""1500 and 40 bytes at 2 Mbit/s."""
+DATA_MS = 6.0
+"""1500 bytes at 2 Mbit/s."""
+RATES = (1_000_000, 2_000_000, 5_500_000, 11_000_000)
+WRAP = 1 << 32
+LATE_NS = 1000
+"""The clock of these checks is punctual: what is late by more was meant to be."""
 MARGIN = 1.15
 """Goodput over NewReno's that earns all points; equality earns none. Model: 1.6 and more, see docs/grading.md."""
 FAIR, UNFAIR = 0.93, 0.5
 """Jain's index that earns all points, and none."""
 
 
-def round_trip_ns(waiting_ms: float, rates_bps: Sequence[int] = EQUAL) -> int:
-    """The round trip that a waiting time per node gives."""
-    crossing_ns = sum((DATA_BYTES + ACK_BYTES) * 8 * S / rate for rate in rates_bps)
-    return round(crossing_ns + 2 * len(rates_bps) * waiting_ms * MS)
+class Taken(NamedTuple):
+    """A round trip, chosen by how long each node waits: a solution has to find that out."""
+
+    waiting_ms: float
+    data_bytes: int = DATA_BYTES
+    ack_bytes: int = ACK_BYTES
+    rates_bps: tuple[int, ...] = EQUAL
+
+    @property
+    def rtt_ns(self) -> int:
+        """How long it takes."""
+        crossing_ns = sum((self.data_bytes + self.ack_bytes) * 8 * S / rate for rate in self.rates_bps)
+        return round(crossing_ns + 2 * len(self.rates_bps) * self.waiting_ms * MS)
+
+    @property
+    def delay_ns(self) -> float:
+        """Its four-hop delay."""
+        ahead = self.rates_bps[:4]
+        return len(ahead) * self.waiting_ms * MS + sum(self.data_bytes * 8 * S / rate for rate in ahead)
+
+
+FIRST = Taken(4)
+"""T = 40 ms."""
+
+
+def wanted_ns(taken: Sequence[Taken]) -> float:
+    """T after these round trips."""
+    smoothed = taken[0].delay_ns
+    for item in taken[1:]:
+        smoothed += 0.3 * (item.delay_ns - smoothed)
+    trips = [item.rtt_ns for item in taken[-50:]]
+    variation = statistics.stdev(trips) / statistics.fmean(trips) if len(trips) > 1 else 0.0
+    return min(smoothed * (1 + 2 * variation), 500 * MS)
+
+
+def drawn(draw: Random, *, hops: int | None = None, rates: Sequence[int] = RATES) -> Taken:
+    """A round trip of sizes, rates and waiting that nobody can know."""
+    count = hops or draw.randrange(4, 9)
+    path = tuple(draw.choice(rates) for _ in range(count))
+    return Taken(draw.randrange(1, 300) / 10, draw.randrange(200, 1501), draw.randrange(40, 121), path)
+
+
+def _delay(lab: Lab, cases: Sequence[Taken]) -> None:
+    delay = lab.function("four_hop_delay_ns")
+    for taken in cases:
+        got = delay(taken.rtt_ns, taken.data_bytes, taken.ack_bytes, taken.rates_bps)
+        what = f"FHD of {taken.data_bytes} and {taken.ack_bytes} bytes over {taken.rates_bps}, t_q = "
+        near(taken.delay_ns, got, what=f"{what}{taken.waiting_ms:g} ms, in ns")
 
 
 def equal_rates(lab: Lab) -> None:
-    """Five hops at 2 Mbit/s."""
-    delay = lab.function("four_hop_delay_ns")
-    for waiting_ms in (0, 2, lab.random("waiting").randrange(3, 30)):
-        got = delay(round_trip_ns(waiting_ms), DATA_BYTES, ACK_BYTES, EQUAL)
-        near(4 * (waiting_ms + DATA_MS) * MS, got, what=f"FHD of five equal hops, t_q = {waiting_ms} ms, in ns")
+    """Five hops at 2 Mbit/s, then other sizes, rates and lengths."""
+    draw = lab.random("equal rates")
+    others = [drawn(draw, rates=(rate,)) for rate in RATES]
+    _delay(lab, [Taken(0), Taken(2), Taken(draw.randrange(3, 30)), *others])
 
 
 def unequal_rates(lab: Lab) -> None:
     """Links of different rates, the slow one among the first four, then behind them."""
-    delay = lab.function("four_hop_delay_ns")
-    waiting_ms = lab.random("waiting").randrange(1, 20)
-    for rates, ahead_ms in (
-        ((11_000_000, 1_000_000, 2_000_000, 2_000_000, 2_000_000), 12 / 11 + 12 + 6 + 6),
-        ((2_000_000, 2_000_000, 2_000_000, 2_000_000, 1_000_000, 1_000_000), 24),
-    ):
-        got = delay(round_trip_ns(waiting_ms, rates), DATA_BYTES, ACK_BYTES, rates)
-        near((4 * waiting_ms + ahead_ms) * MS, got, what=f"FHD over {rates}, t_q = {waiting_ms} ms, in ns")
+    draw = lab.random("unequal rates")
+    waiting_ms = draw.randrange(1, 20)
+    known = (
+        (11_000_000, 1_000_000, 2_000_000, 2_000_000, 2_000_000),
+        (2_000_000, 2_000_000, 2_000_000, 2_000_000, 1_000_000, 1_000_000),
+    )
+    _delay(lab, [*(Taken(waiting_ms, rates_bps=rates) for rates in known), *(drawn(draw) for _ in range(4))])
 
 
 def short_path(lab: Lab) -> None:
     """One to three hops: the h-hop delay."""
-    delay = lab.function("four_hop_delay_ns")
-    waiting_ms = lab.random("waiting").randrange(1, 20)
-    for hops in (3, 2, 1):
-        got = delay(round_trip_ns(waiting_ms, EQUAL[:hops]), DATA_BYTES, ACK_BYTES, EQUAL[:hops])
-        near(hops * (waiting_ms + DATA_MS) * MS, got, what=f"delay of a path of {hops} hops, in ns")
+    draw = lab.random("short path")
+    known = [Taken(draw.randrange(1, 20), rates_bps=EQUAL[:hops]) for hops in (3, 2, 1)]
+    _delay(lab, [*known, *(drawn(draw, hops=hops, rates=(draw.choice(RATES),)) for hops in (3, 2, 1))])
 
 
 def idle_path(lab: Lab) -> None:
     """A round trip shorter than the packets' own time: t_q is 0, not negative."""
-    got = lab.function("four_hop_delay_ns")(20 * MS, DATA_BYTES, ACK_BYTES, EQUAL)
-    near(4 * DATA_MS * MS, got, what="FHD when the round trip leaves no time to wait, in ns")
+    delay = lab.function("four_hop_delay_ns")
+    near(4 * DATA_MS * MS, delay(20 * MS, DATA_BYTES, ACK_BYTES, EQUAL), what="FHD when no time is left to wait, in ns")
+    draw = lab.random("idle path")
+    taken = drawn(draw, rates=(draw.choice(RATES),))._replace(waiting_ms=0)
+    got = delay(draw.randrange(1, taken.rtt_ns), taken.data_bytes, taken.ack_bytes, taken.rates_bps)
+    near(taken.delay_ns, got, what=f"FHD over {taken.rates_bps} when no time is left to wait, in ns")
 
 
-def _feed(estimator: RemoteObject, waiting_ms: float) -> None:
-    estimator.call("sample", round_trip_ns(waiting_ms), DATA_BYTES, ACK_BYTES, EQUAL)
+def _take(estimator: RemoteObject, taken: Taken) -> None:
+    estimator.call("sample", taken.rtt_ns, taken.data_bytes, taken.ack_bytes, taken.rates_bps)
 
 
 def smoothing(lab: Lab) -> None:
     """Eq. (2): 0.7 of the old, 0.3 of the new, the first sample as it is."""
     estimator = lab.new("PaceEstimator")
-    _feed(estimator, 4)
-    near(40 * MS, estimator.get("four_hop_delay_ns"), what="FHD_hat after one sample of 40 ms")
-    _feed(estimator, 14)
-    near((0.7 * 40 + 0.3 * 80) * MS, estimator.get("four_hop_delay_ns"), what="FHD_hat after samples of 40 and 80 ms")
-    _feed(estimator, 14)
-    near((0.7 * 52 + 0.3 * 80) * MS, estimator.get("four_hop_delay_ns"), what="FHD_hat after 40, 80 and 80 ms")
+    exactly(None, estimator.get("four_hop_delay_ns"), what="FHD_hat before the first sample")
+    for waiting_ms, wanted, what in (
+        (4, 40.0, "one sample of 40 ms"),
+        (14, 0.7 * 40 + 0.3 * 80, "samples of 40 and 80 ms"),
+        (14, 0.7 * 52 + 0.3 * 80, "40, 80 and 80 ms"),
+    ):
+        _take(estimator, Taken(waiting_ms))
+        near(wanted * MS, estimator.get("four_hop_delay_ns"), what=f"FHD_hat after {what}")
+    draw = lab.random("smoothing")
+    estimator = lab.new("PaceEstimator")
+    smoothed = None
+    for number in range(1, 6):
+        taken = drawn(draw)
+        _take(estimator, taken)
+        smoothed = taken.delay_ns if smoothed is None else 0.7 * smoothed + 0.3 * taken.delay_ns
+        near(smoothed, estimator.get("four_hop_delay_ns"), what=f"FHD_hat after {number} samples of other sizes")
 
 
 def variation(lab: Lab) -> None:
-    """Eq. (5) by hand: 40, 50, 60 ms have mean 50 and deviation 10."""
+    """Eq. (5) by hand: 40, 50, 60 ms have mean 50 and deviation 10; then any, of which the newest 50 count."""
     estimator = lab.new("PaceEstimator")
     near(0, estimator.call("cov"), what="COV without a sample")
     for index, rtt_ms in enumerate((40, 50, 60)):
         estimator.call("sample", rtt_ms * MS, DATA_BYTES, ACK_BYTES, EQUAL)
         if index == 0:
             near(0, estimator.call("cov"), what="COV of one sample")
+        elif index == 1:
+            near(math.sqrt(50) / 45, estimator.call("cov"), what="COV of 40 and 50 ms")
     near(0.2, estimator.call("cov"), what="COV of 40, 50 and 60 ms")
-    for _ in range(50):
-        estimator.call("sample", 70 * MS, DATA_BYTES, ACK_BYTES, EQUAL)
-    near(0, estimator.call("cov"), what="COV once the newest 50 round trips are all 70 ms", tolerance=1e-6)
+    draw = lab.random("variation")
+    trips = [40 * MS, 50 * MS, 60 * MS]
+    for _ in range(55):
+        trips.append(draw.randrange(30, 300) * MS)
+        estimator.call("sample", trips[-1], DATA_BYTES, ACK_BYTES, EQUAL)
+        if len(trips) in (7, 49, 50, 51, 52, 58):
+            newest = trips[-50:]
+            wanted = statistics.stdev(newest) / statistics.fmean(newest)
+            near(wanted, estimator.call("cov"), what=f"COV of the newest 50 of {len(trips)} round trips")
 
 
 def interval(lab: Lab) -> None:
     """Eq. (1)."""
     estimator = lab.new("PaceEstimator")
     near(0, estimator.call("interval_ns"), what="T before the first sample")
-    _feed(estimator, 4)
-    near(40 * MS, estimator.call("interval_ns"), what="T after one sample of FHD = 40 ms")
-    for _ in range(2):
-        _feed(estimator, 4)
-    near(40 * MS, estimator.call("interval_ns"), what="T while the round trips do not vary")
-    _feed(estimator, 11)  # RTT 70.8, 70.8, 70.8, 140.8: mean 88.3, deviation 35; FHD_hat = 0.7 x 40 + 0.3 x 68
-    near(48.4 * (1 + 2 * 35 / 88.3) * MS, estimator.call("interval_ns"), what="T of varying round trips, in ns")
+    taken = [Taken(4)] * 3
+    for count in (1, 2, 3):
+        _take(estimator, taken[count - 1])
+        near(40 * MS, estimator.call("interval_ns"), what="T while the round trips do not vary")
+    draw = lab.random("interval")
+    for item in (Taken(11), *(drawn(draw) for _ in range(4))):
+        taken.append(item)
+        _take(estimator, item)
+        got = numeric(estimator.call("interval_ns"), what="T of varying round trips")
+        near(wanted_ns(taken), got, what=f"T of {len(taken)} varying round trips, in ns")
+        if got % 1:
+            raise Wrong("T, a whole number of ns", f"{got}")
     for _ in range(20):
-        _feed(estimator, 200)
+        _take(estimator, Taken(200))
     near(500 * MS, estimator.call("interval_ns"), what="T on a very slow path: MAX_INTERVAL_NS")
 
 
@@ -129,32 +203,43 @@ def others_pass(lab: Lab) -> None:
             raise Wrong(f"{what} forwarded at once", "it is held")
 
 
-def _primed(shell: Shell, waiting_ms: float = 4) -> int:
-    """Two segments and their ACKs: FHD 40 ms of five equal hops; returns T in ns."""
-    for seq in (0, 1460):
-        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, seq), EQUAL)
-        shell.run_until(shell.now_ns + round_trip_ns(waiting_ms))
-        if shell.held:
-            raise Wrong("data that leaves at once while its flow has no pace, or its pace allows it", "it is held")
-        shell.see(Point.AIR_TO_WIRED, shell.ack(DOWN, seq + 1460), EQUAL)
-    return 40 * MS
+def _primed(shell: Shell, *, taken: Taken = FIRST, start: int = 0, flow: FlowKey = DOWN) -> int:
+    """Two segments and their ACKs, so that the flow has its pace; returns T in ns."""
+    for seq in (start, start + taken.data_bytes - HEADERS):
+        _trip(shell, seq, taken, flow=flow)
+    return round(wanted_ns([taken, taken]))
+
+
+def _trip(shell: Shell, seq: int, taken: Taken, *, flow: FlowKey = DOWN) -> None:
+    """A segment that leaves at once, and its ACK."""
+    payload = taken.data_bytes - HEADERS
+    shell.see(Point.WIRED_TO_AIR, shell.data(flow, seq % WRAP, payload), taken.rates_bps)
+    if shell.held:
+        raise Wrong("data that leaves at once while its flow has no pace, or its pace allows it", "it is held")
+    shell.run_until(shell.now_ns + taken.rtt_ns)
+    _ack(shell, seq + payload, taken, flow=flow)
+
+
+def _ack(shell: Shell, number: int, taken: Taken, *, flow: FlowKey = DOWN) -> None:
+    ack = shell.ack(flow, number % WRAP)._replace(packet_bytes=taken.ack_bytes)
+    shell.see(Point.AIR_TO_WIRED, ack, taken.rates_bps)
 
 
 def spacing(lab: Lab) -> None:
-    """A burst leaves T apart, none late by more than a millisecond."""
+    """A burst leaves T apart, punctually."""
     shell = lab.shell(PACER, allowed=ALLOWED)
-    pace_ns = _primed(shell)
+    pace_ns = _primed(shell, taken=Taken(lab.random("spacing").randrange(20, 90) / 10))
     shell.run_until(1 * S)
     for index in range(6):
         shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920 + 1460 * index), EQUAL)
     shell.run_until(3 * S)
     times = shell.times()[2:]
     wanted = [1 * S + index * pace_ns for index in range(6)]
-    picture = timeline({"expected": wanted, "yours": times}, "a burst of six at 1000 ms, T = 40 ms")
+    picture = timeline({"expected": wanted, "yours": times}, f"a burst of six at 1000 ms, T = {pace_ns / MS:g} ms")
     if len(times) != 6:
         raise Wrong("six segments released", f"{len(times)}", picture)
     for number, (at_ns, want_ns) in enumerate(zip(times, wanted, strict=True), 1):
-        if abs(at_ns - want_ns) > MS:
+        if abs(at_ns - want_ns) > LATE_NS:
             raise Wrong(
                 f"segment {number} of the burst at {want_ns / MS:g} ms", f"it left at {at_ns / MS:g} ms", picture
             )
@@ -165,7 +250,7 @@ def order(lab: Lab) -> None:
     shell = lab.shell(PACER, allowed=ALLOWED)
     _primed(shell)
     draw = lab.random("arrivals")
-    seqs = [2920 + 1460 * index for index in range(12)]
+    seqs = [(WRAP - 4 * 1460 + 1460 * index) % WRAP for index in range(12)]
     for seq in seqs:
         shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, seq), EQUAL)
         shell.run_until(shell.now_ns + draw.randrange(0, 60) * MS)
@@ -175,60 +260,130 @@ def order(lab: Lab) -> None:
 
 
 def from_release(lab: Lab) -> None:
-    """The wait in the pacer's own queue is no part of the wireless round trip."""
+    """The wait in the pacer's own queue is no part of the wireless round trip; the newest segment covered counts."""
+    draw = lab.random("from release")
+    first = Taken(draw.randrange(20, 90) / 10, draw.randrange(600, 1501), draw.randrange(40, 100))
+    payload = first.data_bytes - HEADERS
+    start = WRAP - payload * 4 - draw.randrange(1, payload)  # sequence numbers begin anew on the way
     shell = lab.shell(PACER, allowed=ALLOWED)
-    pace_ns = _primed(shell)
-    shell.run_until(1 * S)
-    for index in range(5):
-        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920 + 1460 * index), EQUAL)
-    shell.run_until(1 * S + 4 * pace_ns)
+    pace_ns = _primed(shell, taken=first, start=start)
+    shell.run_until(2 * S)
+    for index in range(2, 7):
+        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, (start + index * payload) % WRAP, payload), EQUAL)
+    shell.run_until(2 * S + 4 * pace_ns + MS)
     if len(shell.times()) != 7:
         raise Wrong("five segments released within 4 T", f"{len(shell.times()) - 2}")
-    start_ns = shell.times()[-1]
-    shell.run_until(start_ns + round_trip_ns(4))
-    shell.see(Point.AIR_TO_WIRED, shell.ack(DOWN, 2920 + 5 * 1460), EQUAL)
-    _expect_pace(shell, pace_ns, "T after an ACK that comes RTT_wireless after the release")
+    last = first._replace(waiting_ms=first.waiting_ms + draw.randrange(5, 30) / 10)
+    shell.run_until(shell.times()[-1] + last.rtt_ns)
+    _ack(shell, start + 7 * payload, last)  # of all five
+    _expect_pace(
+        shell,
+        wanted_ns([first, first, last]),
+        "T after one ACK for five segments that waited in the pacer",
+        seq=start + 7 * payload,
+    )
 
 
 def karn(lab: Lab) -> None:
-    """An ACK for a segment sent twice gives no sample."""
+    """An ACK for a segment sent twice gives no sample, those after it do."""
+    draw = lab.random("karn")
+    first = Taken(draw.randrange(20, 90) / 10)
+    payload = DATA_BYTES - HEADERS
+    start = WRAP - draw.randrange(3, 6) * payload
+    shell = lab.shell(PACER, allowed=ALLOWED)
+    pace_ns = _primed(shell, taken=first, start=start)
+    shell.run_until(1 * S)
+    again = (start + 2 * payload) % WRAP
+    shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, again), EQUAL)
+    shell.run_until(1 * S + 900 * MS)
+    shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, again), EQUAL)  # the source's timeout
+    shell.run_until(shell.now_ns + 5 * MS)
+    _ack(shell, start + 3 * payload, first)  # of which of the two?
+    _expect_pace(
+        shell, pace_ns, "T after the ACK of a retransmitted segment, which says nothing", seq=start + 3 * payload
+    )
+    shell.run_until(shell.now_ns + 2 * S)
+    _ack(shell, start + 6 * payload, first)  # of the burst, long after: a sample like any other
+    late_ns = shell.now_ns - shell.times()[-1]
+    crossing_ns = first._replace(waiting_ms=0).rtt_ns
+    late = first._replace(waiting_ms=(late_ns - crossing_ns) / (2 * len(EQUAL)) / MS)
+    _expect_pace(shell, wanted_ns([first, first, late]), "T after the next ACK", seq=start + 6 * payload)
+    _several_again(lab)
+
+
+def _several_again(lab: Lab) -> None:
+    """Three segments sent twice, the middle one last: no ACK gives a sample before one has covered the third."""
     shell = lab.shell(PACER, allowed=ALLOWED)
     pace_ns = _primed(shell)
-    shell.run_until(1 * S)
-    shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920), EQUAL)
-    shell.run_until(1 * S + 900 * MS)
-    shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920), EQUAL)  # the source's timeout
-    shell.run_until(shell.now_ns + 5 * MS)
-    shell.see(Point.AIR_TO_WIRED, shell.ack(DOWN, 4380), EQUAL)  # of which of the two?
-    _expect_pace(shell, pace_ns, "T after the ACK of a retransmitted segment, which says nothing", seq=4380)
+    payload = DATA_BYTES - HEADERS
+    for index in (2, 3, 4, 2, 4, 3):
+        shell.run_until(shell.now_ns + 1 * S)
+        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, index * payload), EQUAL)
+    for covered in (3, 4, 5):
+        shell.run_until(shell.now_ns + 100 * MS)
+        _ack(shell, covered * payload, FIRST)
+    what = "T after the ACKs, one by one, of three segments that were sent twice"
+    _expect_pace(shell, pace_ns, what, seq=5 * payload)
 
 
-def _expect_pace(shell: Shell, pace_ns: int, what: str, *, seq: int = 20_000) -> None:
+def _expect_pace(shell: Shell, pace_ns: float, what: str, *, seq: int = 20_000) -> None:
     """Measure the pace in force by a burst of three."""
     shell.run_until(shell.now_ns + 1 * S)
     before = len(shell.times())
     for index in range(3):
-        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, seq + 1460 * index), EQUAL)
+        shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, (seq + 1460 * index) % WRAP), EQUAL)
     shell.run_until(shell.now_ns + 3 * S)
     times = shell.times()[before:]
     if len(times) != 3:
         raise Wrong("three segments released", f"{len(times)}")
-    near(pace_ns / MS, (times[2] - times[1]) / MS, what=f"{what}, in ms", tolerance=0.02)
+    near(pace_ns / MS, (times[2] - times[1]) / MS, what=f"{what}, in ms", tolerance=1e-5)
 
 
 def per_flow(lab: Lab) -> None:
-    """One flow's queue and pace do not hold up another's."""
+    """One flow's queue and pace do not hold up another's, whatever part of its key is another."""
     shell = lab.shell(PACER, allowed=ALLOWED)
-    _primed(shell)
+    pace_ns = _primed(shell)
     shell.run_until(1 * S)
     for index in range(10):
         shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920 + 1460 * index), EQUAL)
-    other = FlowKey(src=101, dst=2, sport=80, dport=5001)
-    segment = shell.data(other, 0)
-    shell.see(Point.WIRED_TO_AIR, segment, EQUAL)
-    if segment.handle in shell.held:
-        raise Wrong("the first segment of a second flow forwarded at once", "it waits behind the first flow's")
-    near(40 * 9, (_drained(shell) - S) / MS, what="time of the first flow's burst of ten, in ms", tolerance=0.02)
+    draw = lab.random("other flows")
+    for part in FlowKey._fields:
+        other = DOWN._replace(**{part: draw.randrange(200, 250)})
+        segment = shell.data(other, 0)
+        shell.see(Point.WIRED_TO_AIR, segment, EQUAL)
+        if segment.handle in shell.held:
+            raise Wrong(
+                f"the first segment of a flow with another {part} forwarded at once", "it waits behind another's"
+            )
+    near(
+        pace_ns * 9 / MS,
+        (_drained(shell) - S) / MS,
+        what="time of the first flow's burst of ten, in ms",
+        tolerance=1e-5,
+    )
+
+    _together(lab)
+
+
+def _together(lab: Lab) -> None:
+    """Two flows with bursts at once and a pace each: the deadline is the earlier one's."""
+    shell = lab.shell(PACER, allowed=ALLOWED)
+    draw = lab.random("together")
+    flows = {DOWN: Taken(draw.randrange(10, 40) / 10), DOWN._replace(dst=7): Taken(draw.randrange(60, 120) / 10)}
+    paces = {flow: _primed(shell, taken=taken, flow=flow) for flow, taken in flows.items()}
+    start_ns = 2 * S
+    shell.run_until(start_ns)
+    for index in range(2, 7):
+        for flow in reversed(flows):
+            shell.see(Point.WIRED_TO_AIR, shell.data(flow, 1460 * index), EQUAL)
+    shell.run_until(6 * S)
+    for flow, pace_ns in paces.items():
+        took = [(at_ns - start_ns) / MS for at_ns in shell.times(flow)[2:]]
+        for number, at_ms in enumerate(took):
+            what = f"segment {number + 1} of flow {flow.src}->{flow.dst} beside another flow, in ms after the first"
+            near(number * pace_ns / MS, at_ms, what=what, tolerance=1e-5)
+        if len(took) != 5:
+            raise Wrong("five segments of each flow", f"{len(took)}")
 
 
 def _drained(shell: Shell) -> int:
@@ -239,25 +394,29 @@ def _drained(shell: Shell) -> int:
 def harmless_timeouts(lab: Lab) -> None:
     """Early, repeated and late timeouts: no release before its time, none forgotten."""
     shell = lab.shell(PACER, allowed=ALLOWED)
-    pace_ns = _primed(shell)
+    pace_ns = _primed(shell, taken=Taken(lab.random("timeouts").randrange(20, 90) / 10))
     shell.timeout()
     shell.run_until(1 * S)
     for index in range(4):
         shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920 + 1460 * index), EQUAL)
-    shell.skip_to(1 * S + pace_ns // 2)
-    for _ in range(3):
-        shell.timeout()
+    for at_ns in (1 * S + pace_ns // 2, 1 * S + pace_ns - 1000):
+        shell.skip_to(at_ns)
+        for _ in range(3):
+            shell.timeout()
     if len(shell.times()) != 3:
         raise Wrong("an early timeout that releases nothing", f"{len(shell.times()) - 2} segments released")
-    shell.skip_to(1 * S + pace_ns + 7 * MS)
+    late_ns = 1 * S + pace_ns + 7 * MS
+    shell.skip_to(late_ns)
     shell.timeout()
     shell.timeout()
     if len(shell.times()) != 4:
         raise Wrong("a late timeout, and the same again, that release one segment", f"{len(shell.times()) - 3}")
     shell.run_until(3 * S)
     times = shell.times()[2:]
-    if len(times) != 4 or min(later - earlier for earlier, later in pairwise(times)) < pace_ns - MS:
-        raise Wrong("four segments, at least T apart", f"at {[round(at_ns / MS, 3) for at_ns in times]} ms")
+    wanted = [1 * S, late_ns, late_ns + pace_ns, late_ns + 2 * pace_ns]
+    if len(times) != 4 or max(abs(at - want) for at, want in zip(times, wanted, strict=True)) > LATE_NS:
+        told = [round(at_ns / MS, 3) for at_ns in times]
+        raise Wrong(f"four segments, T after the one before: {[round(at / MS, 3) for at in wanted]} ms", f"{told} ms")
 
 
 def goodput(lab: Lab) -> Finding:
@@ -364,6 +523,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=smoothing,
             needs=ESTIMATOR,
+            above=DELAY,
             public=True,
             hint="alpha weighs the old value; the first sample is taken as it is",
         ),
@@ -373,6 +533,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=variation,
             needs=ESTIMATOR,
+            above=DELAY,
             hint="N - 1 below the sum of squares; deviation over mean; the newest 50 only",
         ),
         Check(
@@ -381,6 +542,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=interval,
             needs=ESTIMATOR,
+            above=DELAY,
             hint="T grows with the variation: it is the reciprocal of eq. (1)",
         ),
         Check(
@@ -389,6 +551,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=others_pass,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="look at event.point and at segment.is_data",
         ),
         Check(
@@ -397,6 +560,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=spacing,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             public=True,
             hint="after a release the next one is T later, and deadline() says when",
         ),
@@ -406,6 +570,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=order,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="one queue per flow, first in, first out",
         ),
         Check(
@@ -414,6 +579,7 @@ ASSIGNMENT = Assignment(
             points=7,
             run=from_release,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="a segment that waited in your queue was not in the air yet",
         ),
         Check(
@@ -422,6 +588,7 @@ ASSIGNMENT = Assignment(
             points=6,
             run=karn,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="of which of the two transmissions is the ACK?",
         ),
         Check(
@@ -430,6 +597,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=per_flow,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="segment.flow is the key of everything you keep",
         ),
         Check(
@@ -438,6 +606,7 @@ ASSIGNMENT = Assignment(
             points=5,
             run=harmless_timeouts,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="in handle_timeout compare with now_ns before you release",
         ),
         Check(
@@ -447,6 +616,7 @@ ASSIGNMENT = Assignment(
             run=goodput,
             simulates=True,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="if all above is right, this is too; if not, mend those first",
         ),
         Check(
@@ -456,6 +626,7 @@ ASSIGNMENT = Assignment(
             run=fairness,
             simulates=True,
             needs=HOOK,
+            above=(*DELAY, *ESTIMATOR),
             hint="state that flows share makes one of them pay for another",
         ),
     ),

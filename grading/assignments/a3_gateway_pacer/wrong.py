@@ -9,10 +9,7 @@ WRONG = (
         name="one-way-waiting",
         misconception="a packet waits at h nodes in a round trip, not at 2 h",
         changes=(("/ (2 * len(per_byte))", "/ len(per_byte)"),),
-        loses=(
-            *("equal-rates", "unequal-rates", "short-path", "smoothing", "interval"),
-            *("spacing", "from-release", "karn", "per-flow", "timeouts"),
-        ),
+        loses=("equal-rates", "unequal-rates", "short-path"),
     ),
     Planted(
         name="one-rate-for-all",
@@ -106,7 +103,7 @@ WRONG = (
                 "        for flow in self._flows.values():\n            flow.next_ns = min(flow.next_ns, now_ns)\n",
             ),
         ),
-        loses=("timeouts",),
+        loses=("timeouts", "per-flow"),
     ),
     Planted(
         name="silent",

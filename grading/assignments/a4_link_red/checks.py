@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pacelab import Experiment, HookSettings, Point
+from pacelab import EventMask, Experiment, HookSettings, Point
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.figures import bars
 from pacelab.grading.lab import Lab, Shell, near
@@ -25,6 +25,12 @@ def average(lab: Lab) -> None:
     for attempts, wanted in ((1, 0.0), (9, 1.0), (1, 0.875), (5, 0.875 * 7 / 8 + 0.5)):
         average_.call("update", attempts)
         near(wanted, average_.get("value"), what=f"the average after {attempts} attempts")
+    draw = lab.random("attempts")
+    for _ in range(6):
+        attempts = draw.randrange(1, 9)
+        average_.call("update", attempts)
+        wanted += (attempts - 1 - wanted) / 8
+        near(wanted, average_.get("value"), what=f"the average after {attempts} attempts more")
 
 
 def probability(lab: Lab) -> None:
@@ -41,8 +47,13 @@ def probability(lab: Lab) -> None:
         (99.0, 0.5),
     ):
         near(wanted, chance(value, 1.0, 5.0, 0.5), what=f"p at an average of {value}, thresholds 1 and 5, at most 0.5")
-    low = lab.random("low").randrange(1, 9) / 10
-    near(0.1, chance(low + 1, low, low + 10, 0.9), what=f"p one above a threshold of {low}, ten below the other")
+    draw = lab.random("low")
+    for _ in range(4):
+        low, wide, most = draw.randrange(1, 40) / 10, draw.randrange(2, 30), draw.randrange(2, 9) / 10
+        above = draw.uniform(0, wide)
+        what = f"p at {above:.3f} above a threshold of {low}, the other {wide} higher, at most {most}"
+        near(min(above / wide, most), chance(low + above, low, low + wide, most), what=what)
+        near(0, chance(low * draw.uniform(0, 0.99), low, low + wide, most), what=f"p below a threshold of {low}")
 
 
 def _shell(lab: Lab, draws: Sequence[float]) -> Shell:
@@ -77,12 +88,35 @@ def idle(lab: Lab) -> None:
 
 def draws(lab: Lab) -> None:
     """No number is drawn at p = 0, one for each packet above."""
-    shell = _shell(lab, (0.99, 0.0, 0.99, 0.0))
+    shell = _shell(lab, (0.99, 0.0, 0.99, 0.0, 0.21875, 0.2187))
+    if shell.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
+        raise Wrong("an event_mask of SEGMENT | TRANSMIT, to be told of both", str(shell.hook.event_mask))
     _fate(shell, shell.data(), dropped=False, why="p = 0")
     _raise_average(shell)  # 1.875: p = 0.21875
     for dropped in (False, True, False, True):
         why = f"the {'second' if dropped else 'first'} kind of draw, {0.0 if dropped else 0.99}, is this packet's"
         _fate(shell, shell.data(), dropped=dropped, why=why)
+    _fate(shell, shell.data(), dropped=False, why="drawn 0.21875 = p, which is not below p")
+    _fate(shell, shell.data(), dropped=True, why="drawn 0.2187, below p = 0.21875")
+    _defaults(lab)
+
+
+def _defaults(lab: Lab) -> None:
+    """Thresholds 0.4 and 20, at most 0.05, where none are given: averages of 0.375, 1 and 2.64 meet them all."""
+    chance = 0.6 / 19.6
+    for frames, drawn, dropped in (
+        ((4,), None, False),
+        ((9,), chance * 1.001, False),
+        ((9,), chance * 0.999, True),
+        ((9, 9, 9), 0.0501, False),
+        ((9, 9, 9), 0.0499, True),
+    ):
+        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": [] if drawn is None else [drawn]})
+        for attempts in frames:
+            shell.transmitted(shell.data(), attempts)
+        _fate(
+            shell, shell.data(), dropped=dropped, why=f"default thresholds, frames of {frames} attempts, drawn {drawn}"
+        )
 
 
 def learns(lab: Lab) -> None:
@@ -214,6 +248,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=idle,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             public=True,
             hint="at p = 0 nothing is drawn and nothing is dropped",
         ),
@@ -223,6 +258,7 @@ ASSIGNMENT = Assignment(
             points=10,
             run=draws,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="a number drawn in vain shifts all later ones",
         ),
         Check(
@@ -231,6 +267,7 @@ ASSIGNMENT = Assignment(
             points=12,
             run=learns,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="frames given up needed retransmissions too; delivered or not, attempts count",
         ),
         Check(
@@ -239,6 +276,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=broadcasts,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="next_hop is None: such a frame is never repeated",
         ),
         Check(
@@ -247,6 +285,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=alike,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="as printed, ACKs are dropped too",
         ),
         Check(
@@ -255,6 +294,7 @@ ASSIGNMENT = Assignment(
             points=14,
             run=delay,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="if all above is right, this is too; if not, mend those first",
             simulates=True,
         ),
@@ -264,6 +304,7 @@ ASSIGNMENT = Assignment(
             points=14,
             run=losses,
             needs=RED,
+            above=(*AVERAGE, *CHANCE),
             hint="if all above is right, this is too; if not, mend those first",
             simulates=True,
         ),

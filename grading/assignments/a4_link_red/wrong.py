@@ -9,7 +9,7 @@ WRONG = (
         name="attempts-for-retries",
         misconception="the first attempt is a retransmission",
         changes=(("retries = max(0, attempts - 1)", "retries = attempts"),),
-        loses=("average", "learns", "delay", "losses"),
+        loses=("average",),
     ),
     Planted(
         name="weights-swapped",
@@ -20,7 +20,7 @@ WRONG = (
                 "NEW_WEIGHT * self.value + (1 - NEW_WEIGHT) * retries",
             ),
         ),
-        loses=("average", "learns"),
+        loses=("average",),
     ),
     Planted(
         name="no-cap",
@@ -37,7 +37,7 @@ WRONG = (
         name="line-from-zero",
         misconception="the line starts at an average of 0",
         changes=(("(average - min_retries) / (max_retries - min_retries)", "average / max_retries"),),
-        loses=("probability", "learns"),
+        loses=("probability",),
     ),
     Planted(
         name="draws-always",

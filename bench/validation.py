@@ -21,6 +21,7 @@ sys.path.append(str(CONFORMANCE))
 import air_case  # noqa: E402
 import bianchi  # noqa: E402
 import ns2  # noqa: E402
+import ns2_of_2001  # noqa: E402
 import references  # noqa: E402
 from air_case import Case, Measured  # noqa: E402
 from window import best_window  # noqa: E402
@@ -89,6 +90,45 @@ def by_interval() -> str:
                     f"| {case.name} | {case.expected_kbps:.1f} ± {case.expected_half_kbps:.1f} "
                     f"| {ours.mean_kbps:.1f} ± {ours.half_kbps:.1f} | {deviation(case, ours):+.1%} |"
                 )
+    return "\n".join(lines)
+
+
+def old_ns2() -> str:
+    """Sets of rows of ns-2.1b8a; those with its own AODV are no band's: ours is another."""
+    theirs = ns2_of_2001.chains()
+    ours = ns2_of_2001.measure_chains(list(theirs))
+    bands = {
+        "saturated": "1 %; each flow 5 % of the total",
+        "static": "5 %, median 1 %",
+        "aodv-2.35": "15 % or ns-2's 95 % interval",
+    }
+    sets = ("saturated", "static", "aodv-2.35", "aodv, W 1-2", "aodv, W 4 and more")
+    far: dict[str, list[tuple[float, str]]] = {name: [] for name in sets}
+    saturated = ns2_of_2001.saturated()
+    got = measure(saturated)
+    far["saturated"] = [(deviation(case, got[case.name]), case.name) for case in saturated]
+    for chain, row in theirs.items():
+        few = "W 1-2" if chain.window_pkts <= 2 else "W 4 and more"
+        name = f"aodv, {few}" if chain.routing == "aodv" else chain.routing
+        far[name].append((ours[chain].kbps / row.kbps - 1, chain.name))
+    lines = ["| set | rows | band | median | largest | where |", "|---|---|---|---|---|---|"]
+    for name, found in far.items():
+        band = bands.get(name, "none")
+        most, where = max(found, key=lambda pair: abs(pair[0]))
+        middle = statistics.median(abs(each) for each, _ in found)
+        lines.append(f"| {name} | {len(found)} | {band} | {middle:.1%} | {most:+.1%} | {where} |")
+    lines += [
+        "",
+        "| row | kbit/s | ours | mean window | ours | given up by the MAC | ours |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for chain, row in theirs.items():
+        if chain.hops in (7, 8) and chain.window_pkts in (3, 8, 32) and chain.flows == 1:
+            own = ours[chain]
+            lines.append(
+                f"| {chain.name} | {row.kbps:.1f} | {own.kbps:.1f} | {row.window_pkts:.2f} | {own.window_pkts:.2f} "
+                f"| {row.drops:.0f} | {own.drops:.0f} |"
+            )
     return "\n".join(lines)
 
 
@@ -190,6 +230,7 @@ TABLES = {
     "line-cells": line_cells,
     "repeats": repeats,
     "w-star": w_star,
+    "old-ns2": old_ns2,
 }
 
 

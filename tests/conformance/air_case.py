@@ -69,7 +69,8 @@ def config(
     propagation: dict[str, Any] | None = None,
     wired_end: bool = False,
 ) -> dict[str, Any]:
-    """An air configuration without its seed. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate.
+    """An air configuration without its seed. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate;
+    `ns2-2001` has those of its time, and one rate for all.
 
     `wired_end` hangs a host on the last node: 10 Mbit/s, 40 ms.
     """
@@ -89,16 +90,16 @@ def config(
         "tap": False,
         "radio": {
             "preset": preset,
-            "basic_rate_bps": 1_000_000,
+            "basic_rate_bps": round(rate_mbps * 1e6) if preset == "ns2-2001" else 1_000_000,
             "data_rate_bps": round(rate_mbps * 1e6),
             "rts_threshold_bytes": 0 if rts else NEVER_RTS,
             "short_retry_limit": 7,
             "long_retry_limit": 4,
             "queue_pkts": 50,
-            "mac_ack_rate": "basic" if preset == "ns2" else "data",
+            "mac_ack_rate": "basic" if preset.startswith("ns2") else "data",
             "propagation": propagation or {"kind": "two-ray", "capture_db": 10.0},
         },
-        "headers": "ns2" if preset == "ns2" else "real",
+        "headers": preset if preset.startswith("ns2") else "real",
         "nodes": nodes,
         "wired": wired,
         "routing": routing,
@@ -141,18 +142,24 @@ def run_json(text: str) -> str:
     return result
 
 
-def _goodputs_kbps(text: str) -> list[float]:
-    return [flow["goodput_bps"] / 1e3 for flow in json.loads(run_json(text))["flows"]]
+def _result(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run_json(text))
+    return {"flows": found["flows"], "drops": found["drops"]}
+
+
+def run_all(wanted: Sequence[tuple[dict[str, Any], Sequence[int]]]) -> list[list[dict[str, Any]]]:
+    """Runs every configuration with each of its seeds, on all cores; flows and drops of the results."""
+    texts = [json.dumps(air | {"seed": seed}) for air, seeds in wanted for seed in seeds]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        results = iter(list(pool.map(_result, texts, chunksize=8)))
+    return [[next(results) for _ in seeds] for _, seeds in wanted]
 
 
 def measure(cases: Sequence[Case]) -> dict[str, Measured]:
     """Runs every case with every seed, on all cores."""
-    texts = [json.dumps(case.config | {"seed": seed}) for case in cases for seed in case.seeds]
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        flows = iter(list(pool.map(_goodputs_kbps, texts, chunksize=8)))
     results = {}
-    for case in cases:
-        runs = [next(flows) for _ in case.seeds]
+    for case, found in zip(cases, run_all([(case.config, case.seeds) for case in cases]), strict=True):
+        runs = [[flow["goodput_bps"] / 1e3 for flow in result["flows"]] for result in found]
         results[case.name] = Measured(
             totals_kbps=tuple(sum(run) for run in runs),
             flows_kbps=tuple(statistics.mean(flow) for flow in zip(*runs, strict=True)),

@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab hello demo docs notebooks test test-linux test-labs test-rubric vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo docs notebooks test test-linux test-labs test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -108,8 +108,12 @@ coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by test
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
 
-test-rubric: build $(VENV)/.tools  ## all planted mistakes against all of the assignments' checks (make test: a sample)
-	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py
+test-rubric: build $(VENV)/.tools  ## all planted mistakes and mutants against all of the assignments' checks (make test: a sample)
+	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py tests/grading/test_mutants.py
+
+FUZZ_S ?= 3600
+fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names for the grader, FUZZ_S seconds of each core
+	FUZZ_S=$(FUZZ_S) $(PY) -m pytest -q tests/grading/run_fuzz.py
 
 # Three at a time: they wait most of their time.
 test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own

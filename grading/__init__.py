@@ -1,11 +1,12 @@
 """Assignments, and an autograder that hostile code cannot fool.
 
     assignments/   what is handed out: template, checks, rubric, model solution, planted wrong ones
-    submission     reads what students hand in: .py, notebooks, folders, archives
+    receive/       whose what was handed in is, and what it says: platforms' exports, folders, archives, notebooks
+    examiner       a process apart that judges, ended from outside at its deadline
     sandbox        starts a student's code in a process that can see and reach nothing
     session        talks to that process: requests, answers, limits on both
     judge          runs the checks of an assignment on one submission
-    report         what the student is told; gradebook and summary: what the instructor gets
+    records/       what the student is told, what the instructor gets, what goes home to the platform
 
 Invariants
 1. The simulator, its seeds, topologies, tests and scores live in this process. A student's object lives in another
@@ -13,4 +14,6 @@ Invariants
 2. What comes over the pipe is plain data of bounded size, checked before use.
 3. A limit of time that is reached is "not graded, rerun", never a silent zero; see `session` for what is a verdict.
 4. The same submission gets the same score on every machine.
+5. A submission fails alone, and in it a check: nothing returned, raised, printed, named or written stops a class.
+6. Nothing in a submission names a student.
 """

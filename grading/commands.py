@@ -153,6 +153,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
 
     rule, settings = options.rule, options.settings(wanted.number)
     students = [] if options.roster is None else read_roster(options.roster)
+    if not options.key:
+        log("without --key WORD the hidden seeds and parameters are those that everybody can look up")
     for line in sweep(SANDBOX_USERS):
         log(f"removed: {line}")
     people = {

@@ -34,8 +34,8 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     for result in verdict.results:
         score = f"{result.earned:g}/{result.points:g}"
         lines.append(f"[{MARKS[result.status]}] {score}  {result.title} ({result.id}): {result.status}")
+        lines += _indented("note: ", _with_reference(result))
         if (hidden or result.public) and result.status != PASSED:
-            lines += _indented("note: ", _with_reference(result))
             lines += _indented("expected: ", result.expected) + _indented("got: ", result.got)
             lines += _indented("think of: ", result.hint)
             if result.steps:
@@ -76,7 +76,11 @@ def html_report(verdict: Verdict) -> str:
         f"<h1>{title}</h1><p><strong>{head}</strong></p>"
         + (f"<h2>About your files</h2><ul>{problems}</ul>" if problems else "")
         + f"<h2>Rubric</h2><table><tr><th>what</th><th>result</th><th>points</th></tr>{rows}</table>"
-        + "".join(_section(result) for result in verdict.results if result.status != PASSED or result.picture)
+        + "".join(
+            _section(result)
+            for result in verdict.results
+            if result.status != PASSED or result.picture or result.reference
+        )
         + (f"<h2>Received</h2><ul>{received}</ul>" if received else "")
         + f"<footer><p>{'<br>'.join(escape(note) for note in verdict.notes)}</p></footer></html>\n"
     )

@@ -202,3 +202,8 @@ HOOK_ATTACKS = {
     "wrong-types": (ONCE.format("Forward('1')"), "wrong type"),
     "not-an-action": ("s, self.seen = self.seen, None\n        return ('Points', 100) if s else None", "is no action"),
 }
+
+
+def listed(groups: dict[str, tuple[str, ...]]) -> str:
+    """The attacks as docs/grading.md has them: a line for each group."""
+    return "".join(f"- {title} ({len(names)}): {', '.join(names)}\n" for title, names in groups.items())

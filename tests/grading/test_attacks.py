@@ -19,8 +19,8 @@ from pacelab.grading.sandbox import Limits, Walls
 Judge = Callable[..., Verdict]
 
 
-def _attacks() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("attacks", Path(__file__).with_name("attacks.py"))
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -28,7 +28,8 @@ def _attacks() -> ModuleType:
     return module
 
 
-CASES = _attacks()
+CASES = _load("attacks")
+START, END = "<!-- attacks: made of the tests -->", "<!-- end of attacks -->"
 WITHOUT_NAMESPACES = {
     *("fork-bomb", "memory-bomb", "huge-output", "delete-files", "fill-the-disk", "read-the-grader-through-proc"),
     *("read-memory-of-the-grader", "import-installed-packages", "forge-results-json", "kill-the-grader", "network"),
@@ -116,3 +117,36 @@ def _command(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """All that this folder tries, by who tries it."""
+    tests = Path(__file__).parent
+    tried = {
+        name: tuple(
+            match.replace("_", " ")
+            for match in re.findall(r"^def test_(\w+)\(", (tests / f"test_{name}.py").read_text("utf-8"), re.MULTILINE)
+        )
+        for name in ("walls", "platforms", "receive")
+    }
+    containment = _load("test_containment")
+    return {
+        "By functions and imports": tuple(attack.name.replace("-", " ") for attack in CASES.ATTACKS),
+        "By hooks": tuple(name.replace("-", " ") for name in CASES.HOOK_ATTACKS),
+        "By what is returned or raised": tuple(containment.RESULTS),
+        "On the pipe": tuple(containment.STALLS),
+        "Against the walls, and what must hold": tried["walls"],
+        "By names and archives, and what must hold": (*tried["receive"], *tried["platforms"]),
+    }
+
+
+def test_the_docs_list_these_attacks() -> None:
+    """`PACELAB_WRITE_DOCS=1 pytest tests/grading/test_attacks.py -k docs` writes the list anew."""
+    page = Path(__file__).parents[2] / "docs" / "grading.md"
+    text = page.read_text(encoding="utf-8")
+    before, rest = text.split(START)
+    _, after = rest.split(END)
+    wanted = f"{before}{START}\n{CASES.listed(groups())}{END}{after}"
+    if "PACELAB_WRITE_DOCS" in os.environ:
+        page.write_text(wanted, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == wanted

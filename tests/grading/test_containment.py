@@ -322,3 +322,23 @@ def fuzz(number: int, seed: int, monkeypatch: pytest.MonkeyPatch, *, simulated: 
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_checks_are_ready_for_any_answer(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(fuzz(number, seed, monkeypatch) for seed in range(30)) > 300
+
+
+def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> None:
+    model = find_assignment(3).model
+    head, tail = model.split("class PaceEstimator:")
+    main = "from parts.delay import *\nfrom parts.delay import four_hop_delay_ns\n\nclass PaceEstimator:" + tail
+    assignment = replace(find_assignment(3))
+    object.__setattr__(assignment, "checks", tuple(check for check in assignment.checks if not check.simulates))
+
+    def points(delay: str) -> Verdict:
+        source = 'PACELAB_ASSIGNMENT = "3/1"\n' + main
+        submission = Submission(student="s", source=source, helpers=(("parts/delay.py", delay),))
+        return judge(submission, assignment, walls=best)
+
+    right = points(head)
+    assert right.points == right.total, text_report(right)
+    endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"))
+    assert endless.status == "graded"
+    assert "an endless loop?" in text_report(endless)
+    assert "run with the reference's four_hop_delay_ns" in text_report(endless)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
 
 from pacelab.cli.main import main
+from pacelab.grading.assignments import find_assignment
 from pacelab.grading.assignments.make_examples import examples, write
 
 EXPECTED = {
@@ -77,3 +79,28 @@ def test_bad_usage_is_one_line(
 ) -> None:
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is no text, a long expression, a crash, a name claimed twice: a row for everybody, exit code 11."""
+    template = find_assignment(2).template
+    long = f"LONG = {' + '.join(['1'] * 900)}\n"
+    cells = [{"cell_type": "code", "source": text} for text in (long, template)]
+    top = in_tmp / "class"
+    for name, file, content in (
+        ("ann", "window.py", template),
+        ("bob", "window.ipynb", json.dumps({"cells": cells})),
+        ("b\udce9", "window.py", "import os\nos._exit(3)\n"),
+    ):
+        (top / name).mkdir(parents=True)
+        (top / name / file).write_text(content)
+    with zipfile.ZipFile(top / "ann.zip", "w") as archive:
+        archive.writestr("window.py", template)
+    (in_tmp / "roster.csv").write_text("student\nann\nbob\ncem\n")
+    assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 11
+    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        status = {row["student"]: row["status"] for row in csv.DictReader(file)}
+    assert status == {"ann": "duplicate", "bob": "graded", "cem": "missing", r"b\udce9": "graded"}
+    assert "claimed by 2 submissions" in capsys.readouterr().err
+    assert len(list((in_tmp / "grades" / "reports").iterdir())) == 8

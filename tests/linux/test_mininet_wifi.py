@@ -36,7 +36,7 @@ installed = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 def test_network_is_told_stations_and_wired_hosts() -> None:
     experiment = Experiment(
         **{"backend": "hwsim", "builder": "mininet-wifi", "phy": "802.11g", "rate_bps": 6_000_000},
-        **{"topology": "chain", "topology_options": {"hops": 1}},
+        **{"topology": "chain", "topology_options": {"hops": 1, "wired_hops": 1}},
     )
     told = description(compile_plan(experiment))
     assert [host["name"] for host in told["hosts"]] == ["n0", "n1", "host"]

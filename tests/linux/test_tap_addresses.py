@@ -18,7 +18,7 @@ def test_addresses_are_one_per_host() -> None:
 
 
 def test_interfaces_of_a_gateway() -> None:
-    plan = plan_of(topology="chain", topology_options={"hops": 2})
+    plan = plan_of(topology="chain", topology_options={"hops": 2, "wired_hops": 1})
     assert addresses.interfaces(plan, 2) == [
         Interface("air0", "42:50:4c:00:00:02", None),
         Interface("wire0", "02:50:4c:01:00:00", 3),
@@ -30,13 +30,13 @@ def test_interfaces_of_a_gateway() -> None:
 
 
 def test_routes_follow_the_chain() -> None:
-    plan = plan_of(topology="chain", topology_options={"hops": 2})
+    plan = plan_of(topology="chain", topology_options={"hops": 2, "wired_hops": 1})
     assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 1, "air0"), Route(3, 1, "air0")]
     assert addresses.routes(plan)[2] == [Route(0, 1, "air0"), Route(1, 1, "air0"), Route(3, 3, "wire0")]
 
 
 def test_below_ip_all_stations_are_one_hop_apart() -> None:
-    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2}, routing="batman-adv")
+    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2, "wired_hops": 1}, routing="batman-adv")
     assert addresses.routes(plan)[0] == [Route(1, 1, "air0"), Route(2, 2, "air0"), Route(3, 2, "air0")]
     assert addresses.routes(plan)[3] == [Route(0, 2, "wire0"), Route(1, 2, "wire0"), Route(2, 2, "wire0")]
     assert path_rates(plan, 0, 3) == (11_000_000,) * 2  # the air's hops are what they were
@@ -45,7 +45,7 @@ def test_below_ip_all_stations_are_one_hop_apart() -> None:
 
 
 def test_olsr_finds_what_goes_over_the_air_and_is_told_what_is_behind_a_gateway() -> None:
-    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2}, routing="olsr")
+    plan = plan_of("hwsim", topology="chain", topology_options={"hops": 2, "wired_hops": 1}, routing="olsr")
     left = [[route.dst for route in table if not mesh.finds(plan, route)] for table in addresses.routes(plan)]
     assert left == [[], [], [3], [0, 1, 2]]
     assert "Hna4 { 10.77.0.4 255.255.255.255 }" in mesh.configuration(plan, 2)

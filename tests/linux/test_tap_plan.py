@@ -25,7 +25,7 @@ def document(**options: Any) -> dict[str, Any]:
     return found
 
 
-CHAIN = document(topology="chain", topology_options={"hops": 2}, scheme="tcp-gap")
+CHAIN = document(topology="chain", topology_options={"hops": 2, "wired_hops": 1}, scheme="tcp-gap")
 
 
 def with_value(path: tuple[str | int, ...], value: object) -> bytes:
@@ -44,7 +44,9 @@ def test_plan_survives_the_way_to_root() -> None:
 
 
 def test_compile_chain_of_two_hops() -> None:
-    plan = plan_of(topology="chain", topology_options={"hops": 2}, scheme="tcp-gap", window_pkts=8, min_rto_s=1.0)
+    plan = plan_of(
+        topology="chain", topology_options={"hops": 2, "wired_hops": 1}, scheme="tcp-gap", window_pkts=8, min_rto_s=1.0
+    )
     assert [node.name for node in plan.nodes] == ["n0", "n1", "n2", "host"]
     assert plan.neighbours == ((0, 1), (1, 2))
     assert [(wire.a, wire.b, wire.rate_bps, wire.delay_s) for wire in plan.wires] == [(2, 3, 10_000_000, 0.04)]

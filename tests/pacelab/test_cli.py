@@ -74,7 +74,7 @@ USAGE = [
     ("run chain --voice 1 --scheme edca --edca off", "--edca 'off'", "it has its own, 'on'"),
     ("run chain --voice 1 --scheme tcp-gap", "--traffic voice", "tcp traffic only"),
     ("run string --hops 2 --varying", "--varying with --hops 2", "--hops 3 or more"),
-    ("run chain --radio ns3", "--radio 'ns3'", "one of ns2, standard, sinr"),
+    ("run chain --radio ns3", "--radio 'ns3'", "one of ns2, ns2-2001, standard, sinr"),
     ("run cell --hops 3", "--hops", "--stations"),
     ("run hidden --direction down", "--direction down", "allows up"),
     ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),

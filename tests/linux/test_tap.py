@@ -27,7 +27,9 @@ def test_hidden_terminals_collapse_without_rts_and_recover_with_it(tmp_path: Pat
 
 
 def test_run_folder_is_that_of_any_back_end(tmp_path: Path) -> None:
-    document = run("chain", "--hops", "2", "--seconds", "5", "--warmup", "1", "--out", str(tmp_path / "run"))
+    document = run(
+        "chain", "--hops", "2", "--wired-hops", "1", "--seconds", "5", "--warmup", "1", "--out", str(tmp_path / "run")
+    )
     flow = document["run"]["flows"][0]
     assert (flow["kind"], flow["traffic"], flow["hops"]) == ("tcp", "tcp", 2)
     assert flow["goodput_bps"] > 300_000
@@ -47,7 +49,9 @@ def test_run_folder_is_that_of_any_back_end(tmp_path: Path) -> None:
 
 def test_the_receivers_window_bounds_what_is_under_way(tmp_path: Path) -> None:
     # 3 segments of 1460 bytes per round trip of at least 80 ms
-    document = run("chain", "--hops", "1", "--window", "3", "--seconds", "6", "--out", str(tmp_path / "run"))
+    document = run(
+        "chain", "--hops", "1", "--wired-hops", "1", "--window", "3", "--seconds", "6", "--out", str(tmp_path / "run")
+    )
     flow = document["run"]["flows"][0]
     assert flow["goodput_bps"] < 3 * 1460 * 8 / 0.080
     assert flow["goodput_bps"] > 0.8 * 3 * 1460 * 8 / 0.090
@@ -128,7 +132,7 @@ def test_shell_runs_commands_at_hosts() -> None:
 
     if mininet() is not None:
         pytest.skip(f"no Mininet: {mininet()}")
-    command = [*("shell", "chain", "--hops", "2", "--backend", "tap")]
+    command = [*("shell", "chain", "--hops", "2", "--wired-hops", "1", "--backend", "tap")]
     process = start(*command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     said, _ = process.communicate("nodes\nn0 ping -c 3 -i 0.2 host\niperf n0 n1\nexit\n", timeout=120)
     assert process.returncode == 0, said

@@ -86,7 +86,9 @@ def test_report_counts_packets_where_they_were_sent() -> None:
 
 
 def call_of(**options: Any) -> Plan:
-    return plan_of(topology="chain", topology_options={"hops": 2}, traffic="voice", direction="up", **options)
+    return plan_of(
+        topology="chain", topology_options={"hops": 2, "wired_hops": 1}, traffic="voice", direction="up", **options
+    )
 
 
 def test_compile_call_has_two_flows() -> None:

@@ -30,7 +30,7 @@ def experiment(**changes: object) -> Experiment:
     """TCP over three hops with the Python agents of TCP-GAP, on the kernel's own Wi-Fi stack."""
     return Experiment(
         topology="chain",
-        topology_options={"hops": 3},
+        topology_options={"hops": 3, "wired_hops": 1},
         rate_bps=2_000_000,
         backend="hwsim",
         where="uml",

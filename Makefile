@@ -125,12 +125,12 @@ vm:  ## as root: the virtual machine's disk image, from Debian packages (kept un
 vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd's place, inside the virtual machine
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
-	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && vm/run vm/jobs/test.sh 1200
+	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && vm/run vm/jobs/test.sh 2400
 
 vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-provision: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-provision: apt install mmdebstrap"; exit 0; }; \
-	vm/run vm/jobs/provision.sh 900
+	vm/run vm/jobs/provision.sh 2400
 
 BOX ?= prepared
 vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)

@@ -23,7 +23,7 @@ LONE_BPS = 1460 * 8 / 6961.3e-6
 
 def pacelab(*arguments: str) -> str:
     """What a command prints; a failure shows what it said."""
-    done = subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=900)
     if done.returncode:
         raise RuntimeError(f"{' '.join(arguments)}: exit {done.returncode}: {done.stderr.strip()}")
     return done.stdout

@@ -14,7 +14,7 @@ OF_A_FAST_MACHINE = {"first packet of a flow", "a link goes down"}
 
 
 def pacelab(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=300)
+    return subprocess.run([*PACELAB, *arguments], cwd=LAB, capture_output=True, text=True, timeout=900)
 
 
 class Controller(unittest.TestCase):

@@ -18,7 +18,7 @@ def as_user(command: str, user: str = USER) -> subprocess.CompletedProcess[str]:
     """Runs a command in a fresh login of the user."""
     began = time.monotonic()
     done = subprocess.run(
-        ["runuser", "-u", user, "--", "sh", "-lc", f"cd /tmp && {command}"], capture_output=True, text=True, timeout=200
+        ["runuser", "-u", user, "--", "sh", "-lc", f"cd /tmp && {command}"], capture_output=True, text=True, timeout=900
     )
     print(f"  {user}$ {command}: exit {done.returncode}, {time.monotonic() - began:.0f} s", flush=True)
     return done

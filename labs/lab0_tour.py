@@ -35,7 +35,8 @@ lab.picture(
 # ## An experiment
 # An experiment is a topology, traffic, a scheme, a back end, a seed and a duration. What you do not say has a default:
 # 802.11b at 11 Mbit/s with RTS/CTS, one TCP NewReno flow from the first node to the wired host. The wire is three links
-# of 40 ms, so that a round trip takes a quarter of a second: with fewer than 64 packets under way one hop would idle.
+# of 40 ms, so that a round trip takes a quarter of a second: hence the window of 64 packets; with 32 a single hop
+# carries half as much.
 
 # %%
 experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)

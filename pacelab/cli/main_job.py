@@ -19,7 +19,7 @@ SECONDS = 30.0
 WINDOW_PKTS = 64
 """Source: [tcp-gap] Sec. 5.1."""
 
-RUNS_CPU_S = 25
+RUNS_CPU_S = 47
 """What all runs take of one core of a server from 2021."""
 START_S = 5
 """Starting the worker processes; table and figures."""

@@ -81,7 +81,7 @@ def resolve(request: Request) -> Resolved:
         scheme=request.get("scheme", "newreno"),
         **values,
     )
-    _check_radio(options, bare)
+    _check_ns2_of_2001(options, bare)
     _check_rates(options, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
@@ -162,7 +162,7 @@ def _check_rates(options: Options, topology: Topology) -> None:
             )
 
 
-def _check_radio(options: Options, topology: Topology) -> None:
+def _check_ns2_of_2001(options: Options, topology: Topology) -> None:
     """What ns-2.1b8a had no path for."""
     if options.tcp_defaults == NS2_OF_2001 and options.rto_backoff != "all":
         raise ConfigError(

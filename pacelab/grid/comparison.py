@@ -121,7 +121,7 @@ def compare(
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
-    _add_gains(rows, paired=not full)
+    add_gains(rows, paired=not full)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
@@ -190,7 +190,7 @@ def _goodput_samples(runs: Sequence[Run]) -> list[float]:
     return samples
 
 
-def _add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
+def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
     """Relative gain of each mean goodput over the baseline's at the same point, where that is not zero.
 
     Samples of one seed are `paired`: of R = sum s_i / sum b_i the interval is that of the mean of s_i - R b_i, over the

@@ -8,8 +8,10 @@ starts in mid-flow is kept from passing a whole window as one burst. While routi
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.tcp_gap import equations
@@ -76,6 +78,11 @@ differs from what they printed; see docs/tcp-gap.md."""
 
 AS_EVALUATED = PaceConfig(spread=Spread.DELAY)
 """The printed h-hop delay (Sec. 5.2) with the spread of that code: the reading that meets Fig. 8 (docs/tcp-gap.md)."""
+
+READINGS: Mapping[str, PaceConfig] = MappingProxyType(
+    {"printed": PaceConfig(), "code": NS2_CODE, "evaluated": AS_EVALUATED}
+)
+"""Name -> what of the papers and the code a pace follows."""
 
 
 class RoundTripTimeout:

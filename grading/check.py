@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.collect import MAX_FILES
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, read_submission
 from pacelab.grading.sandbox import Walls, walls
@@ -35,7 +35,7 @@ def check_file(file: Path, assignment: Assignment) -> Verdict:
         submission,
         assignment,
         walls=walls(weak=True) if sys.platform.startswith("linux") else NO_WALLS,
-        public_only=True,
+        terms=Terms(public_only=True),
     )
 
 

@@ -28,7 +28,7 @@ from typing import Any
 from pacelab import PaceLabError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.judge import NOT_GRADED, PASSED, WALL_S, Result, Verdict, judge, not_graded
+from pacelab.grading.judge import PASSED, WALL_S, Result, Terms, Verdict, judge, not_graded, verdict_of
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission, read_submission, submission_from_json
 from pacelab.grading.records.report import from_json, result_from_json, to_json
@@ -44,17 +44,13 @@ MEMORY_BYTES = 3 << 30
 """Of address space; judging takes 0.1 GiB of memory."""
 MAX_CRASHES = 3
 """Checks that may take the judge with them, per submission."""
-SLOTS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What a batch is graded by."""
+class Settings(Terms):
+    """By what a batch is graded."""
 
     assignment: int
-    key: str = ""
-    individual: bool = False
-    patience: float = 1.0
     weak_walls: bool = False
 
 
@@ -156,7 +152,13 @@ class Examiner:
                     if check.id == lost_at or (crashes == MAX_CRASHES and check.id not in results):
                         results[check.id] = not_graded(check, why)
         ordered = [results[check.id] for check in checks if check.id in results]
-        return _whole(submission, assignment, ordered, verdict)
+        return verdict_of(
+            submission,
+            assignment,
+            ordered,
+            problems=submission.problems if verdict is None else verdict.problems,
+            notes=() if verdict is None else verdict.notes,
+        )
 
     def _do(self, job: Mapping[str, Any], seconds: float) -> Iterator[tuple[str, Any]]:
         """What the process says of a job, until it is done. Raises Lost."""
@@ -237,27 +239,6 @@ class Examiner:
         return Lost(f"signal {-code}" if code < 0 else f"exit code {code}")
 
 
-def _whole(
-    submission: Submission, assignment: Assignment, results: Sequence[Result], verdict: Verdict | None
-) -> Verdict:
-    """The verdict of all checks, of those that ran in lost processes too."""
-    unsure = any(result.status == NOT_GRADED for result in results)
-    version = submission.version or assignment.version
-    return Verdict(
-        student=submission.student,
-        assignment=assignment.number,
-        version=version,
-        title=assignment.title,
-        points=round(sum(result.earned for result in results), 2),
-        total=sum(result.points for result in results),
-        status="rerun" if unsure else "graded",
-        results=tuple(results),
-        problems=submission.problems if verdict is None else verdict.problems,
-        notes=() if verdict is None else verdict.notes,
-        received=submission.received,
-    )
-
-
 def main() -> None:
     """Answer until the grader is gone."""
     jobs, answers = os.dup(0), os.dup(1)
@@ -303,26 +284,18 @@ def grade_here(
 ) -> Verdict:
     """One verdict, in this very process."""
 
-    def on_check(check: str) -> None:
+    def tell(kind: str, value: Any) -> None:
         if answers is not None:
-            _say(answers, "check", check)
-
-    def on_result(result: Result) -> None:
-        if answers is not None:
-            _say(answers, "result", asdict(result))
+            _say(answers, kind, asdict(value) if isinstance(value, Result) else value)
 
     return judge(
         submission,
         find_assignment(settings.assignment),
         walls=walls(weak=settings.weak_walls),
-        key=settings.key,
-        individual=settings.individual,
-        patience=settings.patience,
-        slot=os.getpid() % SLOTS,
+        terms=settings,
         only=only,
         failed=failed,
-        on_check=on_check,
-        on_result=on_result,
+        tell=tell,
     )
 
 

@@ -5,6 +5,7 @@ A check fails alone: whatever it stumbles over, the others run and the verdict i
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -37,6 +38,8 @@ SHOWN_STEPS = 14
 SHOWN_CHARACTERS = 4000
 """Of what was expected, what came and what was printed: a page, not a book."""
 PROCESSES_PER_SUBMISSION = 64
+SLOTS = 1024
+"""Tell apart what is graded in parallel on this machine; they decide no score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,33 +87,41 @@ class Verdict:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """By what a submission is graded."""
+
+    key: str = ""
+    """The instructor's: it decides seeds and parameters."""
+    individual: bool = False
+    """The student's name decides them, too."""
+    public_only: bool = False
+    patience: float = 1.0
+    """Lengthens every limit of time."""
+
+
+Listener = Callable[[str, Any], None]
+"""Hears "check" with its id before a check runs, "result" with what came of it."""
+
+
 def judge(
     submission: Submission,
     assignment: Assignment,
     *,
     walls: Walls,
     limits: Limits | None = None,
-    key: str = "",
-    individual: bool = False,
-    public_only: bool = False,
-    patience: float = 1.0,
-    slot: int = 0,
+    terms: Terms | None = None,
     only: Collection[str] | None = None,
     failed: Collection[str] = (),
-    on_check: Callable[[str], None] | None = None,
-    on_result: Callable[[Result], None] | None = None,
+    tell: Listener = lambda _kind, _value: None,
 ) -> Verdict:
-    """Grade one submission. `slot` tells apart what is graded in parallel on this machine; it decides no score.
-
-    `key` is the instructor's: it decides seeds and parameters; `individual` adds the student's name to it. `patience`
-    lengthens every limit of time. `only` leaves checks out, of which those in `failed` have
-    failed before; `on_check` hears what is about to run, `on_result` what came.
-    """
+    """Grade one submission. `only` leaves checks out, of which those in `failed` have failed before."""
+    terms = terms or Terms()
     version = submission.version or assignment.version
-    checks = [check for check in assignment.checks_for(version) if check.public or not public_only]
+    checks = [check for check in assignment.checks_for(version) if check.public or not terms.public_only]
     checks = [check for check in checks if only is None or check.id in only]
-    lab_key = stream_key(f"{assignment.number}/{version}", key, submission.student if individual else "")
-    grading = _Grading(submission, assignment, lab_key, patience, slot)
+    lab_key = stream_key(f"{assignment.number}/{version}", terms.key, submission.student if terms.individual else "")
+    grading = _Grading(submission, assignment, lab_key, terms.patience)
     grading.failed |= set(failed)
     with Box(walls, limits or Limits()) as box:
         if submission.source is not None:
@@ -118,27 +129,38 @@ def judge(
             grading.load(box)
         results = []
         for check in checks:
-            if on_check is not None:
-                on_check(check.id)
+            tell("check", check.id)
             results.append(grading.grade(box, check))
-            if on_result is not None:
-                on_result(results[-1])
+            tell("result", results[-1])
+    notes = (
+        f"pacelab {__version__}, assignment {assignment.number}/{version}",
+        f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
+        *walls.notes,
+    )
+    return verdict_of(submission, assignment, results, problems=(*submission.problems, *grading.problems), notes=notes)
+
+
+def verdict_of(
+    submission: Submission,
+    assignment: Assignment,
+    results: Sequence[Result],
+    *,
+    problems: tuple[str, ...],
+    notes: tuple[str, ...] = (),
+) -> Verdict:
+    """The sum of what the checks gave."""
     unsure = any(result.status == NOT_GRADED for result in results)
     return Verdict(
         student=submission.student,
         assignment=assignment.number,
-        version=version,
+        version=submission.version or assignment.version,
         title=assignment.title,
         points=round(sum(result.earned for result in results), 2),
         total=sum(result.points for result in results),
         status="rerun" if unsure else "graded",
         results=tuple(results),
-        problems=(*submission.problems, *grading.problems),
-        notes=(
-            f"pacelab {__version__}, assignment {assignment.number}/{version}",
-            f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
-            *walls.notes,
-        ),
+        problems=problems,
+        notes=notes,
         received=submission.received,
     )
 
@@ -146,12 +168,11 @@ def judge(
 class _Grading:
     """The state of one submission while its checks run."""
 
-    def __init__(self, submission: Submission, assignment: Assignment, key: bytes, patience: float, slot: int) -> None:
+    def __init__(self, submission: Submission, assignment: Assignment, key: bytes, patience: float) -> None:
         self._submission = submission
         self._assignment = assignment
         self._key = key
         self._patience = patience
-        self._slot = slot
         self._names: frozenset[str] = frozenset()
         self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
         self._broken_status = MISSING
@@ -207,12 +228,12 @@ class _Grading:
 
     def _graded(self, box: Box, check: Check) -> Result:
         if self._broken is not None:
-            return _result(check, status=self._broken_status, got=self._broken)
+            return _result(check, self._broken_status, _nothing(got=self._broken))
         missing = [name for name in check.needs if name not in self._names]
         if missing:
-            return _result(check, status=MISSING, expected=f"{', '.join(missing)} in your file", got="not there")
+            return _result(check, MISSING, _nothing(f"{', '.join(missing)} in your file", "not there"))
         if time.monotonic() > self._until:
-            return _result(check, status=NOT_GRADED, got="the time for this submission was over: not graded, rerun")
+            return _result(check, NOT_GRADED, _nothing(got="the time for this submission was over: not graded, rerun"))
         reference = self._reference(check)
         best = self._tried(box, check, reference)
         if reference and best.earned < check.points:  # what the student's own parts have more than was asked for
@@ -227,14 +248,10 @@ class _Grading:
     def _suspect(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
         """A call computed for long: endless, or only slow?"""
         if self._last_doing in self._endless:
-            return _result(
-                check,
-                status=FAILED,
-                expected="an answer",
-                got=f"{self._last_doing}() computes on and on, as was proven above: an endless loop?",
-            )
+            proven = f"{self._last_doing}() computes on and on, as was proven above: an endless loop?"
+            return _result(check, FAILED, _nothing("an answer", proven))
         if self._counted >= MAX_COUNTED:
-            return _result(check, status=NOT_GRADED, got="too slow, again: not graded, rerun with --patience")
+            return _result(check, NOT_GRADED, _nothing(got="too slow, again: not graded, rerun with --patience"))
         self._counted += 1
         result = self._run(box, check, reference, counted=True)
         assert result is not None  # only an uncounted call asks for counting
@@ -245,7 +262,7 @@ class _Grading:
     def _run(self, box: Box, check: Check, reference: tuple[str, ...], *, counted: bool) -> Result | None:
         started = time.monotonic()
         with self._lab(box, counted=counted, reference=reference) as lab:
-            status, finding = FAILED, Finding(share=0.0, expected="", got="")
+            status, finding = FAILED, _nothing()
             try:
                 finding = check.run(lab) or Finding(share=1.0, expected="", got="")
                 status = PASSED if finding.share >= 1 else PARTIAL if finding.share > 0 else FAILED
@@ -255,23 +272,20 @@ class _Grading:
             except Wrong as wrong:
                 finding = wrong.finding
             except (NotGraded, GraderError, HostError) as failure:
-                status, finding = NOT_GRADED, Finding(share=0.0, expected="an answer", got=str(failure))
+                status, finding = NOT_GRADED, _nothing("an answer", str(failure))
             except StudentFailure as failure:
                 if isinstance(failure, Endless):
                     self._endless.add(str(failure).partition("(")[0])
                 elif isinstance(failure, Asleep):
                     self._asleep_s = ASLEEP_AGAIN_S
-                finding = Finding(share=0.0, expected="an answer", got=str(failure))
+                finding = _nothing("an answer", str(failure))
             except Exception as error:  # of ours: a check that was not ready for this code
                 status, finding = NOT_GRADED, _stumbled(error, lab)
             steps = lab.steps
         return _result(
             check,
-            status=status,
-            share=finding.share,
-            expected=finding.expected,
-            got=finding.got,
-            picture=finding.picture,
+            status,
+            finding,
             reference=reference,
             steps=() if status == PASSED else tuple(steps[-SHOWN_STEPS:]),
             printed="\n".join(lab.printed),
@@ -283,7 +297,7 @@ class _Grading:
             box=box,
             file=self._assignment.file,
             key=self._key,
-            first_number=self._slot * PROCESSES_PER_SUBMISSION,
+            first_number=os.getpid() % SLOTS * PROCESSES_PER_SUBMISSION,
             counted=counted,
             patience=self._patience,
             asleep_s=self._asleep_s,
@@ -294,7 +308,11 @@ class _Grading:
 
 def not_graded(check: Check, why: str) -> Result:
     """What stands for a check that nothing came of."""
-    return _result(check, status=NOT_GRADED, expected="an answer", got=why)
+    return _result(check, NOT_GRADED, _nothing("an answer", why))
+
+
+def _nothing(expected: str = "", got: str = "") -> Finding:
+    return Finding(share=0.0, expected=expected, got=got)
 
 
 def _stumbled(error: Exception, lab: Lab) -> Finding:
@@ -304,21 +322,15 @@ def _stumbled(error: Exception, lab: Lab) -> Finding:
         place = place.tb_next
     where = "" if place is None else f" in {place.tb_frame.f_code.co_name}, line {place.tb_lineno}"
     last = f" after {lab.steps[-1]}" if lab.steps else ""
-    return Finding(
-        share=0.0,
-        expected="a check that is ready for every answer",
-        got=f"the check itself failed{last}: {type(error).__name__}: {error}{where}: not graded; please report it",
-    )
+    failed = f"the check itself failed{last}: {type(error).__name__}: {error}{where}: not graded; please report it"
+    return _nothing("a check that is ready for every answer", failed)
 
 
 def _result(
     check: Check,
-    *,
     status: str,
-    share: float = 0.0,
-    expected: str = "",
-    got: str = "",
-    picture: str = "",
+    finding: Finding,
+    *,
     steps: Sequence[str] = (),
     printed: str = "",
     reference: tuple[str, ...] = (),
@@ -328,14 +340,14 @@ def _result(
         id=check.id,
         title=check.title,
         points=check.points,
-        earned=round(check.points * min(1.0, max(0.0, share)), 2),
+        earned=round(check.points * min(1.0, max(0.0, finding.share)), 2),
         status=status,
-        expected=plain(expected, SHOWN_CHARACTERS),
-        got=plain(got, SHOWN_CHARACTERS),
+        expected=plain(finding.expected, SHOWN_CHARACTERS),
+        got=plain(finding.got, SHOWN_CHARACTERS),
         hint="" if status == PASSED else check.hint,
         steps=tuple(plain(step, SHOWN_CHARACTERS) for step in steps),
         printed=plain(printed, SHOWN_CHARACTERS, lines=True),
-        picture=picture,
+        picture=finding.picture,
         reference=reference,
         public=check.public,
         seconds=round(seconds, 3),

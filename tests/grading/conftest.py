@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.sandbox import Walls, walls
+from pacelab.grading.sandbox import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
 
@@ -45,12 +45,22 @@ def model() -> str:
 def grade(engine: None) -> Judge:
     """Grade a source text as a submission of an assignment."""
 
-    def run(source: str, around: Walls, *, number: int = 3, only: tuple[str, ...] = (), **more: object) -> Verdict:
+    def run(
+        source: str,
+        around: Walls,
+        *,
+        number: int = 3,
+        only: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        **terms: object,
+    ) -> Verdict:
         assignment = replace(find_assignment(number))
         if only:
             kept = tuple(check for check in assignment.checks if check.id in only)
             object.__setattr__(assignment, "checks", kept)  # past the rule that points sum to 100
-        return judge(Submission(student="s", source=source), assignment, walls=around, **more)  # type: ignore[arg-type]
+        return judge(
+            Submission(student="s", source=source), assignment, walls=around, limits=limits, terms=Terms(**terms)
+        )  # type: ignore[arg-type]
 
     return run
 

@@ -16,7 +16,7 @@ from types import FrameType, ModuleType
 import pytest
 
 from pacelab.grading.assignments import ASSIGNMENTS
-from pacelab.grading.judge import judge
+from pacelab.grading.judge import Terms, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Walls
 
@@ -58,7 +58,7 @@ def survives(number: int, source: str, *, simulated: bool) -> bool:
     if not simulated:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
     try:
-        verdict = judge(Submission(student="s", source=source), assignment, walls=NO_WALLS, key="mutants")
+        verdict = judge(Submission(student="s", source=source), assignment, walls=NO_WALLS, terms=Terms(key="mutants"))
     except TimeoutError:
         return False
     finally:

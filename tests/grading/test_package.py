@@ -17,7 +17,7 @@ from pacelab.grading import handout
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.handout import hand_out, notebook_of, update
-from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.notebook import module_of
 from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
@@ -33,7 +33,12 @@ MODEL_FILE = find_assignment(2).path / "model.py"
 @pytest.fixture(scope="module")
 def verdict() -> Verdict:
     source = find_assignment(3).template
-    return judge(Submission(student="s", source=source), find_assignment(3), walls=walls(weak=True), public_only=True)
+    return judge(
+        Submission(student="s", source=source),
+        find_assignment(3),
+        walls=walls(weak=True),
+        terms=Terms(public_only=True),
+    )
 
 
 def test_results_show_public_checks_and_hide_the_others(verdict: Verdict) -> None:

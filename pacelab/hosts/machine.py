@@ -50,7 +50,12 @@ def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
     for grade in GRADES[1:]:
         if stolen > STOLEN[grade] or any(late_s > LATE_S[grade] for late_s in late_p99_s):
             found.append(grade)
-    return max(found, key=GRADES.index)
+    return worst(*found)
+
+
+def worst(*grades: str) -> str:
+    """Of several."""
+    return max(grades, key=GRADES.index)
 
 
 def describe() -> dict[str, Any]:

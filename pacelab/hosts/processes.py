@@ -122,14 +122,20 @@ class Child:
         return lines[-1].removeprefix("pacelab: ") if lines else ""
 
 
-def last_document(text: bytes) -> dict[str, Any]:
-    """The JSON object in the last whole line; empty when there is none."""
-    for line in reversed(text.splitlines()):
+def documents(text: bytes) -> list[dict[str, Any]]:
+    """The JSON objects in its whole lines."""
+    found = []
+    for line in text.splitlines():
         with contextlib.suppress(ValueError):
-            found = json.loads(line)
-            if isinstance(found, dict):
-                return found
-    return {}
+            one = json.loads(line)
+            if isinstance(one, dict):
+                found.append(one)
+    return found
+
+
+def last_document(text: bytes) -> dict[str, Any]:
+    """The last of them; empty when there is none."""
+    return documents(text)[-1] if documents(text) else {}
 
 
 def _scratch() -> IO[bytes]:

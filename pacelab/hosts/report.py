@@ -63,6 +63,11 @@ def complaints(measured: Measured) -> list[str]:
     return [f"flow {run.number}: iperf3: {run.complaint}" for run in measured.tcp if run.complaint]
 
 
+def unmeasured(measured: Measured) -> bool:
+    """Whether a flow's numbers are missing: an iperf3 was killed."""
+    return any(run.killed for run in measured.tcp)
+
+
 def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
     flow = plan.flows[number]
     way = path(plan, flow.src, flow.dst)

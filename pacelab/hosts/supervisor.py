@@ -21,7 +21,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.errors import ConfigError, PaceLabError
-from pacelab.hosts.machine import describe, judge, read_load
+from pacelab.hosts.machine import describe, judge, read_load, worst
 from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.hosts.changes import Changes
     from pacelab.hosts.hwsim import stock
     from pacelab.hosts.network.captures import end_captures, start_captures
-    from pacelab.hosts.report import air_result, complaints
+    from pacelab.hosts.report import air_result, complaints, unmeasured
     from pacelab.hosts.roaming.roaming import Roaming
     from pacelab.hosts.traffic.traffic import Traffic
 
@@ -113,15 +113,17 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     }
     late = [found["p99"] for found in lateness.values() if found]
     fidelity = judge(medium=after["fidelity"], late_p99_s=late, stolen=shares["stolen"])
+    busy = fidelity != "valid"
+    fidelity = worst(fidelity, "degraded" if agents.faults else "valid", "invalid" if unmeasured(measured) else "valid")
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
-    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured)]
+    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *agents.faults]
     if roaming is not None and lab.switched is not None:
         handovers = _handovers(plan, measured, roaming)
         host["controller"] = lab.switched.describe() | {"handovers": handovers}
         notes += map(_sentence, handovers)
-    if fidelity != "valid":
+    if busy:
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     return {
         "air": air_result(plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops),

@@ -7,7 +7,8 @@
 
 Invariants
 1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
-2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them.
+2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
+   still a guard takes them out (`guard`).
 3. A hook that fails, or a link layer gone, is said once; packets go on.
 """
 
@@ -26,6 +27,7 @@ from typing import Any, Protocol
 from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
+from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.inject import RawSender
 from pacelab.pacer.linux.kernel.interfaces import mtu_of
 from pacelab.pacer.linux.kernel.kernel_link import KernelLink
@@ -194,6 +196,9 @@ class Agent:
             mtu_of(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
+        self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
+        self._guard = Guard(self._rules, punctual=config.realtime, on_release=self._say_released)
+        undo.callback(self._guard.close)
         self._link: MediumdLink | KernelLink | None = None
         if self._hook.event_mask & EventMask.TRANSMIT and config.kernel_counts:
             self._link = KernelLink(config.air)
@@ -213,7 +218,6 @@ class Agent:
         self._shell = HookShell(
             self._hook, self, paths=config.paths, mtu_bytes=mtu, clamp=config.clamp_mss, monitor=self._monitor
         )
-        self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
         undo.callback(self._rules.remove)
         if removed := self._rules.install():
             self._say(f"removed what an agent that was killed left behind: {', '.join(removed)}")
@@ -238,7 +242,8 @@ class Agent:
         while not stop.given:
             wanted_ns = shell.deadline_ns()
             now_ns = clock()
-            until_ns = min(tick_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
+            beat_ns = self._guard.beat(now_ns)
+            until_ns = min(tick_ns, beat_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
             timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
             ready = select.select(watched, (), (), timeout_s)[0]
             now_ns = clock()
@@ -291,6 +296,7 @@ class Agent:
 
     def _end(self) -> None:
         """Nothing more comes; what is here goes."""
+        self._guard.close()
         self._rules.remove()
         self._shell.let_go()
         while rest := self._queue.receive():
@@ -310,6 +316,8 @@ class Agent:
             self._once("packets came faster than they could be read: some passed unseen")
         if self._link is not None and self._link.closed:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
+        if self._guard.released:
+            self._once("it stood still for a while, and packets passed unseen meanwhile")
         if ticks % _COLLECT_TICKS == 0 and not shell.held:
             gc.collect(1)
 
@@ -319,6 +327,10 @@ class Agent:
             self._say(line)
 
     # Status documents.
+
+    def _say_released(self) -> None:
+        """In the guard's process."""
+        self._on_status(self._head("released") | {"pid": os.getppid()})
 
     def _ready(self, punctual: bool) -> dict[str, Any]:
         return self._head("ready") | {"pid": os.getpid(), "queues": list(self._points), "sched_fifo": punctual}
@@ -339,6 +351,7 @@ class Agent:
             "drops": dict(shell.dropped),
             "hook": shell.counters(),
             "failed": shell.failure,
+            "released": {"times": self._guard.released, "seconds": round(self._guard.released_ns / NS_PER_S, 3)},
             "errors": shell.errors,
             "queue": {
                 "lost": 0 if final else self._queue.lost(),

@@ -37,6 +37,7 @@ STATUS = {
     "drops": {"copy already queued": 6},
     "hook": {"paced": 7, "idle": 0},
     "failed": None,
+    "released": {"times": 0, "seconds": 0.0},
     "errors": 0,
     "release_lateness_us": {"p50": 20, "p99": 90},
     "flows": [

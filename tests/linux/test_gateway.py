@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from network import PACELAB, Host, Line, RunningAgent, iperf, missing_for_namespaces
@@ -87,6 +90,51 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     assert max(rates[3:6]) > 50, rates
     assert status["hook"]["delayed"] > 50
     assert line.rules() == ""
+
+
+def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
+    server = line.station.start("iperf3", "-s", "-1", stdout=subprocess.DEVNULL)
+    time.sleep(0.3)
+    command = ("iperf3", "-J", "-c", line.STATION, "-t", "12", "-i", "0.5", *WINDOW.split())
+    client = line.wired.start(*command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(3)
+    os.kill(agent.ready["pid"], signal.SIGSTOP)
+    stopped_s = time.monotonic()
+    while agent.read()["event"] != "released":
+        pass
+    noticed_s = time.monotonic() - stopped_s
+    assert line.rules() == ""
+    time.sleep(3)
+    os.kill(agent.ready["pid"], signal.SIGCONT)
+    while not agent.read()["released"]["times"]:
+        pass
+    assert "PACELAB" in line.rules()
+    assert client.stdout is not None
+    result = json.loads(client.stdout.read())
+    server.wait(10)
+    status = agent.stop()
+    assert "stood still" in agent.said()
+    assert status["released"]["times"] == 1
+    assert noticed_s < status["released"]["seconds"]
+    rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
+    assert max(rates) > 50, rates  # as when nobody paces
+    assert line.rules() == ""
+
+
+def test_gateway_guard_ends_with_an_agent_that_is_killed(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
+    pid = agent.ready["pid"]
+    (guard,) = [
+        child
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        if "display" not in Path(f"/proc/{child}/cmdline").read_text()
+    ]
+    agent.kill()
+    deadline_s = time.monotonic() + 10
+    while Path(f"/proc/{guard}/stat").exists() and time.monotonic() < deadline_s:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{guard}/stat").exists()
 
 
 def test_gateway_bad_packets_pass_unharmed_and_are_counted(line: Line, make) -> None:

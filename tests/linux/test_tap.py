@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tap_runs import assert_gone, children_of, goodputs_kbps, host_state, run, start, wait_for_children, why_not
@@ -67,6 +70,46 @@ def test_agents_of_a_scheme_act(tmp_path: Path) -> None:
     assert points[1]["counters"]["delayed"] > 50
     assert document["run"]["hooks"]["failed"] == 0
     assert goodputs_kbps(document)[0] > 100
+
+
+def test_a_run_whose_pacer_was_stopped_goes_on_and_is_degraded(tmp_path: Path) -> None:
+    document = _disturbed(tmp_path, "the gateway agent", signal.SIGSTOP, r"pacelab\x00agent")
+    assert document["fidelity"] == "degraded"
+    # 8 s of 12 are left; a cut flow would have had 4 at most
+    rates_bps = pacelab.load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
+    assert sum(rate > 0 for rate in rates_bps) >= 9, rates_bps
+
+
+def test_a_run_whose_iperf3_was_killed_is_invalid(tmp_path: Path) -> None:
+    assert _disturbed(tmp_path, "flow 0: iperf3: ", signal.SIGKILL, "iperf3\x00-4\x00-c")["fidelity"] == "invalid"
+
+
+def _disturbed(tmp_path: Path, said: str, number: int, victim: str) -> dict[str, Any]:
+    """run.json of a run over 12 s, one of whose processes gets a signal in its fourth."""
+    what = "chain --hops 2 --wired-hops 1 --direction down --scheme tcp-gap --seconds 12 --backend tap --json --quiet"
+    command = ("run", *what.split(), "--out", str(tmp_path / "run"))
+    process = start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    until = time.monotonic() + 60
+    while not (pids := [pid for pid in children_of(process.pid) if re.search(victim, _line(pid))]):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    while not any("iperf3\0-4\0-c" in _line(pid) for pid in children_of(process.pid)):
+        time.sleep(0.05)
+    time.sleep(4)
+    os.kill(min(pids), number)
+    printed, _errors = process.communicate(timeout=90)
+    assert process.returncode == 0
+    document = json.loads(printed)
+    found: dict[str, Any] = document["run"]
+    assert any(said in note for note in found["notes"]), found["notes"]
+    return found
+
+
+def _line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
 
 
 def test_nothing_is_left_of_a_run(tmp_path: Path) -> None:

@@ -33,8 +33,9 @@ def main() -> int:
         serve(socket.socket(fileno=int(sys.argv[2])), os.environ["PACELAB_METRICS_TOKEN"], latest)
     try:
         for document in _shown(mode):
-            latest.clear()
-            latest.update(document)
+            if document["event"] != "released":
+                latest.clear()
+                latest.update(document)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0

@@ -14,6 +14,7 @@ from pacelab.units import BPS_PER_MBPS
 
 _MS_PER_S = 1000
 SHOWN = 20
+RELEASED = "STOPPED? The agent does not answer: packets pass by it until it does."
 
 
 def show(documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -21,7 +22,9 @@ def show(documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     console = Console(highlight=False)
     with Live(Text("starting"), console=console, auto_refresh=False, transient=False) as live:
         for document in documents:
-            if document["event"] != "ready":
+            if document["event"] == "released":
+                live.update(Text(RELEASED, style="bold red"), refresh=True)
+            elif document["event"] != "ready":
                 live.update(picture(document), refresh=True)
             yield document
 

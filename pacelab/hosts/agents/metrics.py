@@ -42,6 +42,11 @@ class AgentCollector(Collector):
             ("held_packets", "packets that wait for the algorithm", status["held_pkts"]),
             ("kept_packets", "copies for local retransmission", status["kept_pkts"]),
             ("failed", "1 if the algorithm failed and is bypassed", int(status["failed"] is not None)),
+            (
+                "released_seconds",
+                "how long the agent stood still",
+                status["released"]["seconds"],
+            ),
         ):
             gauge = GaugeMetricFamily(f"pacelab_{name}", text, labels=list(labels))
             gauge.add_metric(list(labels.values()), value)

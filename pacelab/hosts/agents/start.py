@@ -13,7 +13,7 @@ from pacelab.hosts.agents.task import Task
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.plan import OWN_CODE, Hook, Plan
-from pacelab.hosts.processes import Child, last_document, python
+from pacelab.hosts.processes import Child, documents, python
 from pacelab.hosts.roaming.switched import SwitchedWires
 from pacelab.schemes import find_scheme
 
@@ -33,6 +33,8 @@ class Agents:
         self._hooks, self._idle = hooks, idle
         self.lateness_s: dict[str, float] = {}
         """Of packets that were held, once all have ended: the worst agent's quantiles."""
+        self.faults: list[str] = []
+        """What spoilt the run, once all have ended: agents that stood still."""
 
     def check_alive(self) -> None:
         """Raise HostError when one has ended."""
@@ -45,13 +47,28 @@ class Agents:
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if child.alive():
                 child.process.terminate()
-        last = [(hook, last_document(child.finish())) for hook, child in self._hooks]
+        for child in self._idle:
+            child.finish()
+        last = [(hook, self._last_of(child)) for hook, child in self._hooks]
         for name in QUANTILES:
             late_us = [status.get("release_lateness_us", {}).get(name) for _hook, status in last]
             known = [value for value in late_us if value is not None]
             if known:
                 self.lateness_s[name] = max(known) / US_PER_S
         return [_report(hook, status) for hook, status in last]
+
+    def _last_of(self, child: Child) -> dict[str, Any]:
+        """The last status of an agent that is told to end."""
+        told: list[dict[str, Any]] = [{}, *documents(child.finish())]
+        last: dict[str, Any] = next(document for document in reversed(told) if document.get("event") != "released")
+        released = sum(document.get("event") == "released" for document in told)
+        if last.get("event") != "end":
+            passed = "packets passed by it" if released else "packets may have waited for it"
+            self.faults.append(f"{child.name} did not answer at the end of the run and was killed: {passed}")
+        elif released:
+            for_s = last["released"]["seconds"]
+            self.faults.append(f"{child.name} stood still for {for_s:.1f} s: packets passed by it meanwhile")
+        return last
 
 
 def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:

@@ -21,6 +21,7 @@ SLACK_S = 3600
 """How much longer than planned a client would go on: its end is ours."""
 PACED_UP_TO = "1G"
 """A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
+NO_REPORT = "it printed no report"
 LONGEST_S = 86_400
 """iperf3's own limit of -t."""
 
@@ -83,7 +84,7 @@ def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
     try:
         document: dict[str, Any] = json.loads(text)
     except ValueError:
-        return [], "it printed no report"
+        return [], NO_REPORT
     complaint = document.get("error", "")
     streams = [interval["streams"][0] for interval in document.get("intervals", ()) if interval.get("streams")]
     if not streams:

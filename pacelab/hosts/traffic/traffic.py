@@ -51,6 +51,8 @@ class TcpRun:
     received: list[iperf.Interval] = field(default_factory=list)
     sent: list[iperf.Interval] = field(default_factory=list)
     complaint: str = ""
+    killed: bool = False
+    """One of its sides printed no report: the flow was not measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,4 +252,5 @@ def _collect(run: TcpRun) -> None:
     run.received, run.complaint = iperf.read_report(received, ended_ns=run.ended_ns)
     if run.client is not None:
         run.sent, complaint = iperf.read_report(run.client.finish(), ended_ns=run.ended_ns)
+        run.killed = iperf.NO_REPORT in (run.complaint, complaint)
         run.complaint = run.complaint or complaint

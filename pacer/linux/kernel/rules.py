@@ -42,7 +42,6 @@ class Rules:
         """Packets with `own_mark` are this agent's own and pass by its queues."""
         self._captures = captures
         self._mark = own_mark
-        self._families: list[str] = []
         self._chains = [f"{own_name(_PREFIX)}-{index}" for index in range(len(captures))]
 
     def install(self) -> list[str]:
@@ -50,9 +49,7 @@ class Rules:
         removed = remove_stale()
         for command in _COMMANDS:
             problem = _restore(command, self._adding())
-            if problem is None:
-                self._families.append(command)
-            elif command == _COMMANDS[0]:
+            if problem is not None and command == _COMMANDS[0]:
                 self.remove()
                 raise AgentError(f"firewall rules: {problem}")
             # No IPv6 in this kernel: then there is none to count either.
@@ -60,9 +57,11 @@ class Rules:
 
     def remove(self) -> None:
         """Take them out; harmless when they are not in."""
-        for command in self._families:
-            _restore(command, _removing(self._chains, _save(command)))
-        self._families.clear()
+        for command in _COMMANDS:
+            listing = _save(command)
+            present = [chain for chain in self._chains if f":{chain} " in listing]
+            if present:
+                _restore(command, _removing(present, listing))
 
     def _adding(self) -> list[str]:
         lines = []

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent, ScalarEvent
 
 from pacelab.topologies.quantity import LENGTH, LEVEL, RATE, REACH, SIZE, TIME, Quantity
 
@@ -39,12 +40,21 @@ Size = Annotated[float, BeforeValidator(_quantity(SIZE))]
 Model = TypeVar("Model", bound=Part)
 
 
+MOST_CHARACTERS = 4_000_000
+MOST_VALUES = 500_000
+"""Of a document, aliases counted as what they stand for: 10,000 nodes with their links have a tenth of it."""
+DEEPEST = 20
+
+
 class Document:
     """A parsed YAML file. `name` is how errors call it."""
 
     def __init__(self, text: str, *, name: str) -> None:
         self.name = name
+        if len(text) > MOST_CHARACTERS:
+            raise ValueError(f"{name}:1: the file has {len(text)} characters; allowed are at most {MOST_CHARACTERS}")
         try:
+            _measure(text, name=name)
             self._tree: Any = YAML(typ="rt").load(text)
         except MarkedYAMLError as error:  # duplicate keys, too
             mark = error.problem_mark or error.context_mark
@@ -90,6 +100,30 @@ class Document:
             except (KeyError, IndexError, TypeError):
                 break
         return int(line)
+
+
+def _measure(text: str, *, name: str) -> None:
+    """ValueError where a document is nested too deeply or stands for too much, before it is built in memory."""
+    sizes: dict[str, int] = {}
+    open_: list[tuple[str | None, int]] = []  # anchor, values seen before it
+    count = 0
+    for event in YAML(typ="rt").parse(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, CollectionEndEvent):
+            anchor, before = open_.pop()
+            if anchor is not None:
+                sizes[anchor] = count - before
+        elif isinstance(event, NodeEvent):
+            anchor = None if event.anchor is None else str(event.anchor)
+            if isinstance(event, CollectionStartEvent):
+                open_.append((anchor, count))
+            elif isinstance(event, ScalarEvent) and anchor is not None:
+                sizes[anchor] = 1
+            count += sizes.get(str(anchor), 1) if isinstance(event, AliasEvent) else 1
+        if len(open_) > DEEPEST:
+            raise ValueError(f"{name}:{line}: nested more than {DEEPEST} deep; allowed are the keys of the format")
+        if count > MOST_VALUES:
+            raise ValueError(f"{name}:{line}: the document stands for more values than the allowed {MOST_VALUES}")
 
 
 def _plain(value: Any) -> Any:

@@ -113,7 +113,7 @@ class Topology:
         _check_ranges(self)
         _check_nodes(self)
         _check_wires(self)
-        object.__setattr__(self, "_near", tuple(_neighbours(self, i) for i in range(len(self.nodes))))
+        object.__setattr__(self, "_near", _neighbours(self))
         for flow in self.flows:
             _check_flow(self, flow)
         _check_calls(self)
@@ -189,9 +189,22 @@ def _rebuild(fields: dict[str, Any]) -> Topology:
     return Topology(**fields)
 
 
-def _neighbours(topology: Topology, node: int) -> tuple[int, ...]:
-    by_wire = {link.b if link.a == node else link.a for link in topology.wired if node in (link.a, link.b)}
-    return tuple(i for i in range(len(topology.nodes)) if i != node and (i in by_wire or topology.decodes(node, i)))
+def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
+    """Of each node. Only nodes in squares beside its own can be in reach: they are wider than the decode range."""
+    side_m = 1.001 * topology.decode_m
+    places = [tuple(math.floor(x / side_m) for x in node.position_m) for node in topology.nodes]
+    squares: dict[tuple[int, ...], list[int]] = {}
+    for number, place in enumerate(places):
+        squares.setdefault(place, []).append(number)
+    near: list[set[int]] = [set() for _ in topology.nodes]
+    for link in topology.wired:
+        near[link.a].add(link.b)
+        near[link.b].add(link.a)
+    for number, (x, y) in enumerate(places):
+        around = ((x + dx, y + dy) for dx in (-1, 0, 1) for dy in (-1, 0, 1))
+        candidates = (other for place in around for other in squares.get(place, ()))
+        near[number].update(other for other in candidates if other != number and topology.decodes(number, other))
+    return tuple(tuple(sorted(found)) for found in near)
 
 
 def _check_ranges(topology: Topology) -> None:

@@ -93,7 +93,7 @@ def may_run(uid: int, gid: int, *, group: str) -> bool:
 
 def listen(path: Path | None, *, group: str = GROUP) -> socket.socket:
     """The socket that systemd hands over, or one of our own at `path`. HostError if that is taken."""
-    if os.environ.get("LISTEN_PID") == str(os.getpid()):
+    if _by_systemd():
         return socket.socket(fileno=LISTEN_FD)
     path = path or SOCKET
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -124,7 +124,15 @@ def serve(path: Path | None, *, say: Callable[[str], None], group: str = GROUP) 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
     say(f"listening for root and the group {group!r}")
-    helper.serve()
+    try:
+        helper.serve()
+    finally:
+        if not _by_systemd():  # it keeps its own
+            (path or SOCKET).unlink(missing_ok=True)
+
+
+def _by_systemd() -> bool:
+    return os.environ.get("LISTEN_PID") == str(os.getpid())
 
 
 def _remove_stale(path: Path) -> None:

@@ -34,7 +34,7 @@ NICENESS = -15
 MEDIUM_TELLS = ("fidelity", "lateness", "process")
 """What host.json has of mediumd's statistics."""
 PLAN_S = 10.0
-"""A client that has not sent its plan by then is not going to."""
+"""A client that has not sent its whole plan by then is not going to."""
 
 
 def main() -> int:
@@ -46,9 +46,7 @@ def main() -> int:
     if page_fd is not None:
         os.set_inheritable(page_fd, False)
     try:
-        link.settimeout(PLAN_S)
         plan = read_plan(read_line(link))
-        link.settimeout(None)
         threading.Thread(target=end_with, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
@@ -169,19 +167,23 @@ def isolate() -> None:
     os.chdir("/")
 
 
-def read_line(link: socket.socket) -> bytes:
-    """One line, without its end; ConfigError when it is longer than a plan may be or cut off."""
-    text = b""
+def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
+    """One line; ConfigError when it is longer than a plan may be, cut off, or not here in time."""
+    text, until_s = b"", time.monotonic() + within_s
     while not text.endswith(b"\n"):
         if len(text) > MOST_BYTES:
             raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
+        link.settimeout(max(1e-3, until_s - time.monotonic()))
         try:
             part = link.recv(65_536)
+        except TimeoutError:
+            raise ConfigError(f"plan: it was not here within {within_s:g} s") from None
         except OSError:
             part = b""
         if not part:
             raise ConfigError("plan: it ends in the middle")
         text += part
+    link.settimeout(None)
     return text
 
 

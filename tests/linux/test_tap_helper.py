@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.helper import may_run
 from pacelab.hosts.plan import MOST_BYTES, dump_plan
 from pacelab.hosts.session import converse
+from pacelab.hosts.supervisor import read_line
 from pacelab.hosts.units import write_units
 
 NOBODY, DAEMON = 65_534, 1
@@ -75,6 +77,7 @@ def helper() -> Iterator[Running]:
         yield running
         running.process.terminate()
         assert running.process.wait(20) == 0
+        assert not running.path.exists()
         assert_gone(running.process.pid)
 
 
@@ -165,6 +168,25 @@ def test_units_name_this_installation(tmp_path: Path) -> None:
     assert [path.name for path in paths] == ["pacelab-helper.socket", "pacelab-helper.service"]
     assert "SocketGroup=pacelab" in paths[0].read_text()
     assert f'ExecStart="{sys.executable}" -P -m pacelab helper' in paths[1].read_text()
+
+
+def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ended = threading.Event()
+
+        def trickle() -> None:
+            while not ended.wait(0.05):
+                theirs.send(b"{")
+
+        sender = threading.Thread(target=trickle)
+        sender.start()
+        try:
+            with pytest.raises(ConfigError, match="not here within"):
+                read_line(ours, within_s=0.5)
+        finally:
+            ended.set()
+            sender.join()
 
 
 def test_converse_tells_why_it_was_refused_before_its_plan_was_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -71,6 +72,17 @@ def test_topology_refuses_a_bad_wire(change: dict[str, float]) -> None:
 
 def test_topology_decodes_at_exactly_its_range() -> None:
     assert line(0, 250).wireless_hops(Flow(src=0, dst=1)) == 1
+
+
+def test_topology_neighbours_are_those_that_decode() -> None:
+    chance = random.Random(3)
+    places = [(chance.uniform(-900, 900), chance.uniform(-900, 900)) for _ in range(80)]
+    places += [(250.0 * i, 250.0 * j) for i in range(4) for j in range(4)]  # at exactly the range
+    nodes = tuple(Node(name=f"n{i}", wireless=i % 9 > 0, position_m=at) for i, at in enumerate(places))
+    field = replace(line(0, 250), nodes=nodes, flows=())
+    for node in range(len(places)):
+        expected = [i for i in range(len(places)) if i != node and field.decodes(node, i)]
+        assert list(field.neighbours(node)) == expected
 
 
 def test_topology_path_has_the_fewest_hops_and_ties_go_to_the_lower_number() -> None:

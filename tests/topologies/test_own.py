@@ -32,6 +32,9 @@ defaults:
   rts: off
 """
 
+TENFOLD = tuple(zip("abcdefghi", ("1", *(f"*{key}" for key in "abcdefgh")), strict=True))
+"""Each line stands for ten of the one before."""
+
 
 @pytest.fixture
 def file(in_tmp: Path) -> Path:
@@ -110,6 +113,12 @@ def test_own_yaml_topology_refuses(
         ("nodes: [\n", "net.yaml:2: this is not YAML: "),
         ("- 1\n", "net.yaml:1: there is no mapping at the top"),
         ("", "net.yaml:1: there is no mapping at the top"),
+        ("a: " + "[" * 20_000 + "]" * 20_000, "net.yaml:1: nested more than 20 deep"),
+        (
+            "".join(f"{key}: &{key} [{', '.join([value] * 10)}]\n" for key, value in TENFOLD),
+            "net.yaml:6: the document stands for more values than the allowed 500000",  # ten to the power of the line
+        ),
+        ("a: " + "1" * 5_000_000, "net.yaml:1: the file has 5000003 characters"),
     ],
 )
 def test_own_yaml_topology_refuses_what_is_no_mapping(text: str, message: str, file: Path) -> None:

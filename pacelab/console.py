@@ -18,8 +18,11 @@ REDIRECTED_WIDTH = 200
 
 
 def log(text: str) -> None:
-    """One line on stderr."""
-    print(f"pacelab: {text}", file=sys.stderr)
+    """One line on stderr. What a file or a hand-in may have put into it moves no cursor."""
+    shown = "".join(
+        char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
+    )
+    print(f"pacelab: {shown}", file=sys.stderr)
 
 
 def print_json(document: dict[str, Any]) -> None:

@@ -9,8 +9,9 @@ from importlib.metadata import entry_points
 from ipaddress import IPv4Address
 from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Path, Query, Response
-from fastapi.responses import HTMLResponse, StreamingResponse
+from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 
 from pacelab.controller.core.brain import Brain
 from pacelab.controller.core.frames import address_text, mac_text
@@ -60,11 +61,19 @@ def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | N
         redoc_url=None,
         responses=PROBLEMS,
     )
+    api.add_exception_handler(RequestValidationError, _refused)
     _add_views(api, shell, names)
     _add_gateways(api, shell)
     _add_events(api, shell)
     _add_page(api, shell, names, picture)
     return api
+
+
+async def _refused(_request: Request, error: Exception) -> JSONResponse:
+    """What is not allowed, without repeating what was sent: that may be no JSON (NaN)."""
+    assert isinstance(error, RequestValidationError)
+    found = [{name: problem[name] for name in ("type", "loc", "msg")} for problem in error.errors()]
+    return JSONResponse({"detail": found}, status_code=422)
 
 
 def _add_views(api: FastAPI, shell: Shell, names: dict[str, str]) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 LARGEST_BODY_BYTES = 256 * 1024
 READS = ("GET", "HEAD")
@@ -27,6 +27,7 @@ class Guard:
 
     def __init__(self, application: Application, *, token: str, hosts: tuple[str, ...]) -> None:
         self._application, self._token, self._hosts = application, token.encode(), hosts
+        self._pages = {f"http://{host}" for host in hosts}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or say why not."""
@@ -51,7 +52,7 @@ class Guard:
         if headers.get(b"host", b"").decode("latin-1") not in self._hosts:
             return 403, "this server answers to its own name only"
         origin = headers.get(b"origin")
-        if origin is not None and urlsplit(origin.decode("latin-1")).netloc not in self._hosts:
+        if origin is not None and origin.decode("latin-1") not in self._pages:
             return 403, "this server answers its own pages only"
         given = headers.get(b"authorization", b"")
         allowed = hmac.compare_digest(given, b"Bearer " + self._token)

@@ -145,6 +145,7 @@ def test_a_registration_moves_a_station(client: Client) -> None:
         (TOKEN | {"Host": "evil.example"}, 403),
         (TOKEN | {"Origin": "http://evil.example"}, 403),
         (TOKEN | {"Origin": "null"}, 403),
+        (TOKEN | {"Origin": "http://["}, 403),
         (TOKEN | {"Origin": f"http://{HERE}"}, 200),
         (TOKEN, 200),
     ],
@@ -170,6 +171,14 @@ def test_bodies_are_of_bounded_size(client: Client) -> None:
     large = json.dumps(HELLO | {"scheme": "x" * LARGEST_BODY_BYTES})
     assert requests.put(path, data=large, headers=TOKEN, timeout=10).status_code == 413
     assert requests.put(path, data=iter([b"{}"]), headers=TOKEN, timeout=10).status_code == 411
+
+
+@pytest.mark.parametrize("body", [b'{"limits": NaN}', b'{"pace_rate_bps": 1e999}', b"[" * 100_000])
+def test_a_body_that_is_no_json_is_refused(body: bytes, client: Client) -> None:
+    for method, path in (("PUT", "gateways/GA"), ("PUT", "gateways/GA/policy"), ("POST", "gateways/GA/status")):
+        headers = TOKEN | {"Content-Type": "application/json"}
+        answer = requests.request(method, f"{client.url}/v1/{path}", data=body, headers=headers, timeout=10)
+        assert answer.status_code in (400, 422)
 
 
 def test_events_are_streamed_from_where_one_asks(client: Client) -> None:

@@ -99,6 +99,7 @@ def test_server_refuses_a_change_that_is_none_with_one_line(server: DemoServer) 
     [
         (403, {"Origin": ""}),
         (403, {"Origin": "null"}),
+        (403, {"Origin": "http://["}),
         (403, {"Origin": "http://evil.example"}),
         (403, {"Host": "evil.example"}),
         (403, {"token": "wrong"}),

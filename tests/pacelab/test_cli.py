@@ -240,3 +240,10 @@ def test_tables_print_on_an_ascii_terminal() -> None:
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("pacelab 0.")
+
+
+def test_what_a_file_says_moves_no_cursor(in_tmp: Path, capsys) -> None:
+    Path("net.yaml").write_text('"k\\e[31mx": 1\n')
+    assert main(["run", "net.yaml", "--seconds", "1"]) == 2
+    said = capsys.readouterr().err
+    assert "net.yaml:1: k\\x1b[31mx: unknown key" in said

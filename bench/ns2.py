@@ -52,6 +52,26 @@ def udp(
     return [float(word) for word in _after("kbps", done.stdout)]
 
 
+def hybrid(
+    *,
+    positions_m: Sequence[tuple[float, float]],
+    flows: Sequence[tuple[int, int, str]],
+    wires: int,
+    routing: str,
+    seed: int,
+    seconds: float,
+    window_pkts: int = 64,
+) -> TcpRun:
+    """NewReno flows between wireless nodes and hosts, `wires` links behind a gateway, 11 Mbit/s, RTS on: (wireless end,
+    gateway, "up" or "down"). Segments acknowledged in `seconds` after the first 20.
+    """
+    nodes = " ".join(f"{x:g} {y:g}" for x, y in positions_m)
+    ends = " ".join(f"{end} {gateway} {direction}" for end, gateway, direction in flows)
+    options = {"nodes": nodes, "flows": ends, "wires": wires, "routing": routing, "window": window_pkts}
+    done = _ns("hybrid.tcl", options | {"seed": seed, "seconds": seconds})
+    return TcpRun(delivered_pkts=tuple(int(word) for word in _after("acknowledged", done.stdout)), cpu_s=done.cpu_s)
+
+
 def layout(of: Layout, *, seed: int, seconds: float, rate_mbps: float = 11, window_pkts: int = 32) -> TcpRun:
     """NewReno flows over any layout, AODV, RTS on; counted from second 0."""
     lines = [f"node {x:.3f} {y:.3f}" for x, y in of.positions_m]

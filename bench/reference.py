@@ -1,7 +1,8 @@
-"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py check|udp|chain|random`.
+"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py check|udp|chain|random|hybrid`.
 
 check    run every row of ns2-cells.csv and some of ns2-chain.csv again and print how far each is
 udp      write ns2-more.csv       chain    write ns2-more-chain.csv       random    write random120.json
+hybrid   write ns2-hybrid.csv (10 minutes of processor time)
 """
 
 import csv
@@ -37,6 +38,15 @@ CHAIN_HEADER = """\
 # ns-2's AODV, from second 1. routing static: DSDV that has converged before the flow starts at second 100, is
 # silent from then on, blind to link failures and without its second IP header: fixed shortest-path routes.
 routing,spacing_m,hops,rate_mbps,max_window_pkts,seed,goodput_kbps
+"""
+
+HYBRID_HEADER = """\
+# ns-2 2.35 (Debian ns2) by bench/ns2/hybrid.tcl through `python bench/reference.py hybrid`: the networks of
+# [tcp-gap] Secs. 5.2 to 5.4, nodes and flows as in topologies/shapes (cross: cross-gateway with 4-hop arms). Behind
+# the gateway each flow has a wire of its own: three links of 10 Mbit/s and 40 ms, each a Queue of 50 packets and a
+# DelayLink. One backlogged TCP NewReno a flow, window 64, 802.11b 11 Mbit/s; all else and both routings as in
+# ns2-more-chain.csv. kbit/s acknowledged over 200 s after the first 20, per flow.
+topology,hops,direction,routing,seed,per_flow_kbps
 """
 
 RANDOM_COMMENT = """\
@@ -143,6 +153,37 @@ def chain() -> None:
     _write("ns2-more-chain.csv", lines)
 
 
+def hybrid() -> None:
+    """Write TCP-GAP's networks with their wired part."""
+    from pacelab.topologies.registry import find_kind
+
+    lines = HYBRID_HEADER.splitlines()
+    for name, hops, direction, routing in _hybrid_plan():
+        kind = find_kind({"cross": "cross-gateway"}.get(name, name))
+        options = {option.name: option.default for option in kind.options} | {"hops": hops}
+        network = kind.build(direction=direction, **options)
+        (gateway,) = network.gateways
+        positions = [node.position_m for node in network.nodes if node.wireless]  # they come first
+        flows = [
+            (flow.src, gateway, "up") if network.nodes[flow.src].wireless else (flow.dst, gateway, "down")
+            for flow in network.flows
+        ]
+        for seed in range(1, 6):
+            run = ns2.hybrid(positions_m=positions, flows=flows, wires=3, routing=routing, seed=seed, seconds=200)
+            kbps = " ".join(f"{pkts * KBIT_PER_SEGMENT / 200:.1f}" for pkts in run.delivered_pkts)
+            lines.append(f"{name},{hops},{direction},{routing},{seed},{kbps}")
+            print(lines[-1], flush=True)
+    _write("ns2-hybrid.csv", lines)
+
+
+def _hybrid_plan() -> Iterator[tuple[str, int, str, str]]:
+    for routing in ("static", "aodv"):
+        for hops in (1, 2, 3, 4, 6, 8):
+            yield from (("chain", hops, direction, routing) for direction in ("up", "down"))
+        for name, hops in (("parallel", 5), ("cross", 4)):
+            yield from ((name, hops, direction, routing) for direction in ("up", "down", "mixed"))
+
+
 def random_layout(seconds: float = 60, seed: int = 2) -> None:
     """Draw the layout of 120 nodes and write it with what ns-2 makes of it."""
     drawn = layout.draw(nodes=120, width_m=2500, height_m=1000, flows=8, hops=(2, 6), seed=seed)
@@ -199,7 +240,7 @@ def _write(name: str, lines: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout}
+    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid}
     if len(sys.argv) != 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]]()

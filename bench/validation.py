@@ -33,6 +33,7 @@ SETS: dict[str, tuple[str, Callable[[], list[Case]]]] = {
     "chains, fixed routes in both": ("4 %", lambda: references.more_chains("static")),
     "chains, AODV, ns2-chain.csv": ("15 % or ns-2's 95 % interval", references.chains),
     "chains, AODV, ns2-more-chain.csv": ("15 % or ns-2's 95 % interval", lambda: references.more_chains("aodv")),
+    "chains, crosses with wires, ns2-hybrid.csv": ("4 %, AODV 15 %, or ns-2's 95 % interval", references.hybrids),
     "ns-3, a_ b_ f_": ("6 % or ns-3's 95 % interval", references.ns3),
     "Bianchi": ("2 %", bianchi.cases),
 }

@@ -79,9 +79,10 @@ proc wireless_nodes {positions routing} {
     }
 }
 
-# tcp_flow source destination window start_s -> agent: NewReno, 1460-byte segments, an ACK per segment, backlogged
+# tcp_flow source destination window start_s -> agent: NewReno, 1460-byte segments, an ACK per segment, backlogged;
+# sink_of($agent) is its receiver
 proc tcp_flow {source destination window start_s} {
-    global ns node
+    global ns node sink_of
     set tcp [new Agent/TCP/Newreno]
     $tcp set packetSize_ 1460
     $tcp set window_ $window
@@ -89,6 +90,7 @@ proc tcp_flow {source destination window start_s} {
     $ns attach-agent $node($source) $tcp
     $ns attach-agent $node($destination) $sink
     $ns connect $tcp $sink
+    set sink_of($tcp) $sink
     set ftp [new Application/FTP]
     $ftp attach-agent $tcp
     $ns at $start_s "$ftp start"

@@ -28,6 +28,7 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     lines = [
         f"Assignment {verdict.assignment}: {verdict.title}",
         f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _rerun(verdict),
+        *_stage(verdict),
         "",
     ]
     lines += [f"! {problem}" for problem in verdict.problems] + [""] * bool(verdict.problems)
@@ -44,6 +45,14 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
             lines += ["      printed:", *(f"        {line}" for line in result.printed.splitlines()[:8])]
     received = ["", "received:", *(f"  {line}" for line in verdict.received)] if verdict.received else []
     return "\n".join([*lines, *received, "", *verdict.notes, ""])
+
+
+def _stage(verdict: Verdict) -> list[str]:
+    """How far it has come: checks stand in the order in which parts are built on each other."""
+    for done, result in enumerate(verdict.results):
+        if result.status != PASSED:
+            return [f"stage {done + 1} of {len(verdict.results)} is next: {result.title} ({result.id})"]
+    return []
 
 
 def _indented(label: str, text: str) -> list[str]:

@@ -171,6 +171,40 @@ def more_chains(routing: str) -> list[Case]:
     return [chain(routing, *key, expected) for key, expected in found.items()]
 
 
+def hybrids() -> list[Case]:
+    """ns2-hybrid.csv: TCP-GAP's networks with their wired part, as a user asks for them. Over 200 s after 20, too."""
+    from pacelab import Experiment
+    from pacelab.sim.airconfig import compile_air
+
+    found: dict[tuple[str, int, str, str], list[float]] = defaultdict(list)
+    for row in rows("ns2-hybrid.csv"):
+        key = (row["topology"], int(row["hops"]), row["direction"], row["routing"])
+        found[key].append(sum(map(float, row["per_flow_kbps"].split())))
+    cases = []
+    for (name, hops, direction, routing), expected in found.items():
+        experiment = Experiment(
+            topology={"cross": "cross-gateway"}.get(name, name),
+            topology_options={"hops": hops},
+            direction=direction,
+            routing=routing,
+            headers="ns2",
+            window_pkts=64,
+            warmup_s=20,
+            duration_s=220,
+        )
+        cases.append(
+            Case(
+                name=f"{name} {hops} hops {direction} {routing}",
+                config=compile_air(experiment),
+                seeds=SEEDS,
+                expected_kbps=statistics.mean(expected),
+                expected_half_kbps=half_width(expected),
+                key=(name, hops, direction, routing),
+            )
+        )
+    return cases
+
+
 def ns3() -> list[Case]:
     """ns3.csv: groups a_, b_ and f_ without SACK, ns-2's ranges, 10 dB, static routes; preset standard."""
     cases = []

@@ -338,7 +338,9 @@ def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> No
 
     right = points(head)
     assert right.points == right.total, text_report(right)
+    assert "is next" not in text_report(right)
     endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"))
     assert endless.status == "graded"
     assert "an endless loop?" in text_report(endless)
+    assert f"stage 1 of {len(assignment.checks)} is next" in text_report(endless)
     assert "run with the reference's four_hop_delay_ns" in text_report(endless)

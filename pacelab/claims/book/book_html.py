@@ -69,7 +69,8 @@ def _overview(book: Book) -> str:
 
 def _standing_row(name: str, standing: Standing, names: list[str]) -> str:
     cells = "".join(f'<td class="n">{standing.counts[verdict]}</td>' for verdict in names)
-    return f'<tr><th scope="row">{name}</th><td>{standing.setup}</td>{cells}</tr>'
+    first = f'<th scope="row">{name}</th>' if name else "<td></td>"
+    return f"<tr>{first}<td>{standing.setup}</td>{cells}</tr>"
 
 
 def _chapter(chapter: Chapter, book: Book) -> str:
@@ -171,7 +172,7 @@ def _figure(entry: Entry, book: Book) -> str:
 def _table(caption: str, head: str, rows: list[str]) -> str:
     body = "".join(rows)
     return (
-        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table>'
+        f'<div class="scroll" role="group" aria-label="{escape(caption)}" tabindex="0"><table>'
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

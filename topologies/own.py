@@ -120,6 +120,12 @@ def load_kind(path: str) -> Kind:
     return _loaded[key]
 
 
+def read_yaml(text: str, name: str) -> Topology:
+    """The topology that a YAML file's text says; ValueError, where `name` stands for the file's."""
+    document = Document(text, name=name)
+    return _Builder(document, document.parse(TopologyFile)).build()
+
+
 def _yaml_kind(path: str, text: str, digest: str) -> Kind:
     document = Document(text, name=path)
     file = document.parse(TopologyFile)

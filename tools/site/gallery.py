@@ -1,4 +1,4 @@
-"""The gallery: every topology and what the lab draws, each with the command that drew it: python tools/site/gallery.py PAGES
+"""Every topology, and what the lab draws, each with its command: python tools/site/gallery.py PAGES
 
 The commands below are run, in this process, as they stand on the page; only the folder is another.
 """

@@ -56,14 +56,14 @@ def run(notebook: Any) -> dict[str, list[Any]]:
 def show(output: Any) -> str:
     """An output as HTML within the page."""
     if output.output_type == "stream":
-        return "" if output.name == "stderr" else block(f"<pre tabindex=\"0\">{escape(output.text)}</pre>")
+        return "" if output.name == "stderr" else block(f'<pre tabindex="0">{escape(output.text)}</pre>')
     data = output.data
     if "text/html" in data:
         return block(data["text/html"])
     if "image/png" in data:
         said = escape(data.get("text/plain", "a figure"), quote=True)
         return block(f'<img alt="{said}" src="data:image/png;base64,{data["image/png"]}">')
-    return block(f"<pre tabindex=\"0\">{escape(data['text/plain'])}</pre>") if data.get("text/plain") else ""
+    return block(f'<pre tabindex="0">{escape(data["text/plain"])}</pre>') if data.get("text/plain") else ""
 
 
 def block(html: str) -> str:

@@ -44,8 +44,8 @@ def write(pages: Path) -> None:
     _write(
         pages / "api" / "equations.md",
         "The papers' equations",
-        "Each paper's equations stand in one module, by their numbers. The [glossary](../docs/glossary.md) leads from a symbol "
-        "to its name.",
+        "Each paper's equations stand in one module, by their numbers. The [glossary](../docs/glossary.md) leads from "
+        "a symbol to its name.",
         [_equations(path) for path in equations],
     )
     names = [f"::: {getattr(lab, name).__module__}.{name}" for name in sorted(lab.__all__) if _documented(name)]

@@ -34,7 +34,7 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
 	tools/sync --extra notebooks --group pages
-	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/controller/run_page.py
+	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
 

@@ -101,6 +101,8 @@ class TopologyFile(Part):
     """Options as on the command line, without their dashes."""
 
 
+MOST_LOADED = 64
+"""So many files are kept as they were read: one that is edited live is another with each change."""
 _loaded: dict[tuple[str, str], Kind] = {}
 
 
@@ -115,6 +117,8 @@ def load_kind(path: str) -> Kind:
         raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
     key = (path, hashlib.sha256(content).hexdigest())
     if key not in _loaded:
+        if len(_loaded) >= MOST_LOADED:
+            del _loaded[next(iter(_loaded))]
         load = _python_kind if file.suffix == ".py" else _yaml_kind
         _loaded[key] = load(path, text, key[1])
     return _loaded[key]

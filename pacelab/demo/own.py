@@ -8,6 +8,7 @@ are the ones that the page began with, but for RTS/CTS.
 from __future__ import annotations
 
 import base64
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,14 @@ def answer(own: Own, message: Any) -> dict[str, Any]:
         topology = read_yaml(text, "the network")
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return _run(own.named(message["scheme"]).vary(rts=rts, seed=seed).on(topology))
+    begun = own.named(message["scheme"])
+    # A file's options could name other files of this machine.
+    if {name: value for name, value in topology.defaults.items() if name != "--rts"} != _file_defaults(own):
+        raise ConfigError("the network: its defaults are others than those that the page began with")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "network.yaml")
+        file.write_text(text, "utf-8")
+        return _run(begun.vary(topology=str(file), rts=rts, seed=seed))
 
 
 def own_page(own: Own, *, recorded: bool = False) -> str:
@@ -111,18 +119,13 @@ def own_page(own: Own, *, recorded: bool = False) -> str:
     ranges = {"decode_m": topology.decode_m, "sense_m": topology.sense_m}
     if loss is not None:
         ranges |= {"exponent": loss.exponent, "shadowing_db": loss.shadowing_db}
-    defaults = dict(_shown(name, value) for name, value in topology.defaults.items())
-    if own.experiments[0].traffic != "tcp":
-        defaults["traffic"] = str(own.experiments[0].traffic)
-    defaults |= {"seconds": f"{own.experiments[0].duration_s:g}"}
-    defaults.pop("rts", None)
     page = {
         "question": "Drag nodes, add some, join them by flows: the air runs again with each change.",
         "file": {
             "name": topology.name,
             "description": topology.description,
             "ranges": ranges,
-            "defaults": defaults,
+            "defaults": {name.removeprefix("--"): value for name, value in _file_defaults(own).items()},
         },
         "schemes": [
             {
@@ -153,6 +156,17 @@ def export_own(own: Own, path: Path) -> None:
     write_file(path, own_page(own, recorded=True).encode())
 
 
+def _file_defaults(own: Own) -> dict[str, str]:
+    """The options that the file of this network has, by their flags, but for RTS/CTS, which the page switches."""
+    first = own.experiments[0]
+    found = dict(_shown(name, value) for name, value in first.network.defaults.items())
+    if first.traffic != "tcp":
+        found["--traffic"] = str(first.traffic)
+    found["--seconds"] = f"{first.duration_s:g}"
+    found.pop("--rts", None)
+    return found
+
+
 def _run(experiment: Experiment) -> dict[str, Any]:
     outcome = find_backend("sim").run(experiment, experiment.chosen_scheme, on_progress=lambda _part: None, pcap=None)
     parts = {name: outcome.air[name] for name in ("flows", "series")}
@@ -164,12 +178,11 @@ def _has_hooks(experiment: Experiment) -> bool:
 
 
 def _says_how_long(topology: Topology) -> bool:
-    return any(_shown(name, value)[0] == "seconds" for name, value in topology.defaults.items())
+    return any(_shown(name, value)[0] == "--seconds" for name, value in topology.defaults.items())
 
 
 def _shown(name: str, value: Any) -> tuple[str, str]:
-    """A default of a topology, by a file's word or by an experiment's field, as a file says it."""
+    """A default of a topology, by its flag or by an experiment's field, as its flag and text."""
     if name.startswith("--"):
-        return name.removeprefix("--"), str(value)
-    option = BY_FIELD[name]
-    return option.flag.removeprefix("--"), option.domain.show(value)
+        return name, str(value)
+    return BY_FIELD[name].flag, BY_FIELD[name].domain.show(value)

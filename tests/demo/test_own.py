@@ -56,6 +56,7 @@ def test_answer_is_the_run_of_the_file(corner: Path) -> None:
         ({"seed": -1}, "seed: allowed is"),
         ({"rts": 1}, "rts true or false"),
         ({"more": 1}, "nothing else"),
+        ({"file": CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/x.yaml")}, "its defaults are others"),
         ({"file": "{"}, "the network:1: this is not YAML"),
         ({"file": CORNER.replace("to: far", "to: fra")}, "the network:9: flows.0.to: there is no node 'fra'"),
         ({"file": CORNER.replace("200 m, 0 m", "900 m, 0 m")}, "the network:9: flows.0: no path connects near -> far"),
@@ -69,10 +70,15 @@ def test_what_is_wrong_is_told_in_a_line(corner: Path, change: dict[str, Any], t
     assert "\n" not in str(caught.value)
 
 
-def test_options_of_the_file_that_a_page_sends_are_not_taken(corner: Path) -> None:
-    own = open_own(str(corner), ["tcp-ap"])
-    hostile = CORNER.replace("seconds: 2", "seconds: 2, traffic: /etc/passwd.yaml")
-    assert answer(own, asked(file=hostile)) == answer(own, asked())
+@pytest.mark.usefixtures("engine")
+def test_a_network_with_more_flows_is_run(corner: Path, tmp_path: Path) -> None:
+    more = CORNER.replace("  - {from: near, to: far}\n", "  - {from: near, to: far}\n  - {from: far, to: near}\n")
+    (tmp_path / "more.yaml").write_text(more)
+    found = answer(open_own(str(corner), ["tcp-ap"]), asked(file=more))
+    expected = run(Experiment(topology=str(tmp_path / "more.yaml"), scheme="tcp-ap", seed=1))
+    flows = [flow["goodput_bps"] for flow in found["result"]["flows"]]
+    assert flows == [flow["goodput_bps"] for flow in expected.run["flows"]]
+    assert len(flows) == 2
 
 
 @pytest.mark.parametrize(

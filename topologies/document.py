@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from pacelab.topologies.quantity import LENGTH, LEVEL, RATE, REACH, SIZE, TIME, Quantity
+from pacelab.topologies.quantity import LENGTH, LEVEL, RATE, REACH, SIZE, SPEED, TIME, Quantity
 
 Place = Sequence[str | int]
 """Keys and indices from the top of a document to a value."""
@@ -33,6 +33,7 @@ Length = Annotated[float, BeforeValidator(_quantity(LENGTH))]
 Reach = Annotated[float, BeforeValidator(_quantity(REACH))]
 Level = Annotated[float, BeforeValidator(_quantity(LEVEL))]
 Time = Annotated[float, BeforeValidator(_quantity(TIME))]
+Speed = Annotated[float, BeforeValidator(_quantity(SPEED))]
 Rate = Annotated[float, BeforeValidator(_quantity(RATE))]
 Size = Annotated[float, BeforeValidator(_quantity(SIZE))]
 

@@ -20,7 +20,7 @@ SITE = ROOT / "build" / "site"
 PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
 HERE = ("file", "data", "blob", "about")
 AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["color-contrast"]}}
-"""By night only colours differ. Preloading reads style sheets again, by requests that no page from a folder may make."""
+"""By night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
 
 
 def test_there_is_a_site() -> None:

@@ -137,7 +137,8 @@ def test_search_finds_pages(tabs: dict[str, Any], served: str, where: str, start
         if found.count():
             break
     found.first.click()
-    page.wait_for_url("**/mininet-wifi.html*")
+    page.wait_for_url("**?h=wmediumd*")
+    assert "wmediumd" in page.locator("article").inner_text()
     assert page.url.startswith(SITE.as_uri() if where == "file" else served)
     allowed = HERE if where == "file" else (*HERE, "http")
     assert [url for url in asked if urlsplit(url).scheme not in allowed] == []

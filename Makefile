@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab hello demo docs notebooks test test-linux test-labs test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ notebooks: build $(VENV)/.notebooks  ## make the guided labs and open them in Ju
 
 test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and drive one in a browser where there is Chromium
 	tools/sync --extra notebooks --group pages
-	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/controller/run_page.py
+	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
 
 test: lint test-rust test-python  ## all checks that need neither root nor a package manager
 
@@ -57,6 +57,14 @@ docs: build  ## pages made of stored results, under build/docs: the papers' clai
 	$(VENV)/bin/pacelab claims --docs build/docs/claims.md
 	$(VENV)/bin/pacelab report --no-pdf --out build/docs/book
 	$(PY) studies/who_wins.py --tables build/docs/who-wins.md
+
+# The labs are run for it, and the figures drawn; nothing of a paper's runs.
+site: build $(VENV)/.site  ## the web site, under build/site: it works from that folder and on any server
+	NO_MKDOCS_2_WARNING=1 $(PY) tools/site/build.py
+
+test-site: site $(VENV)/.tools  ## its links, accessibility, search and what it asks for, in Chromium where there is one
+	tools/sync --group pages
+	$(PY) -m pytest -rs tests/site/run_site.py
 
 wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*
@@ -177,6 +185,11 @@ $(VENV)/.tools: $(VENV)/.installed
 $(VENV)/.notebooks: $(VENV)/.installed
 	@tools/patiently "notebooks' packages" tools/sync --extra notebooks
 	$(VENV)/bin/jupyter labextension disable --level=sys_prefix @jupyterlab/apputils-extension:announcements 2>/dev/null
+	@touch $@
+
+# What makes the site: MkDocs, and what runs the labs.
+$(VENV)/.site: $(VENV)/.notebooks
+	@tools/patiently "the site's packages" tools/sync --extra notebooks --group site
 	@touch $@
 
 # What builds and looks at wheels: 100 MB of it is Zig.

@@ -84,6 +84,13 @@ def layout(of: Layout, *, seed: int, seconds: float, rate_mbps: float = 11, wind
     return TcpRun(delivered_pkts=tuple(int(word) for word in _after("delivered", done.stdout)), cpu_s=done.cpu_s)
 
 
+def mobility(*, walks: Path, nodes: int, flows: Sequence[tuple[int, int]], seed: int, seconds: float) -> list[int]:
+    """CBR flows of 1000 bytes each 0.1 s between nodes that walk by a setdest file, AODV: packets delivered of each."""
+    ends = " ".join(f"{source} {destination}" for source, destination in flows)
+    options = {"walks": walks, "nodes": nodes, "flows": ends, "seed": seed, "seconds": seconds}
+    return [int(word) for word in _after("delivered", _ns("mobility.tcl", options).stdout)]
+
+
 def _ns(script: str, options: dict[str, object]) -> child.Child:
     words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
     return child.run(["ns", SCRIPTS / script, *words])

@@ -98,6 +98,9 @@ class Topology:
     sense_m: float
     wired: tuple[WiredLink, ...] = ()
     moves: tuple[Move, ...] = ()
+    mobility: str = ""
+    """What the moves are of, where nodes walk for the sake of it ("random-waypoint, seed 3"): static routes are refused
+    then. "": they are a part of the network's story, as a handover is."""
     link_rates: tuple[LinkRate, ...] = ()
     path_loss: PathLoss | None = None
     source: str = ""

@@ -9,6 +9,7 @@ import hashlib
 import inspect
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 from typing import Any, Literal
@@ -18,6 +19,7 @@ from pydantic import Field
 from pacelab.topologies.document import Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
 from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
 
 FILE_VERSION = 1
@@ -68,14 +70,6 @@ class FlowPart(Part):
     stop: Time | None = None
 
 
-class MovePart(Part):
-    """The node is at `to` at the time `at`, and on straight lines in between."""
-
-    node: str
-    at: Time
-    to: list[Length] = Field(min_length=2, max_length=2)
-
-
 class RatePart(Part):
     """Rate of one link in one direction, from the time `at` on."""
 
@@ -96,11 +90,14 @@ class TopologyFile(Part):
     wires: list[WirePart] = Field(default_factory=list)
     flows: list[FlowPart] = Field(min_length=1)
     moves: list[MovePart] = Field(default_factory=list)
+    mobility: MobilityPart | None = None
     rates: list[RatePart] = Field(default_factory=list)
     defaults: dict[str, str | int | float | bool] = Field(default_factory=dict)
     """Options as on the command line, without their dashes."""
 
 
+MOST_LOADED = 64
+"""So many files are kept as they were read: one that is edited live is another with each change."""
 _loaded: dict[tuple[str, str], Kind] = {}
 
 
@@ -115,15 +112,29 @@ def load_kind(path: str) -> Kind:
         raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
     key = (path, hashlib.sha256(content).hexdigest())
     if key not in _loaded:
+        if len(_loaded) >= MOST_LOADED:
+            del _loaded[next(iter(_loaded))]
         load = _python_kind if file.suffix == ".py" else _yaml_kind
-        _loaded[key] = load(path, text, key[1])
+        kind = load(path, text, key[1])
+        if kind.digest != key[1]:
+            return kind  # it is made of other files, too, which may change
+        _loaded[key] = kind
     return _loaded[key]
+
+
+def read_yaml(text: str, name: str) -> Topology:
+    """The topology that a YAML file's text says; ValueError, where `name` stands for the file's. No other file."""
+    document = Document(text, name=name)
+    return _Builder(document, document.parse(TopologyFile), None).build()
 
 
 def _yaml_kind(path: str, text: str, digest: str) -> Kind:
     document = Document(text, name=path)
     file = document.parse(TopologyFile)
-    topology = _Builder(document, file).build()
+    builder = _Builder(document, file, Path(path).parent)
+    topology = builder.build()
+    if builder.trace:
+        digest = hashlib.sha256(f"{digest} {hashlib.sha256(builder.trace).hexdigest()}".encode()).hexdigest()
 
     def build(*, direction: str) -> Topology:
         return topology
@@ -141,9 +152,11 @@ def _yaml_kind(path: str, text: str, digest: str) -> Kind:
 class _Builder:
     """Turns names into numbers, and says at which line one is wrong."""
 
-    def __init__(self, document: Document, file: TopologyFile) -> None:
-        self.document, self.file = document, file
+    def __init__(self, document: Document, file: TopologyFile, folder: Path | None) -> None:
+        self.document, self.file, self.folder = document, file, folder
         self.numbers: dict[str, int] = {}
+        self.trace = b""
+        """What the file says by another one."""
 
     def build(self) -> Topology:
         file = self.file
@@ -158,7 +171,9 @@ class _Builder:
             )
         wired = tuple(self._wire(i, wire) for i, wire in enumerate(file.wires))
         flows = tuple(self._flow(i, flow) for i, flow in enumerate(file.flows))
-        moves = tuple(self._move(i, move) for i, move in enumerate(file.moves))
+        moves, mobility = tuple(self._move(("moves",), i, file.moves) for i in range(len(file.moves))), ""
+        if file.mobility is not None:
+            nodes, moves, mobility = self._mobility(file.mobility, nodes)
         rates = tuple(self._rate(i, rate) for i, rate in enumerate(file.rates))
         bare = Topology(
             name=file.name,
@@ -187,6 +202,7 @@ class _Builder:
             path_loss=file.ranges.path_loss(),
             wired=wired,
             moves=moves,
+            mobility=mobility,
             link_rates=rates,
             source="your own file",
             defaults=defaults,
@@ -235,11 +251,35 @@ class _Builder:
             raise self.document.error(("flows", i, "stop"), f"not after start; allowed is more than {part.start:g} s")
         return Flow(src=src, dst=dst, start_s=part.start, stop_s=part.stop)
 
-    def _move(self, i: int, part: MovePart) -> Move:
-        node = self._radio(("moves", i, "node"), part.node)
-        before = [move.at for move in self.file.moves[:i] if move.node == part.node]
+    def _mobility(self, part: MobilityPart, nodes: tuple[Node, ...]) -> tuple[tuple[Node, ...], tuple[Move, ...], str]:
+        """The nodes where they start, their moves, and what these are."""
+        if self.file.moves:
+            raise self.document.error(("moves",), "beside mobility; allowed is one of the two")
+        reader = MobilityReader(self.document, part, self.folder)
+        if part.waypoints is not None:
+            moves = tuple(self._move(("mobility", "waypoints"), i, part.waypoints) for i in range(len(part.waypoints)))
+            for i, move in enumerate(moves):
+                reader.check_within(("mobility", "waypoints", i, "to"), move.position_m)
+            return nodes, moves, "waypoints"
+        radios = [number for number, node in enumerate(nodes) if node.wireless]
+        walks = reader.walks({number: nodes[number].position_m for number in radios})
+        self.trace = reader.trace
+        moves = tuple(
+            Move(node=number, at_s=at_s, position_m=place)
+            for number, walk in zip(radios, walks, strict=True)
+            for at_s, place in walk.points
+        )
+        places = dict(zip(radios, (walk.start for walk in walks), strict=True))
+        started = tuple(replace(node, position_m=places.get(i, node.position_m)) for i, node in enumerate(nodes))
+        return started, moves, reader.said
+
+    def _move(self, where: tuple[str | int, ...], i: int, moves: list[MovePart]) -> Move:
+        part = moves[i]
+        place = (*where, i)
+        node = self._radio((*place, "node"), part.node)
+        before = [move.at for move in moves[:i] if move.node == part.node]
         if before and part.at <= before[-1]:
-            raise self.document.error(("moves", i, "at"), f"allowed is later than its move before, {before[-1]:g} s")
+            raise self.document.error((*place, "at"), f"allowed is later than its move before, {before[-1]:g} s")
         return Move(node=node, at_s=part.at, position_m=(part.to[0], part.to[1]))
 
     def _rate(self, i: int, part: RatePart) -> LinkRate:

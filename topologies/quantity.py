@@ -54,6 +54,7 @@ LENGTH = Quantity(example="200 m", units={"m": 1.0, "km": 1000.0}, least=None)
 REACH = Quantity(example="250 m", units={"m": 1.0, "km": 1000.0}, positive=True)
 LEVEL = Quantity(example="4 dB", units={"dB": 1.0})
 TIME = Quantity(example="40 ms", units={"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0})
+SPEED = Quantity(example="2 m/s", units={"m/s": 1.0, "km/h": 1 / 3.6}, positive=True)
 RATE = Quantity(
     example="10 Mbit/s", units={"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}, positive=True, whole=True
 )

@@ -57,7 +57,12 @@ def engine_bytes() -> bytes:
 
 def bundle(*more: str) -> str:
     """The component as one script: its modules in order and `more`, without their imports and exports."""
-    parts = [re.sub(r"^export ", "", IMPORT.sub("", static(name)), flags=re.MULTILINE) for name in (*MODULES, *more)]
+    return script(*MODULES, *more)
+
+
+def script(*names: str) -> str:
+    """These modules in order, without their imports and exports."""
+    parts = [re.sub(r"^export ", "", IMPORT.sub("", static(name)), flags=re.MULTILINE) for name in names]
     return "\n".join(parts)
 
 

@@ -11,18 +11,23 @@ import hmac
 import json
 import secrets
 import threading
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from pacelab.demo.catalog import DEMOS
+from pacelab.demo.own import answer as answer_own
+from pacelab.demo.own import own_page
 from pacelab.demo.page import index, live_page, page
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
 
 if TYPE_CHECKING:
     from pacelab.demo.live import Live
+    from pacelab.demo.own import Own
 
 LOOPBACK = "127.0.0.1"
 LONGEST_CHANGE_BYTES = 16 * 1024
@@ -35,8 +40,8 @@ class DemoServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, port: int = 0, live: Live | None = None) -> None:
-        self.live = live
+    def __init__(self, port: int = 0, live: Live | None = None, own: Own | None = None) -> None:
+        self.live, self.own = live, own
         self.token = secrets.token_urlsafe(16)
         self.running = threading.Lock()
         """One run at a time: several pages would slow each other down."""
@@ -65,6 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, index(f"?token={self.server.token}"), "text/html")
         elif name in DEMOS:
             self._send(HTTPStatus.OK, page(DEMOS[name]), "text/html")
+        elif name == "own" and self.server.own is not None:
+            self._send(HTTPStatus.OK, own_page(self.server.own), "text/html")
         elif name == "live" and self.server.live is not None:
             self._send(HTTPStatus.OK, live_page(self.server.live.document()), "text/html")
         elif name == "live/events" and self.server.live is not None:
@@ -76,9 +83,9 @@ class _Handler(BaseHTTPRequestHandler):
         name = self._ask(origin_needed=True)
         if name is None:
             return
-        demo = DEMOS.get(name.removesuffix("/run"))
+        run = self._runner(name)
         length = self.headers.get("Content-Length", "")
-        if demo is None or not demo.python or not name.endswith("/run"):
+        if run is None:
             self._send(HTTPStatus.NOT_FOUND, "no such demonstration is run here")
         elif self.headers.get_content_type() != "application/json":
             self._send(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a change is application/json")
@@ -88,15 +95,24 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a change has at most {LONGEST_CHANGE_BYTES} bytes")
         else:
             try:
-                change = read_change(demo, json.loads(self.rfile.read(int(length))))
+                said = json.loads(self.rfile.read(int(length)))
                 with self.server.running:
-                    outcome = answer(demo, change)
+                    outcome = run(said)
             except (ValueError, RecursionError):
                 self._send(HTTPStatus.BAD_REQUEST, "a change is JSON")
             except ConfigError as error:
                 self._send(HTTPStatus.BAD_REQUEST, str(error))
             else:
                 self._send(HTTPStatus.OK, json.dumps(outcome, allow_nan=False), "application/json")
+
+    def _runner(self, name: str) -> Callable[[Any], dict[str, Any]] | None:
+        """What answers a POST to this address."""
+        if name == "own/run" and self.server.own is not None:
+            return partial(answer_own, self.server.own)
+        demo = DEMOS.get(name.removesuffix("/run"))
+        if demo is None or not demo.python or not name.endswith("/run"):
+            return None
+        return lambda said: answer(demo, read_change(demo, said))
 
     def _stream(self, live: Live) -> None:
         """Server-sent events until the page goes or mediumd ends."""

@@ -70,6 +70,11 @@ def resolve(request: Request) -> Resolved:
     back_end = BACK_ENDS[values["backend"]]
     back_end.check_given(given)
     back_end.check_routing(values["routing"])
+    if bare.mobility and values["routing"] == "static":
+        raise ConfigError(
+            f"--routing static on topology {bare.name!r}: its nodes walk ({bare.mobility}), and nobody tells a static "
+            f"route where they have gone: allowed is a routing that finds its way, as aodv"
+        )
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}

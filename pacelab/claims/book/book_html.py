@@ -25,6 +25,7 @@ blockquote { margin: .5rem 0 .5rem 1.5rem; font-style: italic; }
 .meta { font: .85rem/1.4 system-ui, sans-serif; } th.check { font-weight: normal; }
 figure { margin: 1rem 0; display: grid; grid-template-columns: 3fr 1fr; gap: 1rem; align-items: start; }
 figure img { width: 100%; background: white; } figcaption { font: .85rem/1.4 system-ui, sans-serif; }
+@media (prefers-color-scheme: dark) { body { background: #121212; color: #e8e8e8; } a { color: #9bb8ff; } }
 @media (max-width: 45rem) { figure { grid-template-columns: 1fr; } }
 @media print { body { max-width: none; font-size: 9pt; } h2 { break-before: page; } h3 { break-after: avoid; }
   figure, tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
@@ -69,7 +70,8 @@ def _overview(book: Book) -> str:
 
 def _standing_row(name: str, standing: Standing, names: list[str]) -> str:
     cells = "".join(f'<td class="n">{standing.counts[verdict]}</td>' for verdict in names)
-    return f'<tr><th scope="row">{name}</th><td>{standing.setup}</td>{cells}</tr>'
+    first = f'<th scope="row">{name}</th>' if name else "<td></td>"
+    return f"<tr>{first}<td>{standing.setup}</td>{cells}</tr>"
 
 
 def _chapter(chapter: Chapter, book: Book) -> str:
@@ -171,7 +173,7 @@ def _figure(entry: Entry, book: Book) -> str:
 def _table(caption: str, head: str, rows: list[str]) -> str:
     body = "".join(rows)
     return (
-        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table>'
+        f'<div class="scroll" role="group" aria-label="{escape(caption)}" tabindex="0"><table>'
         f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

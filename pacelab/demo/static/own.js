@@ -1,0 +1,439 @@
+// A network of one's own, live and to be drawn: a picture for each scheme, over the same nodes, flows and seed.
+//
+//   const element = document.createElement("pacelab-own");
+//   element.start(page, run)      page: own.py's document; run(scheme, network, seed): a promise of { result, log }
+//
+// The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
+
+import { readRecords } from "./air.js";
+import { Curves } from "./curves.js";
+import { Scene } from "./scene.js";
+import { key } from "./timeline.js";
+
+const PLAY_S = 15;
+const NEW_M = 150; // a node that is added stands so far from the selected one
+const DENSE = 6; // with more nodes, what each waits for would cover its neighbour
+const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
+const NEVER_RTS = 4294967295;
+const STYLE = `
+main > pacelab-own:not(.seconds) { display: block; min-height: 0; }
+pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); }
+pacelab-own .views { display: grid; grid-template-columns: repeat(auto-fit, minmax(20em, 1fr)); gap: 0.6em; }
+pacelab-own .views h2 { margin: 0; font-size: 1.1em; }
+pacelab-own .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(24em, 1fr)); gap: 0.6em; }
+pacelab-own .plots > div { height: 15em; }
+pacelab-own .edit { display: grid; gap: 0.5em; }
+pacelab-own .edit :is(input, select) { font: inherit; max-width: 8em; }
+pacelab-own .ends { list-style: none; margin: 0; padding: 0; display: grid; gap: 0.2em; }
+pacelab-own .file textarea { width: 100%; height: 18em; font: 0.85em/1.35 monospace; box-sizing: border-box; }
+pacelab-own table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 0.4em 0; }
+pacelab-own :is(th, td) { text-align: right; padding: 0.1em 0.9em 0.1em 0; border-bottom: 1px solid #ccc; font-weight: 400; }
+pacelab-own th:first-child { text-align: left; }
+pacelab-own thead th { font-weight: 600; }
+pacelab-own .key { float: none; margin-bottom: 0.5em; }
+pacelab-own .scene { max-height: 60vh; }
+pacelab-own .edit [name="network"] { max-width: 14em; }
+pacelab-own.dense :is(.hold, .backoff) .state { display: none; }
+pacelab-own[aria-busy="true"] table { opacity: 0.6; }
+`;
+
+/** The network of an air configuration: what can be drawn, and what goes along with it. */
+export function networkOf(air, file) {
+  return {
+    ...file,
+    nodes: air.nodes.map(({ name, wireless, position_m }) => ({ name, wireless, at: [...position_m] })),
+    wires: air.wired.map((wire) => ({ ...wire })),
+    flows: air.flows.map(({ src, dst, start_s, stop_s }, like) => ({ src, dst, start_s, stop_s, like })),
+    moves: (air.moves ?? []).map((row) => [...row]),
+    rates: [...(air.link_rates_bps ?? []).map((row) => [0, ...row]), ...(air.rate_changes ?? [])].map((row) => [...row]),
+    rts: air.radio.rts_threshold_bytes === 0,
+  };
+}
+
+/** An air configuration like `air`, of this network. */
+export function airOf(network, air, seed) {
+  const { nodes, wires, flows, moves, rates, rts } = network;
+  const made = { ...air, seed, radio: { ...air.radio, rts_threshold_bytes: rts ? 0 : NEVER_RTS } };
+  made.nodes = nodes.map(({ name, wireless, at }) => ({ name, wireless, position_m: at }));
+  made.wired = wires;
+  made.flows = flows.map(({ src, dst, start_s, stop_s, like }, id) => {
+    const flow = { ...air.flows[like], id, src, dst, start_s };
+    delete flow.stop_s;
+    return stop_s === undefined ? flow : { ...flow, stop_s };
+  });
+  const first = rates.filter(([at]) => at === 0).map(([, ...row]) => row);
+  const later = rates.filter(([at]) => at > 0);
+  for (const [name, rows] of [["moves", moves], ["link_rates_bps", first], ["rate_changes", later]]) {
+    if (rows.length) made[name] = rows;
+    else delete made[name];
+  }
+  return made;
+}
+
+const number = (value) => String(Number(value.toFixed(6)));
+
+/** The network as a topology file (docs/own-topology.md). */
+export function asYaml(network) {
+  const { name, description, ranges, nodes, wires, flows, moves, rates, defaults, rts } = network;
+  const text = JSON.stringify; // YAML's double quotes are JSON's
+  const place = ([x, y]) => `[${number(x)} m, ${number(y)} m]`;
+  const named = (node) => text(nodes[node].name);
+  const part = (title, rows) => (rows.length ? `\n${title}:\n${rows.map((row) => `  - {${row}}\n`).join("")}` : "");
+  const loss = ranges.exponent ? `, exponent: ${ranges.exponent}, shadowing: ${number(ranges.shadowing_db)} dB` : "";
+  const options = { ...defaults, rts: rts ? "on" : "off" };
+  return `version: 1\nname: ${text(name)}\ndescription: ${text(description)}\n` +
+    `ranges: {decode: ${number(ranges.decode_m)} m, sense: ${number(ranges.sense_m)} m${loss}}\n` +
+    part("nodes", nodes.map((node) => `name: ${text(node.name)}, at: ${place(node.at)}${node.wireless ? "" : ", wired: true"}`)) +
+    part("wires", wires.map((wire) => `between: [${named(wire.a)}, ${named(wire.b)}], rate: ${wire.rate_bps} bit/s, delay: ${number(wire.delay_s * 1e6)} us, queue: ${wire.queue_pkts}`)) +
+    part("flows", flows.map((flow) => `from: ${named(flow.src)}, to: ${named(flow.dst)}` +
+      (flow.start_s ? `, start: ${number(flow.start_s)} s` : "") + (flow.stop_s === undefined ? "" : `, stop: ${number(flow.stop_s)} s`))) +
+    part("moves", moves.map(([node, at, x, y]) => `node: ${named(node)}, at: ${number(at)} s, to: ${place([x, y])}`)) +
+    part("rates", rates.map(([at, a, b, bps]) => `from: ${named(a)}, to: ${named(b)}, rate: ${bps} bit/s, at: ${number(at)} s`)) +
+    `\ndefaults:\n${Object.entries(options).map(([option, value]) => `  ${option}: ${text(value)}\n`).join("")}`;
+}
+
+/** The network without a node, and without what needs it. */
+export function without(network, gone) {
+  const kept = (node) => node !== gone;
+  const next = (node) => (node > gone ? node - 1 : node);
+  return {
+    ...network,
+    nodes: network.nodes.filter((_, node) => kept(node)),
+    wires: network.wires.filter(({ a, b }) => kept(a) && kept(b)).map((wire) => ({ ...wire, a: next(wire.a), b: next(wire.b) })),
+    flows: network.flows.filter(({ src, dst }) => kept(src) && kept(dst)).map((flow) => ({ ...flow, src: next(flow.src), dst: next(flow.dst) })),
+    moves: network.moves.filter(([node]) => kept(node)).map(([node, ...rest]) => [next(node), ...rest]),
+    rates: network.rates.filter(([, a, b]) => kept(a) && kept(b)).map(([at, a, b, bps]) => [at, next(a), next(b), bps]),
+  };
+}
+
+/** Of a log what falls between two times, ns, which begins at 0. */
+export function cut(log, from, to) {
+  const part = (spans) => spans.filter(({ start, end }) => end > from && start < to).map((span) => ({ ...span, start: span.start - from, end: span.end - from }));
+  const marks = log.marks.filter(({ at }) => at >= from && at < to).map((mark) => ({ ...mark, at: mark.at - from }));
+  const { frames, hearings, collisions, holds, backoffs } = log;
+  return { frames: part(frames), hearings: part(hearings), collisions: part(collisions), holds: part(holds), backoffs: part(backoffs), marks, endNs: to - from };
+}
+
+/** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. */
+export function ownRuns(page) {
+  const begun = asYaml(networkOf(page.schemes[0].air, page.file));
+  const [from, to] = page.watch_s.map((s) => s * 1e9);
+  const waiting = new Map();
+  let worker = null;
+  const ask = (air) => new Promise((done, fail) => {
+    if (!worker) {
+      worker = new Worker(URL.createObjectURL(new Blob([page.worker], { type: "text/javascript" })));
+      worker.onmessage = ({ data: { id, error, ...answer } }) => {
+        const asked = waiting.get(id);
+        waiting.delete(id);
+        if (error) asked.fail(new Error(error));
+        else asked.done(answer);
+      };
+      worker.postMessage({ engine: Uint8Array.from(atob(page.engine), (letter) => letter.charCodeAt(0)) });
+    }
+    const id = ask.count = (ask.count ?? 0) + 1;
+    waiting.set(id, { done, fail });
+    worker.postMessage({ id, air, until_s: page.watch_s[1] });
+  });
+  const serve = async (scheme, network, seed) => {
+    const body = JSON.stringify({ scheme: scheme.name, file: asYaml(network), rts: network.rts, seed });
+    const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
+    const response = await fetch(`/own/run${location.search}`, request).catch(() => null);
+    if (!response) throw new Error("The local server does not answer. Start pacelab demo again and open the link that it prints.");
+    if (!response.ok) throw new Error((await response.text()).trim());
+    return response.json();
+  };
+  const kept = async (scheme, network, seed) => {
+    const found = page.recorded[scheme.name];
+    if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
+    return found[(seed - 1) % found.length];
+  };
+  return async (scheme, network, seed) => {
+    const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
+    const { result, tap } = await how(scheme, network, seed);
+    return { result, log: cut(readRecords(tap), from, to) };
+  };
+}
+
+const kbps = (bps) => `${Math.round(bps / 1e3)}`;
+const ms = (s) => (s === null || s === undefined ? "–" : `${Math.round(s * 1e3)}`);
+
+function element(kind, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(kind), properties);
+  made.append(...children);
+  return made;
+}
+
+export class PacelabOwn extends HTMLElement {
+  start(page, run) {
+    Object.assign(this, { page, run, seed: 1, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
+    this.network = networkOf(page.schemes[0].air, page.file);
+    this.build();
+    this.draw();
+    this.refresh();
+    let before = performance.now();
+    const frame = (now) => {
+      if (!this.isConnected) return;
+      if (this.playing) this.seek((this.at + ((now - before) / 1e3) * (this.spanNs / PLAY_S) * 2 ** Number(this.querySelector(".speed").value)) % this.spanNs);
+      before = now;
+      this.frames = (this.frames ?? 0) + 1;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  get spanNs() { return (this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
+
+  build() {
+    const { page } = this;
+    this.innerHTML = `<style>${page.style}${STYLE}</style>
+      <header><h1></h1><p class="question"></p></header>
+      <div class="stage">
+        <div><div class="views"></div>
+          <div class="transport">
+            <button type="button" class="play"></button>
+            <label>Speed <input type="range" class="speed" min="-2" max="3" step="0.25" value="0"></label>
+            <span class="clock"></span>
+            <button type="button" class="again">Another seed</button>
+            <button type="button" class="reset">Reset</button>
+          </div></div>
+        <div class="side">
+          <p class="trouble" role="alert" hidden></p>
+          <form class="edit" aria-label="The network">
+            <label>Network <input name="network"></label>
+            <label>Selected node <input name="name"></label>
+            <div><button type="button" class="radio">Add radio</button> <button type="button" class="host">Add wired host</button> <button type="button" class="remove">Remove</button></div>
+            <ul class="ends" aria-label="Flows"></ul>
+            <div><button type="button" class="flow">Add flow</button></div>
+            <label><input type="checkbox" name="rts"> RTS/CTS</label>
+            <div><button type="button" class="save">Save as YAML</button></div>
+          </form>
+        </div>
+      </div>
+      <p class="numbers" aria-live="polite"></p>
+      <table><thead></thead><tbody></tbody></table>
+      <div class="plots"><div class="goodput"></div><div class="trip"></div></div>
+      <details class="file"><summary>The file</summary><textarea readonly aria-label="The network as a topology file"></textarea></details>`;
+    this.querySelector(".question").textContent = page.question;
+    for (const scheme of page.schemes) {
+      const box = element("section", { className: "view" }, element("h2", { textContent: scheme.name, title: scheme.summary }));
+      this.querySelector(".views").append(box);
+      this.views.push({ scheme, box });
+    }
+    this.querySelector(".transport").after(key());
+    this.goodput = new Curves(this.querySelector(".goodput"));
+    this.trip = new Curves(this.querySelector(".trip"));
+    const on = (selector, event, act) => this.querySelector(selector).addEventListener(event, act);
+    on("form", "submit", (event) => event.preventDefault());
+    on(".play", "click", () => { this.playing = !this.playing; this.label(); });
+    on(".again", "click", () => { this.seed += 1; this.refresh(); });
+    on(".reset", "click", () => { this.seed = 1; this.change(networkOf(page.schemes[0].air, page.file)); });
+    on(".radio", "click", () => this.add(true));
+    on(".host", "click", () => this.add(false));
+    on(".remove", "click", () => this.change(without(this.network, this.selected)));
+    on(".flow", "click", () => this.addFlow());
+    on(".save", "click", () => this.save());
+    on("[name='network']", "change", (event) => this.change({ ...this.network, name: event.target.value || "network" }));
+    on("[name='name']", "change", (event) => this.rename(event.target.value.trim()));
+    on("[name='rts']", "change", (event) => this.change({ ...this.network, rts: event.target.checked }));
+    on(".views", "focusin", (event) => this.select(Number(event.target.closest("[data-node]")?.dataset.node)));
+    new ResizeObserver(() => this.plot()).observe(this.goodput.canvas);
+    this.label();
+  }
+
+  label() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }
+
+  select(node) {
+    if (Number.isNaN(node) || !this.network.nodes[node]) return;
+    this.selected = node;
+    this.querySelector("[name='name']").value = this.network.nodes[node].name;
+    for (const { scene } of this.views) { scene.selected = node; scene.draw(); }
+  }
+
+  /** Another network: drawn anew, and run. */
+  change(network) {
+    this.network = network;
+    this.selected = Math.min(this.selected, network.nodes.length - 1);
+    for (const view of this.views) { view.view = null; view.log = null; }
+    this.draw();
+    this.refresh();
+  }
+
+  nameLike(stem) {
+    const taken = new Set(this.network.nodes.map(({ name }) => name));
+    for (let count = this.network.nodes.length; ; count += 1) if (!taken.has(`${stem}${count}`)) return `${stem}${count}`;
+  }
+
+  add(wireless) {
+    const { network, selected } = this;
+    const [x, y] = network.nodes[selected]?.at ?? [0, 0];
+    const taken = (at) => network.nodes.some((node) => node.at[0] === at[0] && node.at[1] === at[1]);
+    const at = [x + NEW_M, y];
+    while (taken(at)) at[1] += NEW_M;
+    const node = network.nodes.length;
+    const nodes = [...network.nodes, { name: this.nameLike(wireless ? "n" : "host"), wireless, at }];
+    const wires = wireless ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
+    this.selected = node;
+    this.change({ ...network, nodes, wires });
+  }
+
+  addFlow() {
+    const { network, selected } = this;
+    const dst = network.nodes.findIndex((_, node) => node !== selected);
+    if (dst >= 0) this.change({ ...network, flows: [...network.flows, { src: selected, dst, start_s: 0, like: 0 }] });
+  }
+
+  rename(name) {
+    const taken = this.network.nodes.some((node, number) => node.name === name && number !== this.selected);
+    if (!name || taken) return this.trouble(taken ? `There is a node ${name} already.` : "A node has a name.");
+    this.change({ ...this.network, nodes: this.network.nodes.map((node, number) => (number === this.selected ? { ...node, name } : node)) });
+  }
+
+  save() {
+    const file = new Blob([asYaml(this.network)], { type: "application/yaml" });
+    const link = element("a", { href: URL.createObjectURL(file), download: `${this.network.name.replace(/[^\w-]+/g, "-")}.yaml` });
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  draw() {
+    const { network } = this;
+    this.querySelector("h1").textContent = network.name;
+    this.querySelector("[name='network']").value = network.name;
+    this.querySelector("[name='rts']").checked = network.rts;
+    this.querySelector("textarea").value = asYaml(network);
+    this.places = network.nodes.map(({ at }) => at);
+    for (const view of this.views) {
+      view.scene?.svg.remove();
+      view.scene = new Scene(view.box, {
+        names: network.nodes.map(({ name }) => name),
+        places: this.places,
+        radios: network.nodes.map(({ wireless }) => wireless),
+        gateway: null,
+        wired: true,
+        onMove: (node, place) => this.move(node, place),
+      });
+      view.box.prepend(view.box.querySelector("h2"));
+      view.scene.svg.setAttribute("aria-label", `The network under ${view.scheme.name}; nodes can be dragged, or moved by the arrow keys`);
+      this.show(view);
+    }
+    this.classList.toggle("dense", network.nodes.length > DENSE);
+    this.select(this.selected);
+    this.listFlows();
+  }
+
+  move(node, place) {
+    if (this.network.nodes.some(({ at }, other) => other !== node && at[0] === place[0] && at[1] === place[1])) return;
+    this.network.nodes[node].at = place;
+    this.places[node] = place;
+    this.querySelector("textarea").value = asYaml(this.network);
+    for (const view of this.views) this.show(view);
+    this.pending ??= requestAnimationFrame(() => { this.pending = null; this.refresh(); });
+  }
+
+  listFlows() {
+    const { network } = this;
+    const choose = (index, end) => {
+      const select = element("select");
+      select.setAttribute("aria-label", `Flow ${index}: ${end === "src" ? "from" : "to"}`);
+      network.nodes.forEach(({ name }, node) => select.append(element("option", { value: node, textContent: name, selected: network.flows[index][end] === node })));
+      select.addEventListener("change", () => this.change({ ...network, flows: network.flows.map((flow, number) => (number === index ? { ...flow, [end]: Number(select.value) } : flow)) }));
+      return select;
+    };
+    this.querySelector(".ends").replaceChildren(...network.flows.map((_, index) => {
+      const gone = element("button", { type: "button", textContent: "✖" });
+      gone.setAttribute("aria-label", `Remove flow ${index}`);
+      gone.addEventListener("click", () => this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }));
+      return element("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", gone);
+    }));
+  }
+
+  show({ scene, view }) {
+    const { nodes, wires, flows, ranges } = this.network;
+    const cables = wires.map(({ a, b }) => ({ ends: [a, b], look: "wire" }));
+    nodes.forEach((one, a) => nodes.forEach((other, b) => {
+      if (a < b && one.wireless && other.wireless && Math.hypot(one.at[0] - other.at[0], one.at[1] - other.at[1]) <= ranges.decode_m) cables.push({ ends: [a, b], look: "radio" });
+    }));
+    const full = Math.max(...this.views.flatMap(({ view }) => view?.flows.map(({ goodput_bps }) => goodput_bps) ?? []), 1);
+    scene.show({ places: this.places, cables, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: view?.flows[index]?.goodput_bps ?? 0 })) });
+  }
+
+  /** One change at a time, the newest; what a scheme says of an older one is not shown. */
+  async refresh() {
+    if (this.busy) { this.changed = true; return; }
+    this.busy = true;
+    this.setAttribute("aria-busy", "true");
+    const [begun, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
+    const said = [];
+    await Promise.all(this.views.map(async (part) => {
+      try {
+        const { result, log } = await this.run(part.scheme, network, seed);
+        Object.assign(part, { log, view: result, failed: "" });
+      } catch (error) {
+        Object.assign(part, { log: null, view: null, failed: error.message });
+        if (!said.includes(error.message)) said.push(error.message);
+      }
+    }));
+    this.busy = false;
+    if (this.changed) { this.changed = false; return this.refresh(); }
+    this.setAttribute("aria-busy", "false");
+    this.lastRefreshMs = performance.now() - begun;
+    this.trouble(said.join(" "));
+    for (const view of this.views) this.show(view);
+    this.tell(seed);
+    this.plot();
+    this.seek(this.at);
+    this.dispatchEvent(new CustomEvent("settled"));
+  }
+
+  trouble(text) {
+    const line = this.querySelector(".trouble");
+    line.textContent = text;
+    line.hidden = !text;
+  }
+
+  tell(seed) {
+    const { nodes, flows } = this.network;
+    const head = (text) => Object.assign(element("th", { textContent: text }), { scope: "col" });
+    const heads = this.views.flatMap(({ scheme }) => [head(`${scheme.name}, kbit/s`), head("round trip, ms")]);
+    this.querySelector("thead").replaceChildren(element("tr", {}, head("flow"), ...heads));
+    this.querySelector("tbody").replaceChildren(...flows.map(({ src, dst }, index) => {
+      const name = Object.assign(element("th", { textContent: `${nodes[src].name} → ${nodes[dst].name}` }), { scope: "row" });
+      const cells = this.views.flatMap(({ view }) => {
+        const flow = view?.flows[index];
+        return [flow ? kbps(flow.goodput_bps) : "–", ms(flow?.rtt_mean_s)].map((text) => element("td", { textContent: text }));
+      });
+      return element("tr", {}, name, ...cells);
+    }));
+    const sums = this.views.filter(({ view }) => view).map(({ scheme, view }) => `${scheme.name} ${kbps(view.flows.reduce((sum, flow) => sum + flow.goodput_bps, 0))} kbit/s in all`);
+    this.querySelector(".numbers").textContent = `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s of air).`;
+  }
+
+  plot() {
+    const shown = this.views.filter(({ view }) => view);
+    if (!shown.length) return;
+    const { nodes, flows } = this.network;
+    const mean = (values) => { const known = values.filter((value) => value !== null); return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null; };
+    const over = (view, what, join) => view.series.t_s.map((_, at) => join(view.series.flows.map((flow) => flow[what][at])));
+    const sum = (values) => values.reduce((total, value) => total + value, 0);
+    const single = shown.length === 1;
+    const lines = (what, join, scale) => (single
+      ? shown[0].view.series.flows.slice(0, 4).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what] }))
+      : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
+    ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
+    const { t_s } = shown[0].view.series;
+    this.goodput.show({ what: single ? "Goodput" : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3) });
+    const trips = lines("rtt_s", mean, 1e3);
+    const known = trips.some(({ values }) => values.some((value) => value !== null));
+    this.trip.canvas.hidden = !known;
+    if (known) this.trip.show({ what: single ? "Round trip" : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips });
+  }
+
+  seek(at) {
+    this.at = at;
+    for (const { scene, log } of this.views) if (log) scene.play(log, at);
+    this.querySelector(".clock").textContent = `${(this.page.watch_s[0] * 1e3 + at / 1e6).toFixed(2)} ms`;
+  }
+}
+
+if (!customElements.get("pacelab-own")) customElements.define("pacelab-own", PacelabOwn);

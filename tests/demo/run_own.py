@@ -1,0 +1,192 @@
+"""A network of one's own in headless Chromium: drawn by hand, saved, and run to the same bytes (`make test-labs`)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
+
+from pacelab import Experiment, run  # noqa: E402
+from pacelab.demo.own import export_own, open_own  # noqa: E402
+from pacelab.demo.server import DemoServer  # noqa: E402
+from pacelab.sim.airconfig import compile_air  # noqa: E402
+from pacelab.topologies.registry import KINDS  # noqa: E402
+
+SIZE = {"width": 1366, "height": 1000}
+SETTLED = "document.querySelector('pacelab-own')?.lastRefreshMs && !document.querySelector('pacelab-own').busy"
+
+
+@pytest.fixture
+def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[Any]:
+    context = browser.new_context(viewport=SIZE, accept_downloads=True)
+
+    def open_(topology: str, *schemes: str, settled: bool = True) -> Any:
+        export_own(open_own(topology, schemes or ["newreno"]), tmp_path / "own.html")
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto((tmp_path / "own.html").as_uri())
+        page.wait_for_function(SETTLED if settled else "document.querySelector('pacelab-own textarea')?.value")
+        return page
+
+    yield open_
+    context.close()
+    assert complaints == []
+
+
+def do(page: Any, act: Any) -> None:
+    """Something that runs the air again, and wait for it."""
+    page.evaluate("document.querySelector('pacelab-own').lastRefreshMs = 0")
+    act()
+    page.wait_for_function(SETTLED)
+
+
+def file_of(page: Any) -> str:
+    return str(page.locator("textarea").input_value())
+
+
+def goodputs(page: Any, scheme: int = 0) -> list[float]:
+    return list(
+        page.evaluate(
+            f"document.querySelector('pacelab-own').views[{scheme}].view.flows.map((flow) => flow.goodput_bps)"
+        )
+    )
+
+
+HIDDEN = """
+version: 1
+name: begun
+ranges: {decode: 250 m, sense: 250 m}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: b, at: [200 m, 0 m]}
+  - {name: c, at: [400 m, 0 m]}
+flows:
+  - {from: a, to: b}
+  - {from: c, to: b, start: 1 s}
+defaults: {rate: 2, seconds: 5}
+"""
+
+
+@pytest.fixture
+def hidden(tmp_path: Path) -> str:
+    file = tmp_path / "hidden.yaml"
+    file.write_text(HIDDEN)
+    return str(file)
+
+
+def test_drawn_by_hand_saved_and_run(open_page: Any, hidden: str, tmp_path: Path) -> None:
+    page = open_page(hidden, "newreno", "delayed-ack")
+    do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    do(page, lambda: (page.get_by_label("Selected node").fill("café 3"), page.keyboard.press("Tab")))
+    for _ in range(8):
+        page.locator(".view >> nth=0").locator("[data-node='3']").press("ArrowDown")
+    do(page, lambda: page.locator(".view >> nth=0").locator("[data-node='3']").press("ArrowLeft"))
+    page.locator(".view >> nth=0").locator("[data-node='1']").focus()
+    do(page, lambda: page.get_by_role("button", name="Add wired host").click())
+    do(page, lambda: page.get_by_role("button", name="Add flow").click())
+    do(page, lambda: page.get_by_label("Flow 2: from").select_option("café 3"))
+    do(page, lambda: page.get_by_label("Flow 2: to").select_option("host4"))
+    do(page, lambda: page.get_by_label("RTS/CTS").click())
+    do(page, lambda: page.get_by_role("button", name="Another seed").click())
+    assert page.locator(".trouble").is_hidden(), page.locator(".trouble").inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as YAML").click()
+    file = tmp_path / "drawn.yaml"
+    download.value.save_as(file)
+    assert file.read_text("utf-8") == file_of(page)
+    for number, scheme in enumerate(("newreno", "delayed-ack")):
+        native = run(Experiment(topology=str(file), scheme=scheme, seed=2))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert len(goodputs(page)) == 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_topology_is_its_file(open_page: Any, tmp_path: Path, kind: str) -> None:
+    page = open_page(kind, settled=False)
+    file = tmp_path / "same.yaml"
+    file.write_text(file_of(page), "utf-8")
+    begun = open_own(kind, ["newreno"]).experiments[0]
+    assert compile_air(Experiment(topology=str(file))) == compile_air(begun)
+
+
+def test_page_is_accessible_and_a_removed_node_takes_its_flows(open_page: Any, hidden: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(hidden, "newreno", "delayed-ack")
+    violations = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
+    page.locator("[data-node='0']").first.focus()
+    do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
+    assert len(goodputs(page)) == 1
+    page.get_by_label("Selected node").fill("c")
+    page.keyboard.press("Tab")
+    assert "There is a node c already" in page.locator(".trouble").inner_text()
+    do(page, lambda: page.get_by_role("button", name="Reset").click())
+    assert len(goodputs(page)) == 2
+
+
+def test_a_network_without_a_way_is_told(open_page: Any) -> None:
+    page = open_page("reuse")
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n3"))
+    assert page.locator(".trouble").is_visible()
+    do(page, lambda: page.get_by_role("button", name="Reset").click())
+    assert page.locator(".trouble").is_hidden()
+
+
+def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_page: Any) -> None:
+    page = open_page("chain", "newreno", "tcp-gap")
+    expected = open_own("chain", ["tcp-gap"]).experiments[0]
+    assert goodputs(page, 1) == [flow["goodput_bps"] for flow in run(expected).run["flows"]]
+    do(page, lambda: page.get_by_label("RTS/CTS").click())
+    assert "tcp-gap is Python's" in page.locator(".trouble").inner_text()
+    assert goodputs(page, 0)
+
+
+def test_server_runs_python_schemes_of_what_is_drawn(browser: Any, complaints: list[str], tmp_path: Path) -> None:
+    with DemoServer(own=open_own("chain", ["newreno", "tcp-gap"])) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        page = browser.new_page(viewport=SIZE)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(server.link("own"))
+        page.wait_for_function(SETTLED)
+        page.locator("[data-node='0']").first.focus()
+        do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
+        do(page, lambda: page.get_by_role("button", name="Add flow").click())
+        do(page, lambda: page.get_by_label("Flow 0: to").select_option("host"))
+        (tmp_path / "shorter.yaml").write_text(file_of(page), "utf-8")
+        native = run(Experiment(topology=str(tmp_path / "shorter.yaml"), scheme="tcp-gap", seed=1))
+        assert goodputs(page, 1) == [flow["goodput_bps"] for flow in native.run["flows"]]
+        page.close()
+        server.shutdown()
+        thread.join()
+    assert complaints == []
+
+
+def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path) -> None:
+    """What an idle machine reaches is in docs/demos.md; here it is said, and that pictures go on during a run."""
+    nodes = "".join(f"  - {{name: n{i}, at: [{150 * (i % 6)} m, {150 * (i // 6)} m]}}\n" for i in range(30))
+    flows = "".join(f"  - {{from: n{i}, to: n{29 - i}}}\n" for i in range(8))
+    file = tmp_path / "thirty.yaml"
+    file.write_text(
+        f"version: 1\nname: thirty\nranges: {{decode: 250 m, sense: 550 m}}\nnodes:\n{nodes}flows:\n{flows}"
+        "defaults: {seconds: 60}\n"
+    )
+    page = open_page(str(file))
+    frames, took_s = page.evaluate(
+        """async () => {
+            const own = document.querySelector('pacelab-own');
+            own.seed += 1;
+            const [before, begun] = [own.frames, performance.now()];
+            await own.refresh();
+            return [own.frames - before, (performance.now() - begun) / 1e3];
+        }"""
+    )
+    print(f"30 nodes: {frames / took_s:.0f} frames/s during {took_s:.1f} s of a run of 60 s of air")
+    assert frames >= 2

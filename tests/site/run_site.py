@@ -1,0 +1,167 @@
+"""The site of `make site`: links, what pages ask for, accessibility, search (`make test-site`; needs Chromium)."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import threading
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build" / "site"
+PAGES = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+HERE = ("file", "data", "blob", "about")
+AXE = {"light": {"preload": False}, "dark": {"preload": False, "runOnly": ["color-contrast"]}}
+"""By night only colours differ. Preloading reads style sheets again, by requests that a folder refuses."""
+
+
+def test_there_is_a_site() -> None:
+    assert PAGES, "make site makes it"
+
+
+class Page(HTMLParser):
+    """What a page links to, and what can be linked to in it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what matters of a tag."""
+        known = dict(attrs)
+        self.anchors |= {known[name] or "" for name in ("id", "name") if name in known}
+        if tag in ("a", "link", "img", "script", "iframe", "source"):
+            self.links += [known[name] or "" for name in ("href", "src") if name in known]
+
+
+@functools.cache
+def read(name: str) -> Page:
+    return Page(SITE / name)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_and_anchors_resolve(name: str) -> None:
+    broken = []
+    for link in read(name).links:
+        address = urlsplit(link)
+        if address.scheme in ("https", "http", "mailto", "data"):
+            continue
+        target = (SITE / name).parent / unquote(address.path) if address.path else SITE / name
+        target = target / "index.html" if target.is_dir() else target
+        if address.scheme or link.startswith("/") or not target.is_file():
+            broken.append(link)
+        elif address.fragment and target.suffix == ".html":
+            anchors = read(target.resolve().relative_to(SITE).as_posix()).anchors
+            if unquote(address.fragment) not in anchors:
+                broken.append(link)
+    assert broken == []
+
+
+@pytest.fixture(scope="module")
+def tabs(browser: Any) -> Iterator[dict[str, Any]]:
+    """A light and a dark browser window."""
+    contexts = {
+        look: browser.new_context(color_scheme=look, viewport={"width": 1366, "height": 900})
+        for look in ("light", "dark")
+    }
+    yield contexts
+    for context in contexts.values():
+        context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_asks_no_host_and_is_accessible_by_day_and_night(tabs: dict[str, Any], name: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    asked, complaints, violations = [], [], []
+    for look, context in tabs.items():
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        begun = time.perf_counter()
+        page.goto((SITE / name).as_uri(), wait_until="load")
+        print(f"{name}, {look}: loaded in {time.perf_counter() - begun:.2f} s")
+        if name.startswith("live/"):
+            page.wait_for_selector("pacelab-own tbody tr" if name.endswith("own.html") else "pacelab-demo .bar")
+        page.wait_for_timeout(200)  # the theme's script builds its parts once the page is there
+        for found in Axe().run(page, options=AXE[look]).response["violations"]:
+            violations.append((look, found["id"], [node["target"] for node in found["nodes"]][:5]))
+        page.close()
+    assert [url for url in asked if urlsplit(url).scheme not in HERE] == []
+    assert complaints == []
+    assert violations == []
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The site below some path of a server."""
+    (tmp_path / "some").mkdir()
+    (tmp_path / "some" / "path").symlink_to(SITE)
+    handler = functools.partial(_Quiet, directory=str(tmp_path))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/some/path/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("where", ["file", "server"])
+@pytest.mark.parametrize("start", ["index.html", "docs/glossary.html"])
+def test_search_finds_pages(tabs: dict[str, Any], served: str, where: str, start: str) -> None:
+    page = tabs["light"].new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((SITE / start).as_uri() if where == "file" else served + start)
+    field, found = page.locator("input[name='query']").first, page.locator(".md-search-result__item a")
+    for _ in range(20):  # what is typed before the index is there is not asked again
+        field.fill("")
+        field.press_sequentially("wmediumd maintainer", delay=20)
+        page.wait_for_timeout(500)
+        if found.count():
+            break
+    found.first.click()
+    page.wait_for_url("**?h=wmediumd*")
+    assert "wmediumd" in page.locator("article").inner_text()
+    assert page.url.startswith(SITE.as_uri() if where == "file" else served)
+    allowed = HERE if where == "file" else (*HERE, "http")
+    assert [url for url in asked if urlsplit(url).scheme not in allowed] == []
+    assert [url for url in asked if urlsplit(url).scheme == "http" and not url.startswith(served)] == []
+    page.close()
+
+
+def test_no_solution_reaches_a_page() -> None:
+    if importlib.util.find_spec("jupytext") is None:
+        pytest.skip("jupytext is missing: tools/sync --extra notebooks brings it")
+    spec = importlib.util.spec_from_file_location("_labs_generate", ROOT / "labs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    for master in generate.masters():
+        student = "\n".join(cell.source for cell in generate.make(master, "student").cells)
+        markdown = (ROOT / "build" / "site-pages" / "labs" / f"{master.stem}.md").read_text("utf-8")
+        given_away = [line for line in generate.solutions(master) if line not in student and line in markdown]
+        assert given_away == [], master.name
+
+
+def test_nothing_names_where_it_was_made() -> None:
+    for path in SITE.rglob("*"):
+        if path.suffix in (".html", ".js", ".json", ".css", ".svg", ".md"):
+            assert str(ROOT) not in path.read_text("utf-8"), path

@@ -1,0 +1,147 @@
+"""Makes the site: lays its pages out under build/site-pages, each where the repository has it, and calls MkDocs.
+
+    python tools/site/build.py [--jobs N]
+
+What is made for it runs beside one another, and says what it took. The pages keep their places, so that their links
+among each other hold as they are; MkDocs refuses those that do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import reference
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+PAGES = ROOT / "build" / "site-pages"
+SITE = ROOT / "build" / "site"
+PACELAB = Path(sys.executable).with_name("pacelab")
+
+WRITTEN = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs",
+    "labs/README.md",
+    "medium/README.md",
+    "medium/mediumd/PROTOCOL.md",
+    "bench/README.md",
+    "studies/README.md",
+    "studies/who_wins.csv",
+)
+"""As they are in the repository."""
+EQUATIONS = re.compile(r"\]\(\.\./(pacer/core/\w+/\w+)\.py\)")
+"""Links to a paper's equations: on the site they are a page of the reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """What a step took of the processor and by the clock."""
+
+    name: str
+    cpu_s: float
+    wall_s: float
+
+
+def main() -> int:
+    """Make it; returns the exit code."""
+    parser = argparse.ArgumentParser(description="make the site under build/site")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many steps at once (default: cores)")
+    jobs = parser.parse_args().jobs
+    begun = time.monotonic()
+    shutil.rmtree(PAGES, ignore_errors=True)
+    copy_pages()
+    reference.write(PAGES)
+    failed: list[str] = []
+    took: list[Took] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        for step in pool.map(lambda step: run(*step), made()):
+            (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
+    if not failed:
+        lighten(PAGES / "claims.md", PAGES / "book")
+        mkdocs = ["-m", "mkdocs", "build", "--quiet", "--strict", "--clean", "--config-file", str(HERE / "mkdocs.yml")]
+        step = run("pages", [sys.executable, *mkdocs])
+        (took if isinstance(step, Took) else failed).append(step)  # type: ignore[arg-type]
+        (SITE / "404.html").unlink(missing_ok=True)  # its links start at a server's root
+    for one in took:
+        print(f"  {one.name:24} {one.cpu_s:6.1f} s of processor time, {one.wall_s:6.1f} s by the clock")
+    total = Took("site", sum(one.cpu_s for one in took), time.monotonic() - begun)
+    print(f"  {total.name:24} {total.cpu_s:6.1f} s of processor time, {total.wall_s:6.1f} s by the clock")
+    print(*failed, sep="\n", end="\n" if failed else "", file=sys.stderr)
+    print(f"{SITE / 'index.html'}: open it, or put the folder on any server" if not failed else "no site was made")
+    return 1 if failed else 0
+
+
+def copy_pages() -> None:
+    """What is written by hand, where the repository has it."""
+    for name in WRITTEN:
+        source, target = ROOT / name, PAGES / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copyfile(source, target)
+    glossary = PAGES / "docs" / "glossary.md"
+    text = EQUATIONS.sub(
+        lambda link: f"](../api/equations.md#pacelab.{link[1].replace('/', '.')})", glossary.read_text("utf-8")
+    )
+    glossary.write_text(text, "utf-8")
+
+
+def lighten(claims: Path, book: Path) -> None:
+    """Figures come as they are scrolled to: within the page, they would all be read before it is shown."""
+    text = claims.read_text("utf-8")
+    claims.write_text(re.sub(r"(?m)^(!\[.*\]\(claims/.*\))$", r"\1{ loading=lazy }", text), "utf-8")
+    report = book / "report.html"
+    numbers = itertools.count(1)
+
+    def own_file(image: re.Match[str]) -> str:
+        name = f"figure{next(numbers)}.svg"
+        (book / name).write_bytes(base64.b64decode(image[1]))
+        return f'loading="lazy" src="{name}"'
+
+    text = re.sub(r'src="data:image/svg\+xml;base64,([^"]*)"', own_file, report.read_text("utf-8"))
+    report.write_text(text, "utf-8")
+
+
+def made() -> Iterator[tuple[str, list[str]]]:
+    """What commands make, the longest first: name and command."""
+    python = sys.executable
+    for master in sorted((ROOT / "labs").glob("lab[0-9]*.py"), reverse=True):
+        target = PAGES / "labs" / f"{master.stem}.md"
+        yield master.stem, [python, str(HERE / "labs.py"), str(master), str(target)]
+    yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
+    yield "gallery", [python, str(HERE / "gallery.py"), str(PAGES)]
+    yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
+    yield "book", [str(PACELAB), "report", "--no-pdf", "--out", str(PAGES / "book")]
+    yield "live", [python, str(HERE / "live.py"), str(PAGES)]
+
+
+def run(name: str, command: list[str]) -> Took | str:
+    """Run a step; of one that fails, its name and last words."""
+    begun = time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        return f"{name}: {' '.join(command)}\n{said.strip()}"
+    return Took(name, used.ru_utime + used.ru_stime, time.monotonic() - begun)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

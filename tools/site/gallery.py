@@ -1,0 +1,87 @@
+"""Every topology, and what the lab draws, each with its command: python tools/site/gallery.py PAGES
+
+The commands below are run, in this process, as they stand on the page; only the folder is another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+from pacelab.cli.main import main as pacelab
+from pacelab.topologies.registry import KINDS
+
+DRAWN = (
+    (
+        "Who is on the air when",
+        "Two senders that cannot hear each other, without and with RTS/CTS: crossed blocks are collisions.",
+        ("pacelab timeline hidden --rts both --rate 2 --out timeline-hidden.svg",),
+    ),
+    (
+        "The same on a chain",
+        "Ten milliseconds of a TCP flow over four hops.",
+        ("pacelab timeline chain --hops 4 --from 200 --to 210 --out timeline-chain.svg",),
+    ),
+    (
+        "Schemes side by side",
+        "Goodput against hops with 95 % intervals, and the gain over the first scheme.",
+        ("pacelab compare chain --schemes newreno,tcp-gap --hops 1..7 --seeds 3 --seconds 30 --out compare",),
+    ),
+    (
+        "A sweep",
+        "Goodput against TCP's window, a line for each length of the chain.",
+        (
+            "pacelab sweep chain --hops 4..7 --window 1..8 --schemes newreno --seconds 30 --out windows",
+            "pacelab plot windows --x window --y goodput_bps --by hops --out sweep.svg",
+        ),
+    ),
+    (
+        "A run over time",
+        "NewReno's congestion window over seven hops.",
+        (
+            "pacelab run chain --hops 7 --rate 2 --seconds 30 --out seven-hops",
+            "pacelab plot seven-hops --y cwnd_pkts --out cwnd.svg",
+        ),
+    ),
+)
+"""Heading, what is seen, commands; the last one's `--out` is the figure, or a folder with it."""
+
+
+def main(pages: Path) -> None:
+    """Draw, and write the page."""
+    figures = pages / "gallery"
+    figures.mkdir(parents=True, exist_ok=True)
+    parts = ["# Gallery", "Each figure was drawn by the command below it.", "## Pictures of runs"]
+    os.chdir(tempfile.mkdtemp(prefix="gallery-"))
+    for title, about, commands in DRAWN:
+        parts += [f"### {title}", about, figure(figures, about, commands)]
+    parts.append("## Topologies")
+    for name, kind in KINDS.items():
+        about = kind.summary[0].upper() + kind.summary[1:] + (f" ({kind.source})." if kind.source else ".")
+        parts += [f"### {name}", about, figure(figures, about, (f"pacelab topologies {name} --plot --out {name}.svg",))]
+    (pages / "gallery.md").write_text("\n\n".join(parts) + "\n", "utf-8")
+
+
+def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
+    """Run the commands; the figure with them below."""
+    for command in commands:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            code = pacelab(shlex.split(command)[1:])
+        if code:
+            raise SystemExit(f"{command}: {said.getvalue()}")
+    out = Path(shlex.split(commands[-1])[-1])
+    drawn = out if out.is_file() else next(iter(sorted(out.glob("*.svg")) or sorted(out.glob("*.png"))))
+    name = f"{out.stem}{drawn.suffix}"
+    (figures / name).write_bytes(drawn.read_bytes())
+    alt = about.replace("[", "(").replace("]", ")")
+    return "\n".join([f"![{alt}](gallery/{name})", "", *(f"    {command}" for command in commands)])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())

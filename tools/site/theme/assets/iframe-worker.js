@@ -1,0 +1,33 @@
+// A browser starts no worker from a file, and the search is one: there it runs in a hidden frame, which is told and tells as
+// a worker is. The theme's worker looks for the name `IFrameWorker` to learn where it was loaded from.
+if (location.protocol === "file:") {
+  window.IFrameWorker = class extends EventTarget {
+    constructor(address) {
+      super();
+      this.waiting = [];
+      const frame = Object.assign(document.createElement("iframe"), { hidden: true, title: "search" });
+      document.body.append(frame);
+      const inside = frame.contentWindow;
+      inside.postMessage = (data) => this.dispatchEvent(new MessageEvent("message", { data }));
+      inside.importScripts = (...addresses) => Promise.all(addresses.map((one) => load(inside, one)));
+      load(inside, address).then(() => {
+        this.inside = inside;
+        for (const data of this.waiting) this.postMessage(data);
+      });
+    }
+
+    postMessage(data) {
+      if (!this.inside) this.waiting.push(data);
+      else this.inside.dispatchEvent(new MessageEvent("message", { data }));
+    }
+  };
+  window.Worker = window.IFrameWorker;
+}
+
+function load(inside, address) {
+  return new Promise((done, fail) => {
+    const script = inside.document.createElement("script");
+    Object.assign(script, { src: new URL(address, document.baseURI).href, async: false, onload: done, onerror: fail });
+    inside.document.head.append(script);
+  });
+}

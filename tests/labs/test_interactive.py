@@ -76,6 +76,17 @@ def test_link_roles_are_those_of_fu() -> None:
     assert "C exposed; D both; E sender; F receiver; G both; H hidden; I neither" in shown.text
 
 
+def test_link_roles_take_a_link_s_own_interference_range() -> None:
+    from pacelab import load_topology
+
+    chain = load_topology("chain", hops=8, wired=False)
+    shown = lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=356)
+    assert "C exposed; D exposed; E sender; F receiver; G both; H neither; I neither" in shown.text
+    asked = lab.link_ranges(chain, 4, 5, names="ABCDEFGHI", disturb_m=550)
+    assert "hidden" not in asked.text
+    assert "exposed" not in asked.text
+
+
 def test_back_ends_name_each_with_its_remedy() -> None:
     text = str(lab.back_ends())
     for name in ("sim", "tap", "hwsim"):

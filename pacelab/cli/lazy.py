@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "timeline": (
             "pacelab.cli.instruments:timeline",
-            "Draw who is on the air when; `--rts both` draws RTS on and off, one above the other.",
+            "Draw who is on the air when; `--rts both` draws RTS off above RTS on.",
         ),
         "claims": (
             "pacelab.claims.commands:claims",

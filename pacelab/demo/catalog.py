@@ -27,9 +27,9 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 question="A and C both send to B and cannot hear each other. How much of the air's capacity reaches "
                 "B? And with RTS/CTS?",
                 answer="Without RTS/CTS nine of ten frames of A and C fall into one another at B, at 2 Mbit/s. An RTS "
-                "is short, and B's CTS silences the other: together they carry more than four times as much. At 11 Mbit/s "
-                "frames are shorter themselves, and RTS/CTS gains a tenth or so. Drag C next to A, or let both sense "
-                "farther than 400 m: they hear each other, and carrier sense is enough.",
+                "is short, and B's CTS silences the other: together they carry more than four times as much. At 11 "
+                "Mbit/s frames are shorter themselves, and RTS/CTS gains a tenth or so. Drag C next to A, or let both "
+                "sense farther than 400 m: they hear each other, and carrier sense is enough.",
                 topology="hidden",
                 slides=(("RTS/CTS off", {}), ("RTS/CTS on", {"rts": True})),
                 labels=("A", "B", "C"),
@@ -98,6 +98,8 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 slides=(("3 segments", {}), ("32 segments", {"window_pkts": 32})),
                 duration_s=65.0,
                 warmup_s=5.0,
+                watch_from_s=5.0,
+                sweep=("window", (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)),
                 full_bps=600_000,
                 controls=(
                     Slider(what="window", label="Window", unit="segments", low=1, high=32, step=1, value=3),

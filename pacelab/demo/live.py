@@ -125,7 +125,7 @@ class Traffic:
             "ranges": {"decode_m": 0, "sense_m": 0},
             "curves": curves,
             "full_bps": self.full_bps,
-            "numbers": f"{self.dropped} packets given up or refused since this page was opened{missed}",
+            "numbers": f"{self.dropped} {'packet' if self.dropped == 1 else 'packets'} given up or refused since this page was opened{missed}",
         }
 
 

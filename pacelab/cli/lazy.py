@@ -65,6 +65,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "pacelab.claims.commands:report",
             "Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf.",
         ),
+        "new": (
+            "pacelab.own.new:new",
+            "Write a file of your own that runs as it stands, and a test beside it: new cc|pacer|link|topology NAME.",
+        ),
         "demo": (
             "pacelab.demo.command:demo",
             "Show the air live in a browser: drag nodes, move sliders, and the engine runs again.",
@@ -107,7 +111,7 @@ HIDDEN = ("agent",)
 SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Run and look": ("lab", "run", "compare", "timeline", "demo", "topologies", "schemes", "doctor"),
-        "Study": ("sweep", "plot", "claims", "reproduce", "report"),
+        "Study": ("new", "sweep", "plot", "claims", "reproduce", "report"),
         "Teach": ("check", "grade", "update"),
         "Real Linux": ("shell", "gateway", "sender", "station", "relay", "controller", "helper", "cleanup"),
     }

@@ -14,7 +14,7 @@ export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -115,6 +115,9 @@ test-python: build $(VENV)/.tools  ## pytest
 coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
+
+sentences: build $(VENV)/.tools  ## every outcome that a text states, against the runs that it is bound to (make test: the quick ones)
+	PACELAB_ALL_SENTENCES=1 $(PY) -m pytest -q tests/sentences
 
 test-rubric: build $(VENV)/.tools  ## all planted mistakes and mutants against all of the assignments' checks (make test: a sample)
 	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py tests/grading/test_mutants.py

@@ -100,8 +100,9 @@ print(f"1 hop {one.goodput_bps / 1000:.0f} kbit/s, 4 hops {result.goodput_bps / 
 guess.against(result.goodput_bps / one.goodput_bps)
 
 # %% [markdown]
-# The four hops hear each other: only one of them can be busy at a time. On a longer chain hops that are far enough
-# apart can work at once. Where does the goodput stop falling? Move the slider.
+# Nodes sense each other over two hops (400 m), so that the four hops mostly take turns. Only the first and the last
+# sender, 600 m apart, do not sense each other. On a longer chain more hops are far enough apart to work at once. Where
+# does the goodput stop falling? Move the slider.
 
 
 # %%
@@ -166,13 +167,13 @@ comparison = compare(base, schemes=["newreno", "tcp-gap"], axes=grid, seeds=3, j
 lab.comparison(comparison, {"routing": "aodv"}, {"routing": "static"})
 
 # %% [markdown]
-# **Read it.** With AODV pacing wins on long chains. With static routes it does not, in this direction: what it mends is
-# AODV's habit of taking a frame lost to contention for a broken link. The paper's condition is part of the paper's
-# claim. That is how these labs work: `pacelab claims` lists every claim that we checked, with its verdict and the
-# reason.
+# **Read it.** With AODV pacing has the higher mean on chains of 4 hops and more. With static routes it has not, in this
+# direction: there the two lie close together. What pacing mends is AODV's habit of taking a frame lost to contention
+# for a broken link. The paper's condition is part of the paper's claim. That is how these labs work: `pacelab claims`
+# lists every claim that we checked, with its verdict and the reason.
 #
-# Are two schemes different at some point? Where the intervals do not overlap, yes. Where they do, run more seeds
-# before you say so: three seeds of 20 s are a sketch.
+# Are two schemes different at some point? Where their intervals do not overlap, yes. Where they do, nothing is said
+# either way: run more seeds first. Three seeds of 20 s are a sketch. Look at 7 hops: is the gain settled there?
 
 # %%
 rows = [row for row in comparison.rows if row["point"] == {"hops": 7, "routing": "aodv"}]
@@ -203,6 +204,7 @@ lab.on_real_hosts("lab0.chain", short)
 # (intervals). `docs/validation.md`: how far this simulator agrees with ns-2, ns-3 and closed forms.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: the UDP run gives the airtime without TCP's ACKs. Question 2: about four to five
-# hops: beyond it the first hop can send while the fifth does; the curve flattens at roughly a quarter of one hop's
-# goodput. Students who answered "the hops work in parallel" think of wires.
+# **For the instructor.** Is the gain settled at 7 hops? No: NewReno's three seeds differ so much that the intervals
+# overlap, though the means lie far apart. Question 1: the UDP run gives the airtime without TCP's ACKs. Question 2:
+# about four to five hops: beyond it the first hop can send while the fifth does; the curve flattens at less than a
+# fifth of one hop's goodput. Students who answered "the hops work in parallel" think of wires.

@@ -66,7 +66,7 @@ def run(
         for number, table in enumerate(run_tables(result)):
             print_table(table, title="" if number else run_title(result))
     if not quiet:
-        _report(result.notes, f"results in {folder}")
+        _report([*result.notes, *([] if capture is None else [capture.hint()])], f"results in {folder}")
     _exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 
@@ -75,7 +75,10 @@ def compare(
     topology: TopologyName,
     *,
     schemes: Annotated[
-        str, typer.Option("--schemes", metavar="A,B", help="schemes to compare, or all; also FILE.py:NAME")
+        str,
+        typer.Option(
+            "--schemes", metavar="A,B", help="schemes or congestion controls to compare, or all; also FILE.py:NAME"
+        ),
     ] = "newreno,tcp-gap",
     seeds: Annotated[
         str | None, typer.Option("--seeds", metavar="N", help="runs per scheme and point (5; with --full 1)")

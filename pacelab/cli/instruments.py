@@ -35,12 +35,12 @@ def timeline(
     json: Json = False,
     **values: Any,
 ) -> None:
-    """Draw who is on the air when; `--rts both` draws RTS on and off, one above the other."""
+    """Draw who is on the air when; `--rts both` draws RTS off above RTS on."""
     from pacelab.show.figures import check_figure, figure_bytes
     from pacelab.show.timeline import choose_window, describe_window, draw_timelines
 
     if values.get("rts") == "both":
-        values["rts"] = "on,off"
+        values["rts"] = "off,on"
     single, axes = split_axes(topology, values)
     if set(axes) - {"rts"}:
         raise ConfigError(f"--{min(set(axes) - {'rts'})}: allowed is one value here; `pacelab compare` takes lists")

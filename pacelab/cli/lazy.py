@@ -51,7 +51,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "timeline": (
             "pacelab.cli.instruments:timeline",
-            "Draw who is on the air when; `--rts both` draws RTS on and off, one above the other.",
+            "Draw who is on the air when; `--rts both` draws RTS off above RTS on.",
         ),
         "claims": (
             "pacelab.claims.commands:claims",
@@ -64,6 +64,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "report": (
             "pacelab.claims.commands:report",
             "Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf.",
+        ),
+        "new": (
+            "pacelab.own.new:new",
+            "Write a file of your own that runs as it stands, and a test beside it: new cc|pacer|link|topology NAME.",
         ),
         "demo": (
             "pacelab.demo.command:demo",
@@ -107,7 +111,7 @@ HIDDEN = ("agent",)
 SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Run and look": ("lab", "run", "compare", "timeline", "demo", "topologies", "schemes", "doctor"),
-        "Study": ("sweep", "plot", "claims", "reproduce", "report"),
+        "Study": ("new", "sweep", "plot", "claims", "reproduce", "report"),
         "Teach": ("check", "grade", "update"),
         "Real Linux": ("shell", "gateway", "sender", "station", "relay", "controller", "helper", "cleanup"),
     }

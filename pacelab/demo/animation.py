@@ -61,16 +61,17 @@ def export_gif(demo: Demo, path: Path) -> None:
 def _slow_motion(demo: Demo, caption: str, changes: Mapping[str, Any]) -> Iterator[Image.Image]:
     experiment = demo.experiment(**changes)
     topology = experiment.network
-    records = record_air(experiment, until_s=WATCH_S)
+    records = record_air(experiment, until_s=demo.watch_from_s + WATCH_S)
     figure = _figure(demo, caption)
     upper, lower = figure.subplots(2, 1, height_ratios=(4, 5))
     scene = _Scene(upper, demo, topology)
     names = dict(enumerate(demo.labels))
-    plot_timeline(records, lower, names=names, window_ns=(0, round(WATCH_S * NS_PER_S)))
-    head = lower.axvline(0, color="#b00000", linewidth=2, animated=True)
+    from_ns = round(demo.watch_from_s * NS_PER_S)
+    plot_timeline(records, lower, names=names, window_ns=(from_ns, from_ns + round(WATCH_S * NS_PER_S)))
+    head = lower.axvline(from_ns / NS_PER_MS, color="#b00000", linewidth=2, animated=True)
 
     def show(step: int) -> list[Artist]:
-        at_ns = WATCH_S * NS_PER_S * step / FRAMES
+        at_ns = from_ns + WATCH_S * NS_PER_S * step / FRAMES
         head.set_xdata([at_ns / NS_PER_MS] * 2)
         return [head, *scene.at(records, at_ns)]
 

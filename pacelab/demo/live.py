@@ -119,13 +119,14 @@ class Traffic:
         self.full_bps = max([self.full_bps, *(flow["goodput_bps"] for flow in flows)])
         curves = {"what": "Goodput", "unit": "kbit/s", "low": 0, "t_s": list(range(1 - KEEP, 1)), "lines": lines}
         missed = f", {self.lost} events missed by this page" if self.lost else ""
+        lost = f"{self.dropped} {'packet' if self.dropped == 1 else 'packets'}"
         return {
             "flows": flows,
             "calls": [],
             "ranges": {"decode_m": 0, "sense_m": 0},
             "curves": curves,
             "full_bps": self.full_bps,
-            "numbers": f"{self.dropped} packets given up or refused since this page was opened{missed}",
+            "numbers": f"{lost} given up or refused since this page was opened{missed}",
         }
 
 

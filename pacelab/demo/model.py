@@ -68,6 +68,10 @@ class Demo:
     python: bool = False
     duration_s: float = MEASURE_S
     warmup_s: float = WARMUP_S
+    watch_from_s: float = 0.0
+    """The slow motion begins here: with TCP, where it has settled."""
+    sweep: tuple[str, tuple[float, ...]] | None = None
+    """A slider's `what`, and the settings of it that a curve of goodput is drawn through."""
     full_bps: float | None = None
     """A bar of goodput is full here; None: at the data rate, or twice that of several flows."""
 
@@ -93,4 +97,6 @@ class Demo:
         controls = [asdict(control) for control in self.controls]
         gateways = self.experiment().network.gateways
         document |= {"gateway": gateways[0] if gateways else None}
-        return document | {"controls": controls, "air": self.air(), "watch_s": WATCH_S}
+        sweep = {"what": self.sweep[0], "points": list(self.sweep[1])} if self.sweep else None
+        watch = {"watch_from_s": self.watch_from_s, "watch_s": WATCH_S}
+        return document | {"controls": controls, "air": self.air(), "sweep": sweep} | watch

@@ -180,9 +180,10 @@ def _numbers(run: Mapping[str, Any]) -> str:
     if totals["calls"]:
         parts.append(f"{totals['calls_acceptable']} of {totals['calls']} calls acceptable")
     drops = run["drops"]
-    parts.append(f"{drops['mac-rts'] + drops['mac-data']} packets given up by the link layer")
+    lost = drops["mac-rts"] + drops["mac-data"]
+    parts.append(f"{lost} {'packet' if lost == 1 else 'packets'} given up by the link layer")
     measured_s = totals["end_s"] - config["warmup_s"]
-    return f"{', '.join(parts)} (seed {config['seed']}, {measured_s:g} s of air)."
+    return f"{', '.join(parts)} (seed {config['seed']}, {measured_s:g} s of air after {config['warmup_s']:g} s)."
 
 
 def _ignore(_fraction: float) -> None:

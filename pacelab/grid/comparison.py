@@ -16,6 +16,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.grid.entries import names_of
 from pacelab.grid.grid import Grid, Point, describe_runs
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
@@ -25,7 +26,7 @@ from pacelab.results.types import Run
 from pacelab.running.cached import run_cached, run_resumed
 from pacelab.running.registry import in_real_time
 from pacelab.running.runner import run_many
-from pacelab.schemes import SCHEMES, find_scheme
+from pacelab.schemes import SCHEMES
 from pacelab.show.tables import BASELINE, comparison_csv, show_point
 
 ALL = "all"
@@ -104,9 +105,8 @@ def compare(
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         grid, refused = _applicable(grid)
-    names = [find_scheme(scheme).name for scheme in grid.schemes]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"comparing {', '.join(names)}: allowed is each name once")
+    names = names_of(list(grid.schemes))
+    own = dict(zip(grid.schemes, names, strict=True))
     experiments = grid.experiments()
     if cache is not None and any(in_real_time(experiment) for experiment in experiments):
         raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
@@ -130,7 +130,7 @@ def compare(
         "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,
-        "runs": [row | {"scheme": find_scheme(row["scheme"]).name} for row in grid.rows(results)],
+        "runs": [row | {"scheme": own[row["scheme"]]} for row in grid.rows(results)],
         "not_applicable": refused,
         "notes": _notes(rows) + [f"not applicable: {reason}" for reason in refused.values()],
     }

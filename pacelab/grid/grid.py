@@ -11,13 +11,16 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
 
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.grid.entries import changes_of
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
 from pacelab.results.metrics import estimate
 from pacelab.results.results import RunResult
 from pacelab.results.types import Run
 from pacelab.running.runner import describe_host
+from pacelab.show.tables import BASELINE
 
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
@@ -81,7 +84,12 @@ class Grid:
         own: Any = {name: value for name, value in point.items() if name in _FIELDS}
         options = {name: value for name, value in point.items() if name not in _FIELDS}
         topology_options = {**self.base.topology_options, **options}
-        changes: Request = {**own, **self.fixed, "topology_options": topology_options, "scheme": scheme, "seed": seed}
+        changes: Request = {**own, **self.fixed, "topology_options": topology_options, "seed": seed}
+        chosen = changes_of(scheme)
+        other = changes.get("cc", self.base.cc)
+        if "cc" in chosen and other != BASELINE:
+            raise ConfigError(f"--cc {other!r} beside {scheme!r} among the schemes: allowed is one of these")
+        changes |= chosen
         return self.base.vary(**changes)
 
     def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:

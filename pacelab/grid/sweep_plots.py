@@ -53,6 +53,8 @@ class Points:
     axes: dict[str, list[Any]]
     rows: list[dict[str, Any]]
     """`point`, `scheme`, `seed` and quantities of each run."""
+    batches_of: tuple[int, ...] = ()
+    """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
 def load_points(folder: Path) -> Points:
@@ -68,7 +70,9 @@ def load_points(folder: Path) -> Points:
         else:
             rows = document["runs"] if document["interval"]["over"] == "seeds" else _batches(document["rows"])
         axes = {name: list(values) for name, values in document["axes"].items()}
-        return Points(config=document["config"], axes=axes | {"scheme": document["schemes"]}, rows=rows)
+        batches_of = () if swept or document["interval"]["over"] == "seeds" else tuple(document["seeds"])
+        axes |= {"scheme": document["schemes"]}
+        return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"folder {str(folder)!r}: no sweep or comparison that has ended ({error}): allowed is one of these or a run"
@@ -220,7 +224,8 @@ def _show(name: str, value: Any) -> str:
 def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:
     varying = tuple(name for name in points.axes if name in BY_FIELD)
     count = f"n = {'-'.join(map(str, sorted({min(counts), max(counts)})))}" if counts else "n = 0"
-    seeds = sorted({row["seed"] for row in rows})
+    seeds = sorted(points.batches_of or {row["seed"] for row in rows})
+    count += " batches" if points.batches_of else ""
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
     interval = f"bars: {LEVEL:.0%} t intervals" if counts and max(counts) > 1 else "no interval"
     return f"{settings(points.config, without=varying)}\n{count} per point, {span}; {interval}"

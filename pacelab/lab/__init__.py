@@ -12,7 +12,7 @@ ipywidgets is imported when a control is first shown (`make notebooks` installs 
 
 from __future__ import annotations
 
-from pacelab.lab.air import air
+from pacelab.lab.air import air, fates
 from pacelab.lab.back_ends import back_ends
 from pacelab.lab.calls import call_picture, call_series
 from pacelab.lab.capstone import enter, leaderboard, networks, score
@@ -22,7 +22,7 @@ from pacelab.lab.errors import CheckFailed, Todo
 from pacelab.lab.explore import Exploration, explore
 from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
 from pacelab.lab.picture import Picture, picture
-from pacelab.lab.places import link_roles, pairs_picture
+from pacelab.lab.places import link_ranges, link_roles, pairs_picture
 from pacelab.lab.predict import Prediction, predict
 from pacelab.lab.recorded import expected_results, on_real_hosts, record
 from pacelab.lab.stock import stock_wmediumd
@@ -47,8 +47,10 @@ __all__ = [
     "enter",
     "expected_results",
     "explore",
+    "fates",
     "flow_bars",
     "leaderboard",
+    "link_ranges",
     "link_roles",
     "networks",
     "on_real_hosts",

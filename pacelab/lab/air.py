@@ -1,10 +1,11 @@
-"""A picture of the air: the timeline of an experiment's first moments, with its events as text."""
+"""The air of an experiment: a timeline of its first moments, and what becomes of a link's frames."""
 
 from __future__ import annotations
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.picture import Picture
-from pacelab.show.timeline import choose_window, describe_window, draw_timelines
+from pacelab.lab.table import Table
+from pacelab.show.timeline import choose_window, describe_window, draw_timelines, record_air
 
 
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
@@ -22,3 +23,20 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
             f"{seen['to_ms']:.1f} ms: {frames}; collisions: {seen['collisions']}; other: {marks}"
         )
     return Picture(draw_timelines(panels), "\n".join(lines))
+
+
+def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
+    """What becomes of the frames by which `sender` reaches for `receiver`: RTSs where RTS/CTS is on, else data."""
+    rows = []
+    for experiment in experiments:
+        asks, answers = ("send-rts", "send-cts") if experiment.rts else ("send-data", "send-ack")
+        sent = answered = refused = 0
+        for _, node, what, peer, _ in record_air(experiment, until_s=experiment.duration_s):
+            sent += node == sender and what == asks
+            answered += node == receiver and what == answers and peer == sender
+            refused += node == receiver and what == "refuse-cts" and peer == sender
+        frame = "RTS" if experiment.rts else "data"
+        rows.append((frame, sent, sent - answered - refused, refused, answered))
+    names = [experiments[0].network.nodes[node].name for node in (sender, receiver)]
+    header = ("frame", "sent", "not read", "read, may not answer", "answered")
+    return Table(header, rows, f"Frames from {names[0]} at {names[1]}, {experiments[0].duration_s:g} s.")

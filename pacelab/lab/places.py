@@ -23,45 +23,68 @@ ROLES = {
 """What a node is to a link -> colour and marker. "both": it senses the sender, and would disturb the receiver."""
 
 
-def role(topology: Topology, node: int, sender: int, receiver: int) -> str:
+def role(topology: Topology, node: int, sender: int, receiver: int, disturb_m: float) -> str:
     """What `node` is to the link from `sender` to `receiver` (see `ROLES`), by distances alone.
 
-    Source: [fu] Sec. 3, Fig. 1.
+    `disturb_m` is the link's interference range.
+    Source: [fu] Sec. 3, Fig. 1, which takes the sense range for it.
     """
     if node == sender:
         return "sender"
     if node == receiver:
         return "receiver"
     senses = topology.distance_m(node, sender) <= topology.sense_m
-    disturbs = topology.distance_m(node, receiver) <= topology.sense_m
+    disturbs = topology.distance_m(node, receiver) <= disturb_m
     return {(True, True): "both", (True, False): "exposed", (False, True): "hidden", (False, False): "neither"}[
         senses, disturbs
     ]
 
 
-def link_roles(topology: Topology, sender: int, receiver: int, *, names: str = "") -> Picture:
-    """Who is hidden and who is exposed when `sender` sends to `receiver`; `names`: a letter for each node."""
+def link_roles(
+    topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
+) -> Picture:
+    """Who is hidden and who is exposed when `sender` sends to `receiver`; `names`: a letter for each node.
+
+    `disturb_m` is the interference range of the link, m; None: as far as frames are sensed.
+    """
+    return _draw_link(topology, sender, receiver, disturb_m, names, tell=True)
+
+
+def link_ranges(
+    topology: Topology, sender: int, receiver: int, *, disturb_m: float | None = None, names: str = ""
+) -> Picture:
+    """As `link_roles`, without what the nodes are: for an exercise that asks it."""
+    return _draw_link(topology, sender, receiver, disturb_m, names, tell=False)
+
+
+def _draw_link(
+    topology: Topology, sender: int, receiver: int, disturb_m: float | None, names: str, *, tell: bool
+) -> Picture:
     from matplotlib.figure import Figure
 
+    reach_m = topology.sense_m if disturb_m is None else disturb_m
     nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
-    roles = {i: role(topology, i, sender, receiver) for i in nodes}
+    ends = {sender: "sender", receiver: "receiver"}
+    roles = {i: role(topology, i, sender, receiver, reach_m) if tell else ends.get(i, "neither") for i in nodes}
     figure = Figure(figsize=(9, 2.6), layout="constrained")
     ax = figure.subplots()
     for name, (colour, marker) in ROLES.items():
         places = [topology.nodes[i].position_m for i in nodes if roles[i] == name]
         if places:
-            ax.plot(*zip(*places, strict=True), marker, color=colour, markersize=13, label=name, linestyle="")
+            said = name if tell or name != "neither" else "others"
+            ax.plot(*zip(*places, strict=True), marker, color=colour, markersize=13, label=said, linestyle="")
     for i in nodes:
         x, y = topology.nodes[i].position_m
         ax.annotate(labels[i], (x, y), xytext=(0, 13), textcoords="offset points", ha="center")
     _span(ax, topology.nodes[sender].position_m[0], topology.sense_m, -0.45, f"{labels[sender]} is sensed")
-    _span(ax, topology.nodes[receiver].position_m[0], topology.sense_m, -0.75, f"{labels[receiver]} is disturbed from")
+    _span(ax, topology.nodes[receiver].position_m[0], reach_m, -0.75, f"{labels[receiver]} is disturbed from")
     ax.set(xlabel="x (m)", ylim=(-1.0, 0.6))
     ax.get_yaxis().set_visible(False)
     ax.legend(ncols=6, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, 1.25), frameon=False)
-    listed = "; ".join(f"{labels[i]} {roles[i]}" for i in nodes)
-    return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, sense range {topology.sense_m:g} m: {listed}.")
+    ranges = f"sense range {topology.sense_m:g} m, interference range {reach_m:.0f} m"
+    listed = "; ".join(f"{labels[i]} {roles[i]}" if tell else labels[i] for i in nodes)
+    return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, {ranges}: {listed}.")
 
 
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
@@ -77,8 +100,25 @@ def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -
     apart = topology.distance_m(*senders)
     sensed = "sense each other" if apart <= topology.sense_m else "do not sense each other"
     listed = ", ".join(f"{name} {value:.0f}" for name, value in goodput.items())
-    text = f"Senders {apart:.0f} m apart {sensed}. Goodput in kbit/s: {listed} (alone {alone_kbps:.0f}). {lost(result)}"
+    text = (
+        f"Senders {apart:.0f} m apart {sensed}. {_disturbers(topology)} "
+        f"Goodput in kbit/s: {listed} (alone {alone_kbps:.0f}). {lost(result)}"
+    )
     return Picture(figure, text)
+
+
+def _disturbers(topology: Topology) -> str:
+    """How far the other pair's sender is from each receiver, in words."""
+    first, second = topology.flows
+    told = []
+    for flow, other in ((first, second), (second, first)):
+        far_m, link_m = topology.distance_m(other.src, flow.dst), topology.distance_m(flow.src, flow.dst)
+        sensed = "" if far_m <= topology.sense_m else ", not sensed there"
+        link = f"{topology.nodes[flow.src].name}→{topology.nodes[flow.dst].name}"
+        told.append(
+            f"{link}: {link_m:.0f} m, {topology.nodes[other.src].name} is {far_m:.0f} m from the receiver{sensed}"
+        )
+    return "; ".join(told) + "."
 
 
 def _draw_pairs(ax: Axes, topology: Topology) -> None:
@@ -104,4 +144,4 @@ def _span(ax: Axes, middle: float, reach: float, height: float, text: str) -> No
     look = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": "0.4", "linewidth": 1.0}
     ax.annotate("", xy=(middle - reach, height), xytext=(middle + reach, height), arrowprops=look)
     ax.plot([middle - reach, middle + reach], [height, height], alpha=0)  # so that the axes reach as far
-    ax.text(middle, height + 0.03, f"{text} within {reach:g} m", ha="center", va="bottom", fontsize="x-small")
+    ax.text(middle, height + 0.03, f"{text} within {reach:.0f} m", ha="center", va="bottom", fontsize="x-small")

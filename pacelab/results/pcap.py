@@ -57,6 +57,16 @@ class PcapFile:
         """What the air configuration says of it."""
         return {"snap_bytes": self.snap_bytes, "garbled": self.garbled}
 
+    def hint(self) -> str:
+        """How TCP is to be read in it: the whole file has each segment once at every node."""
+        mine = "02:00:00:00:00:00"
+        one = f'frame.interface_name == "n0" && (wlan.ta == {mine} || wlan.ra == {mine})'
+        return (
+            f"{self.path} has each TCP segment at every node that heard it, which Wireshark takes for retransmissions. "
+            f"n0's own view: tshark -r {self.path} -Y '{one}' -w n0.pcapng; "
+            "then open that with -o wlan.retransmitted:FALSE"
+        )
+
     def write(self, content: bytes) -> None:
         """Write the file whole, replacing what was there."""
         write_file(self.path, content)

@@ -64,7 +64,15 @@ class RunResult:
     def write(self, out: Path | None = None) -> Path:
         """Write the result folder: `out` (new or empty), or a fresh one under runs/; returns it."""
         config = self.run["config"]
-        return write_folder(out, self.files(), name=f"{config['topology']}-{config['scheme']}")
+        return write_folder(out, self.files(), name=f"{config['topology']}-{acting_name(config)}")
+
+
+def acting_name(config: Mapping[str, Any]) -> str:
+    """What acts in a run, by its own name: the scheme, or the congestion control, or one above the other."""
+    scheme, cc = (config[key].rpartition(":")[2] for key in ("scheme", "cc"))
+    if cc == "newreno":
+        return str(scheme)
+    return str(cc) if scheme == "newreno" else f"{scheme}+{cc}"
 
 
 def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:

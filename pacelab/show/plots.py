@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.options.voice import ACCEPTABLE_MOS
-from pacelab.results.results import RunResult
+from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, Style
@@ -63,7 +63,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         color = style.color if number == 0 else f"C{number % 10}"
         line = lines[number % len(lines)]
         ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
-    ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {config['scheme']}")
+    ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {acting_name(config)}")
     if quantity == "mos":
         ax.set_ylim(1, 4.5)
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.options.table import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.results import acting_name
 from pacelab.units import BPS_PER_MBPS
 
 if TYPE_CHECKING:
@@ -233,4 +234,4 @@ def run_title(result: RunResult) -> str:
     """What was run."""
     config = result.run["config"]
     length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
-    return f"{result.run['topology']['description']}; {config['scheme']}, {settings(config)}, {length}"
+    return f"{result.run['topology']['description']}; {acting_name(config)}, {settings(config)}, {length}"

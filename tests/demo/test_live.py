@@ -69,7 +69,7 @@ def test_frames_without_payload_undelivered_or_for_all_are_no_goodput() -> None:
 
 def test_drops_and_lost_events_are_told() -> None:
     view = view_of({"event": "drop", "t_ns": 0}, {"event": "lost", "count": 12})
-    assert view["numbers"] == "1 packets given up or refused since this page was opened, 12 events missed by this page"
+    assert view["numbers"] == "1 packet given up or refused since this page was opened, 12 events missed by this page"
 
 
 def test_memory_is_bounded_and_silent_flows_make_room() -> None:

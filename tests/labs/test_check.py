@@ -130,20 +130,43 @@ def test_check_of_an_unknown_name() -> None:
         lab.check("lab0.nothing", max)
 
 
+def within(place_m: float, others_m: dict[str, float], reach_m: float) -> set[str]:
+    return {name for name, at in others_m.items() if abs(at - place_m) <= reach_m}
+
+
 def test_roles_check_explains_misconceptions() -> None:
-    def swapped(sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float) -> Any:
-        senses = {name for name, at in others_m.items() if abs(at - sender_m) <= sense_m}
-        near = {name for name, at in others_m.items() if abs(at - receiver_m) <= sense_m}
+    def swapped(
+        sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float, disturb_m: float
+    ) -> Any:
+        senses, near = within(sender_m, others_m, sense_m), within(receiver_m, others_m, disturb_m)
         return senses - near, near - senses
 
-    def careless(sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float) -> Any:
-        return {name for name, at in others_m.items() if abs(at - receiver_m) <= sense_m}, {"C"}
+    def careless(receiver_m: float, others_m: dict[str, float], disturb_m: float, **_: Any) -> Any:
+        return within(receiver_m, others_m, disturb_m), {"C"}
+
+    def one_range(
+        sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float, disturb_m: float
+    ) -> Any:
+        senses, near = within(sender_m, others_m, sense_m), within(receiver_m, others_m, sense_m)
+        return near - senses, senses - near
 
     assert "the other way round" in complaint(swapped, "lab1.roles")
     assert "they are not hidden from it" in complaint(careless, "lab1.roles")
+    assert "are two ranges here" in complaint(one_range, "lab1.roles")
     assert "expected hidden {H} and exposed {C}" in complaint(lambda **_: 7, "lab1.roles")
     assert "which is not two sets" in complaint(lambda **_: 7, "lab1.roles")
     assert "does a loop" not in complaint(lambda **_: ({"E"}, set()), "lab1.roles")
+
+
+def test_range_check_takes_the_rule_and_explains_misconceptions(capsys: pytest.CaptureFixture[str]) -> None:
+    lab.check("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 40)))
+    assert "✓" in capsys.readouterr().out
+    assert "the smaller of the two" in complaint(
+        lambda link_m, capture_db, **_: link_m * 10 ** (capture_db / 40), "lab1.range"
+    )
+    assert "square of the distance" in complaint(
+        lambda link_m, capture_db, **_: link_m * 10 ** (capture_db / 20), "lab1.range"
+    )
 
 
 def test_a_notebook_shows_errors_without_our_frames() -> None:

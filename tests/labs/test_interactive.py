@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pacelab import Experiment, lab, run
+from pacelab import Experiment, compare, lab, run
 from pacelab.errors import ConfigError
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -76,6 +76,17 @@ def test_link_roles_are_those_of_fu() -> None:
     assert "C exposed; D both; E sender; F receiver; G both; H hidden; I neither" in shown.text
 
 
+def test_link_roles_take_a_link_s_own_interference_range() -> None:
+    from pacelab import load_topology
+
+    chain = load_topology("chain", hops=8, wired=False)
+    shown = lab.link_roles(chain, 4, 5, names="ABCDEFGHI", disturb_m=356)
+    assert "C exposed; D exposed; E sender; F receiver; G both; H neither; I neither" in shown.text
+    asked = lab.link_ranges(chain, 4, 5, names="ABCDEFGHI", disturb_m=550)
+    assert "hidden" not in asked.text
+    assert "exposed" not in asked.text
+
+
 def test_back_ends_name_each_with_its_remedy() -> None:
     text = str(lab.back_ends())
     for name in ("sim", "tap", "hwsim"):
@@ -87,3 +98,30 @@ def test_stock_medium_has_no_reuse_and_ours_has() -> None:
     assert rows["pairs 2 km apart"][1].endswith("1.03 x")
     assert rows["pairs 2 km apart"][3].endswith("2.00 x")
     assert rows["hidden A->B<-C"][3].endswith("0.16 x")
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_fates_of_the_link_beside_h(seed: int) -> None:
+    """Lab 1: without RTS/CTS nearly all of E's frames are answered; of the RTSs that are read less than a fifth."""
+    options = {"layout": "in-line", "apart": 600.0}
+    pairs = Experiment(topology="pairs", topology_options=options, rate_bps=2_000_000, duration_s=10, seed=seed)
+    shown = lab.fates(pairs.vary(rts=False), pairs.vary(rts=True), sender=0, receiver=1)
+    data, rts = ([int(cell.replace(",", "")) for cell in row[1:]] for row in shown.rows)
+    assert [row[0] for row in shown.rows] == ["data", "RTS"]
+    for sent, *fates in (data, rts):
+        assert sent == sum(fates)
+    assert data[3] > 0.95 * data[0]
+    assert data[2] == 0
+    assert rts[1] > rts[0] / 2
+    assert rts[3] < (rts[2] + rts[3]) / 5
+
+
+def test_lab0_s_intervals_overlap_at_7_hops() -> None:
+    """Lab 0: at 7 hops with AODV three seeds of 20 s leave the intervals overlapping."""
+    base = Experiment(topology="chain", topology_options={"hops": 7}, routing="aodv", window_pkts=64, duration_s=20)
+    rows = {
+        row["scheme"]: row["goodput_bps"] for row in compare(base, schemes=["newreno", "tcp-gap"], seeds=3, jobs=1).rows
+    }
+    below, above = rows["newreno"], rows["tcp-gap"]
+    assert below["mean"] < above["mean"]
+    assert below["mean"] + below["half_width"] > above["mean"] - above["half_width"]

@@ -82,7 +82,7 @@ USAGE = [
     ("run chain --out /proc/nowhere", "--out '/proc/nowhere'", "a writable place"),
     ("run chain --out taken", "taken'", "a new or an empty folder"),
     ("run chain --out taken/file", "file'", "a new or an empty folder"),
-    ("compare chain --schemes newreno,vegas", "--scheme 'vegas'", "newreno, tcp-gap"),
+    ("compare chain --schemes newreno,magic", "--scheme 'magic'", "newreno, tcp-gap"),
     ("compare chain --schemes newreno,", "--scheme ''", "newreno, tcp-gap"),
     ("compare chain --hops 5..2", "--hops '5..2'", "LOW..HIGH"),
     ("compare chain --hops 1,x", "--hops 'x'", "a whole number from 1 to 200"),

@@ -109,6 +109,7 @@ def test_a_full_comparisons_batches_are_points(tmp_path: Path) -> None:
         "config": Experiment().config(),
         "axes": {"hops": [1]},
         "schemes": ["newreno"],
+        "seeds": [1],
         "interval": {"level": 0.95, "over": "batches"},
         "rows": [{"point": {"hops": 1}, "scheme": "newreno", "goodput_bps": {"samples": [1.0, 3.0]}}],
     }

@@ -110,7 +110,7 @@ def test_timeline_of_hidden_senders_shows_collisions_with_and_without_rts(
     assert main(["timeline", "hidden", "--rts", "both", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)["timeline"]
     assert (in_tmp / document["figure"]).is_file()
-    with_rts, without = document["panels"]
+    without, with_rts = document["panels"]
     assert (with_rts["config"]["rts"], without["config"]["rts"]) == (True, False)
     assert with_rts["frames"]["RTS"] > 0
     assert without["frames"]["RTS"] == without["frames"]["CTS"] == 0

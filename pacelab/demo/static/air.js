@@ -26,6 +26,24 @@ export function configure(demo, values, places, seed) {
 /** The first `seconds` of it, with every event told. */
 export const watched = (air, seconds) => ({ ...air, tap: true, duration_s: seconds, warmup_s: 0 });
 
+// What reaches into a window began no longer before it: a frame, a wait, a backoff's draw.
+const BEFORE_NS = 50e6;
+
+/** Records that a log from `fromNs` on is read from. */
+export const near = (records, fromNs) => records.filter(([at]) => at >= fromNs - BEFORE_NS);
+
+/** A log from `fromNs` on, which becomes its time 0. */
+export function cut(log, fromNs) {
+  const moved = (spans) => spans.filter((span) => span.end > fromNs)
+    .map((span) => ({ ...span, start: Math.max(span.start - fromNs, 0), end: span.end - fromNs }));
+  const { frames, hearings, collisions, holds, backoffs } = log;
+  return {
+    ...Object.fromEntries(Object.entries({ frames, hearings, collisions, holds, backoffs }).map(([name, spans]) => [name, moved(spans)])),
+    marks: log.marks.filter((mark) => mark.at >= fromNs).map((mark) => ({ ...mark, at: mark.at - fromNs })),
+    endNs: log.endNs - fromNs,
+  };
+}
+
 const FRAMES = { "send-rts": "RTS", "send-cts": "CTS", "send-data": "DATA", "send-ack": "ACK" };
 const HOLDS = { nav: "NAV", eifs: "EIFS" };
 const MISHAPS = {

@@ -27,9 +27,9 @@ export function showBars(host, { flows, calls, acceptable_mos: acceptable }, ful
   const sum = flows.reduce((total, flow) => total + flow.goodput_bps, 0);
   const said = [];
   const rows = [];
-  const add = (kind, name, bps) => {
-    rows.push(row(kind, name, bps / full, `${show(bps)} ${unit}`));
-    said.push(`${name} ${show(bps)} ${unit}`);
+  const add = (kind, name, bps, alone) => {
+    rows.push(row(kind, name, bps / full, `${show(bps)} ${unit}`, alone === undefined ? undefined : Math.min(1, alone / full)));
+    said.push(`${name} ${show(bps)} ${unit}${alone === undefined ? "" : ` (alone ${show(alone)})`}`);
   };
   if (calls.length) {
     const part = (mos) => (mos - WORST_MOS) / (BEST_MOS - WORST_MOS);
@@ -40,7 +40,7 @@ export function showBars(host, { flows, calls, acceptable_mos: acceptable }, ful
     }
     add("sum", "TCP", sum);
   } else {
-    flows.forEach((flow, index) => add(`flow${index % 4}`, flow.label, flow.goodput_bps));
+    flows.forEach((flow, index) => add(`flow${index % 4}`, flow.label, flow.goodput_bps, flow.alone_bps));
     if (flows.length > 1) add("sum", "sum", sum);
   }
   host.replaceChildren(...rows);

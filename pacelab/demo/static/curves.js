@@ -1,9 +1,10 @@
 // Goodput or quality over time, a line per flow or call: colour, dashes and a letter at its end say which.
 
-import { sizeOf } from "./timeline.js";
+import { legible, sizeOf } from "./timeline.js";
 
 const LINES = [["#1f5f99", []], ["#b85c00", [10, 4]], ["#1d7044", [3, 3]], ["#6a3d9a", [12, 3, 3, 3]]];
 const EDGE_PX = { left: 52, right: 86, top: 26, bottom: 26 };
+const RIGHT_PX = 24; // of a curve without labels at its end
 const SAME_PX = 17;
 
 export class Curves {
@@ -15,7 +16,8 @@ export class Curves {
   }
 
   show({ what, unit, t_s: times, lines, low = 0, high, mark, mark_label: markLabel }) {
-    const { width, height, ratio } = sizeOf(this.canvas);
+    const { width, height, ratio, scale } = sizeOf(this.canvas);
+    const letters = legible(scale, 15);
     Object.assign(this.canvas, { width: Math.max(width * ratio, 1), height: Math.max(height * ratio, 1) });
     const ink = this.canvas.getContext("2d");
     ink.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -24,7 +26,7 @@ export class Curves {
     const [from, to] = [Math.min(...times, 0), Math.max(...times, 1)];
     const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - EDGE_PX.right);
     const y = (value) => height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
-    Object.assign(ink, { fillStyle: "#222", font: "15px sans-serif", textAlign: "left", textBaseline: "middle" });
+    Object.assign(ink, { fillStyle: "#222", font: `${letters}px sans-serif`, textAlign: "left", textBaseline: "middle" });
     ink.fillText(`${what} (${unit})`, 4, EDGE_PX.top / 2);
     ink.textAlign = "right";
     for (const value of steps(low, top)) {
@@ -58,13 +60,69 @@ export class Curves {
       return { label, color, at: y(Math.min(values.findLast((value) => value !== null) ?? low, top)) };
     });
     ink.setLineDash([]);
-    Object.assign(ink, { textAlign: "left", font: "bold 15px sans-serif", lineWidth: 1 });
+    Object.assign(ink, { textAlign: "left", font: `bold ${letters}px sans-serif`, lineWidth: 1 });
     for (const { label, color, at } of apart(ends, height - EDGE_PX.bottom)) {
       ink.fillStyle = color;
       ink.fillText(label, width - EDGE_PX.right + 6, at);
     }
     const last = lines.map(({ label, values }) => `${label} ${values.findLast((value) => value !== null) ?? "unknown"}`);
     this.canvas.setAttribute("aria-label", `${what} over ${Math.round(to)} s, ${unit}; at the end: ${last.join(", ")}`);
+  }
+}
+
+/** Goodput against a control's settings, as far as they have been run, with a ring at the one that is set. */
+export class Sweep {
+  constructor(host) {
+    this.canvas = document.createElement("canvas");
+    this.canvas.className = "curves";
+    this.canvas.setAttribute("role", "img");
+    host.append(this.canvas);
+  }
+
+  /** `points`: [[setting, bit/s], ...]; `control` is the slider, `now` where it stands. */
+  show({ points, control, now }) {
+    const { width, height, ratio, scale } = sizeOf(this.canvas);
+    Object.assign(this.canvas, { width: Math.max(width * ratio, 1), height: Math.max(height * ratio, 1) });
+    const ink = this.canvas.getContext("2d");
+    const letters = legible(scale, 15);
+    ink.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const known = points.map(([at, bps]) => [at, bps / 1e3]).sort((a, b) => a[0] - b[0]);
+    const top = nice(Math.max(...known.map(([, kbps]) => kbps), 1));
+    const [left, right, bottom] = [EDGE_PX.left, width - RIGHT_PX, height - EDGE_PX.bottom];
+    const x = (at) => left + ((at - control.low) / (control.high - control.low)) * (right - left);
+    const y = (kbps) => bottom - (kbps / top) * (bottom - EDGE_PX.top);
+    Object.assign(ink, { fillStyle: "#222", font: `${letters}px sans-serif`, textAlign: "left", textBaseline: "middle" });
+    ink.fillText("Goodput (kbit/s)", 4, EDGE_PX.top / 2);
+    ink.textAlign = "right";
+    ink.fillText(`${control.label} (${control.unit})`, right, EDGE_PX.top / 2);
+    for (const value of [0, top / 2, top]) {
+      ink.fillStyle = "#ddd";
+      ink.fillRect(left, y(value), right - left, 1);
+      ink.fillStyle = "#222";
+      ink.fillText(value, left - 6, y(value));
+    }
+    ink.textAlign = "center";
+    const room = (control.high - control.low) / 12;
+    const between = steps(control.low, control.high).filter((value) => value > control.low + room && value < control.high - room);
+    for (const value of [control.low, ...between, control.high]) ink.fillText(value, x(value), height - EDGE_PX.bottom / 2);
+    Object.assign(ink, { strokeStyle: LINES[0][0], fillStyle: LINES[0][0], lineWidth: 3 });
+    ink.beginPath();
+    known.forEach(([at, kbps], index) => ink[index ? "lineTo" : "moveTo"](x(at), y(kbps)));
+    ink.stroke();
+    for (const [at, kbps] of known) {
+      ink.beginPath();
+      ink.arc(x(at), y(kbps), 4, 0, 7);
+      ink.fill();
+    }
+    const here = known.find(([at]) => at === now);
+    if (here) {
+      Object.assign(ink, { strokeStyle: "#b85c00" });
+      ink.beginPath();
+      ink.arc(x(here[0]), y(here[1]), 10, 0, 7);
+      ink.stroke();
+    }
+    const told = known.map(([at, kbps]) => `${Math.round(kbps)} at ${at}`).join(", ");
+    this.canvas.setAttribute("aria-label", `Goodput in kbit/s against ${control.label.toLowerCase()} in ${control.unit}: ${told}`);
   }
 }
 

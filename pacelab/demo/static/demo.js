@@ -8,12 +8,14 @@
 
 import { describe } from "./air.js";
 import { showBars } from "./bars.js";
-import { Curves } from "./curves.js";
+import { Curves, Sweep } from "./curves.js";
 import { Scene } from "./scene.js";
 import { key, Timeline } from "./timeline.js";
+import { sumOf } from "./view.js";
 
 const PLAY_S = 15; // the window's slow motion lasts so long at speed 1
 const LONGEST_LOG = 400;
+const BREATH_MS = 20; // between two points of the curve: what a person does comes first
 
 export class PacelabDemo extends HTMLElement {
   start(demo, run) {
@@ -85,6 +87,10 @@ export class PacelabDemo extends HTMLElement {
       this.querySelector(".play").addEventListener("click", () => this.toggle());
       this.querySelector(".log").addEventListener("toggle", () => this.writeLog());
       this.querySelector(".log").before(key());
+      if (demo.sweep) {
+        this.classList.add("sweeps");
+        this.sweep = new Sweep(this.querySelector(".view"));
+      }
       this.labelPlay();
     }
     const form = this.querySelector(".controls");
@@ -105,6 +111,7 @@ export class PacelabDemo extends HTMLElement {
       radios: demo.air.nodes.map((node) => node.wireless),
       gateway: demo.gateway,
       wired: demo.wired,
+      low: Boolean(demo.sweep),
       onMove: this.run.fixed ? null : (node, place) => { this.places[node] = place; this.refreshSoon(); },
     });
   }
@@ -224,9 +231,37 @@ export class PacelabDemo extends HTMLElement {
     Object.assign(this, { view, log: view.log, config: view.air, result: view.result });
     if (this.fitSoon) { this.fitSoon = false; this.scene.places = this.places; this.scene.fit(); }
     this.draw();
+    this.goOn();
     if (!this.demo.wired) showBars(this.querySelector(".bars"), view, this.demo.full_bps ?? view.full_bps);
     this.querySelector(".numbers").textContent = view.numbers;
     this.writeLog();
+  }
+
+  /** Goodput at the other settings of the slider, a point at a time. */
+  goOn() {
+    if (!this.sweep) return;
+    const { what, points } = this.demo.sweep;
+    const set = { values: { ...this.values }, places: this.places.map((place) => [...place]), seed: this.seed };
+    const of = JSON.stringify([{ ...set.values, [what]: null }, set.places, set.seed]);
+    if (of !== this.sweptOf) Object.assign(this, { sweptOf: of, swept: new Map() });
+    this.swept.set(set.values[what], sumOf(this.view.flows));
+    this.drawSweep();
+    clearTimeout(this.sweeping);
+    const next = () => {
+      const at = points.find((point) => !this.swept.has(point));
+      if (at === undefined || !this.isConnected) return;
+      this.swept.set(at, this.run.carried({ ...set, values: { ...set.values, [what]: at } }));
+      this.drawSweep();
+      this.sweeping = setTimeout(next, BREATH_MS);
+    };
+    this.sweeping = setTimeout(next, BREATH_MS);
+  }
+
+  drawSweep() {
+    if (!this.swept) return;
+    const { what } = this.demo.sweep;
+    const control = this.demo.controls.find((candidate) => candidate.what === what);
+    this.sweep.show({ points: [...this.swept], control, now: this.values[what] });
   }
 
   /** Nodes that moved by themselves. */
@@ -242,6 +277,7 @@ export class PacelabDemo extends HTMLElement {
     else {
       this.timeline.show(this.log, this.spanNs);
       this.seek(this.at);
+      if (this.sweep) this.drawSweep();
     }
   }
 
@@ -249,7 +285,8 @@ export class PacelabDemo extends HTMLElement {
     this.at = at;
     this.scene.play(this.log, at);
     this.timeline.play(at);
-    this.querySelector(".clock").textContent = `${(at / 1e6).toFixed(2)} ms`;
+    const from = this.demo.watch_from_s ? `${this.demo.watch_from_s} s + ` : "";
+    this.querySelector(".clock").textContent = `${from}${(at / 1e6).toFixed(2)} ms`;
   }
 
   writeLog() {

@@ -3,6 +3,7 @@
 const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
+const LEAST_PX = 16; // of a label: read from the back of a room
 const STARVED = 0.04; // of a full arrow
 const ASIDE = { tcp: 1, voice: 2.6, other: 2.6 }; // of a flow with a look, in units
 
@@ -16,9 +17,10 @@ function make(kind, attributes, parent) {
 export class Scene {
   /**
    * `onMove(node, [x, y])` is told of nodes that a person moves (null: they stay). Nodes without a radio are drawn, as
-   * squares, where the demonstration is of the `wired` side.
+   * squares, where the demonstration is of the `wired` side. A `low` scene leaves room for a curve.
    */
-  constructor(host, { names, places, radios, gateway, onMove, wired = false }) {
+  constructor(host, { names, places, radios, gateway, onMove, wired = false, low = false }) {
+    this.least = low ? 0.2 : 0.42; // height by width
     this.names = names;
     this.wired = wired;
     this.shown = names.map((_, node) => node).filter((node) => wired || radios[node]);
@@ -44,7 +46,7 @@ export class Scene {
     const xs = this.shown.map((node) => this.places[node][0]);
     const ys = this.shown.map((node) => this.places[node][1]);
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
-    const height = Math.max(width * 0.42, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
+    const height = Math.max(width * this.least, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
     const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;
     const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
     this.flat = height < 0.6 * width;
@@ -53,8 +55,14 @@ export class Scene {
     this.scale.replaceChildren();
     const [x, y] = [left + 3 * this.unit, top + height - 2 * this.unit];
     make("path", { d: `M${x} ${y}h100`, "stroke-width": this.unit / 4 }, this.scale);
-    const text = make("text", { x: x + 110, y: y + this.unit / 2, "font-size": 2 * this.unit }, this.scale);
+    const text = make("text", { x: x + 110, y: y + this.unit / 2, "font-size": 2.3 * this.unit }, this.scale);
     text.textContent = "100 m";
+    const end = left + width - 2 * this.unit;
+    this.legend = ["decode", "sense"].map((kind, row) => {
+      const height = y - (1 - row) * 3.2 * this.unit;
+      make("path", { class: kind, d: `M${end - 34 * this.unit} ${height}h${5 * this.unit}`, "stroke-width": this.unit / 4 }, this.scale);
+      return make("text", { x: end - 28 * this.unit, y: height + this.unit / 2, "font-size": 2.3 * this.unit }, this.scale);
+    });
   }
 
   makeNode(name, node) {
@@ -126,20 +134,23 @@ export class Scene {
       const body = group.querySelector(".body");
       if (body.tagName === "rect") for (const [name, value] of [["x", -2.6], ["y", -2.6], ["width", 5.2], ["height", 5.2]]) body.setAttribute(name, value * size * unit);
       else body.setAttribute("r", 2.6 * size * unit);
-      group.querySelector("text").setAttribute("font-size", (this.wired ? Math.min(3, 7 / this.names[node].length) : 3) * unit);
-      group.querySelector(".state").setAttribute("font-size", 2.1 * unit);
+      group.querySelector("text").setAttribute("font-size", (this.wired ? Math.min(3, 7 / this.names[node].length) * unit : this.letters(3)));
+      group.querySelector(".state").setAttribute("font-size", this.letters(2.3));
       group.querySelector(".state").setAttribute("y", -4.9 * unit);
     }
     const [x, y] = this.places[this.selected] ?? [0, 0];
     this.ranges.replaceChildren();
     const { sense_m: sense, decode_m: decode } = this.ranges_m;
+    for (const text of this.scale.querySelectorAll("text")) text.setAttribute("font-size", this.letters(2.3));
+    const [decoded, sensed] = this.legend ?? [];
+    if (decoded) [decoded.textContent, sensed.textContent] = [`decoded within ${decode} m`, `sensed within ${sense} m`];
     make("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
     make("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
     this.cables.replaceChildren();
     for (const { ends: [a, b], look } of this.cableList) {
       const [x1, y1, x2, y2] = [...this.places[a], ...this.places[b]];
       make("path", { class: `cable ${look}`, d: `M${x1} ${y1}L${x2} ${y2}`, "stroke-width": unit / 3 }, this.cables);
-      if (look === "down") make("text", { class: "cable", x: (x1 + x2) / 2, y: (y1 + y2) / 2, "font-size": 2.4 * unit, "text-anchor": "middle" }, this.cables).textContent = "✖ down";
+      if (look === "down") make("text", { class: "cable", x: (x1 + x2) / 2, y: (y1 + y2) / 2, "font-size": this.letters(2.4), "text-anchor": "middle" }, this.cables).textContent = "✖ down";
     }
     this.flows.replaceChildren();
     const arrows = new Map(); // flows between the same radios are one
@@ -155,6 +166,9 @@ export class Scene {
       this.arrow(this.flows, ...ends, `flow carried flow${index % 4}${share < STARVED ? " starved" : ""}`, unit * (0.5 + 3 * share));
     });
   }
+
+  /** A font's size in metres: so many units, and never under 16 pixels of the page. */
+  letters(units) { return Math.max(units * this.unit, LEAST_PX / (this.svg.getScreenCTM()?.a || Infinity)); }
 
   /** A wired end is drawn at the gateway. */
   end(node) { return this.radios[node] || this.wired ? node : this.gateway; }

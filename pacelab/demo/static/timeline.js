@@ -21,6 +21,9 @@ export function sizeOf(canvas) {
   return { width: canvas.clientWidth / scale, height: canvas.clientHeight / scale, ratio, scale };
 }
 
+/** A font's size in such units: `wanted`, and never under 16 pixels of the page. */
+export const legible = (scale, wanted) => Math.max(wanted, 16 / scale);
+
 /** The look of a kind of block: its colour, hatched. */
 function tile(kind) {
   const { face, text, hatch } = LOOKS[kind];
@@ -89,7 +92,9 @@ export class Timeline {
   show(log, spanNs) {
     this.log = log;
     this.spanNs = spanNs;
-    const { width, height, ratio } = sizeOf(this.canvas);
+    const { width, height, ratio, scale } = sizeOf(this.canvas);
+    const letters = legible(scale, 13);
+    const fits = (room) => room >= 0.72 * letters; // capitals and digits are so high
     this.canvas.width = this.picture.width = Math.max(width * ratio, 1);
     this.canvas.height = this.picture.height = Math.max(height * ratio, 1);
     this.size = { width, height, ratio };
@@ -109,8 +114,8 @@ export class Timeline {
       context.strokeStyle = LOOKS[kind].text === "#fff" ? "#000" : LOOKS[kind].text;
       context.lineWidth = 0.6;
       context.strokeRect(left, y, Math.max(right - left, 1), h);
-      context.font = `${Math.min(Math.max(h * 0.6, 9), 16)}px sans-serif`;
-      for (const text of label) {
+      context.font = `${Math.min(Math.max(h * 0.6, letters), Math.max(letters, 16))}px sans-serif`;
+      for (const text of fits(h) ? label : []) {
         if (context.measureText(text).width + 3 > right - left) continue;
         context.fillStyle = LOOKS[kind].text;
         context.textAlign = "center";
@@ -130,11 +135,11 @@ export class Timeline {
       if (start >= spanNs) continue;
       const [left, right] = [x(start), x(Math.min(end, spanNs))];
       context.strokeRect(left, node * lane + lane * 0.42, right - left, lane * 0.2);
-      context.font = "10px sans-serif";
+      context.font = `${letters}px sans-serif`;
       context.fillStyle = "#333";
       context.textAlign = "center";
       context.textBaseline = "middle";
-      if (right - left > 16) context.fillText(slots, (left + right) / 2, node * lane + lane * 0.52);
+      if (fits(lane * 0.3) && context.measureText(slots).width + 3 < right - left) context.fillText(slots, (left + right) / 2, node * lane + lane * 0.52);
     }
     context.setLineDash([]);
     for (const hit of log.collisions) block("collision", hit, 0.1, 0.52, ["✖ collision", "✖"]);
@@ -152,7 +157,7 @@ export class Timeline {
       context.fillRect(0, (node + 1) * lane, width, 1);
     });
     context.fillStyle = "#333";
-    context.font = "13px sans-serif";
+    context.font = `${letters}px sans-serif`;
     for (let ms = 0; ms <= spanNs / 1e6; ms += tick(spanNs / 1e6)) {
       context.textAlign = ms * 1e6 >= spanNs ? "right" : "center";
       context.fillText(`${ms} ms`, x(ms * 1e6), height - AXIS_PX / 2);

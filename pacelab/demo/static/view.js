@@ -1,35 +1,42 @@
 // What the component shows of a run, whichever back end ran it:
 //
-//   { flows: [{ label, src, dst, goodput_bps }], calls: [{ label, mos }], ranges: { decode_m, sense_m },
+//   { flows: [{ label, src, dst, goodput_bps, alone_bps? }], calls: [{ label, mos }], ranges: { decode_m, sense_m },
 //     numbers: "one line", log?: what happened on the air, curves?: { what, unit, t_s, lines: [{ label, values }] } }
 //
 // A back end is a function from a change, { values, places, seed }, to that, or to a promise of it.
 
-import { configure, readRecords, watched } from "./air.js";
+import { configure, cut, near, readRecords, watched } from "./air.js";
 
 /** The engine in this page: at once, and with the first moments' every event. */
 export function engineRuns(demo, engine) {
   const run = ({ values, places, seed }) => {
     const air = configure(demo, values, places, seed);
     const result = engine(air);
-    const log = readRecords(engine(watched(air, demo.watch_s)).tap);
-    return { ...engineView(demo, air, result), log, air, result };
+    const fromNs = demo.watch_from_s * 1e9;
+    const log = cut(readRecords(near(engine(watched(air, demo.watch_from_s + demo.watch_s)).tap, fromNs)), fromNs);
+    const alone = air.flows.length > 1 ? air.flows.map((flow) => engine({ ...air, flows: [flow] }).flows[0].goodput_bps) : [];
+    return { ...engineView(demo, air, result, alone), log, air, result };
   };
+  /** Goodput of all flows, and nothing else. */
+  run.carried = ({ values, places, seed }) => sumOf(engine(configure(demo, values, places, seed)).flows);
   run.memoryBytes = engine.memoryBytes;
   return run;
 }
 
-function engineView(demo, air, result) {
+export const sumOf = (flows) => flows.reduce((total, flow) => total + flow.goodput_bps, 0);
+
+function engineView(demo, air, result, alone) {
   const names = demo.labels;
   const flows = result.flows.map(({ goodput_bps }, index) => {
     const { src, dst } = air.flows[index];
-    return { label: `${names[src]} → ${names[dst]}`, src, dst, goodput_bps };
+    return { label: `${names[src]} → ${names[dst]}`, src, dst, goodput_bps, alone_bps: alone[index] };
   });
   const sum = (...keys) => result.nodes.reduce((total, node) => total + keys.reduce((part, key) => part + (node[key] ?? 0), 0), 0);
   const frames = sum("rts_sent", "data_sent");
   const share = frames ? Math.round((100 * sum("rts_failures", "data_failures")) / frames) : 0;
-  const numbers = `${share} % of RTS and data frames were in vain, ${sum("drops_rts", "drops_data")} packets given up ` +
-    `(seed ${air.seed}, ${air.duration_s - air.warmup_s} s of air).`;
+  const lost = sum("drops_rts", "drops_data");
+  const numbers = `${share} % of RTS and data frames in vain, ${lost} packet${lost === 1 ? "" : "s"} given up ` +
+    `(seed ${air.seed}, ${air.duration_s - air.warmup_s} s of air after ${air.warmup_s} s${alone.length ? "; mark: alone" : ""}).`;
   return { flows, calls: [], ranges: air.radio.propagation, numbers, full_bps: air.radio.data_rate_bps * (flows.length > 1 ? 2 : 1) };
 }
 

@@ -1,4 +1,4 @@
-"""The exercises of lab 1: who disturbs whom, capture, and what a medium with one queue does."""
+"""The exercises of lab 1: capture and ranges, who disturbs whom, and what a medium with one queue does."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from pacelab.lab.limited import call_limited
 FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
 """Places of the nodes in [fu] Fig. 1."""
 
-_WHO: tuple[tuple[str, str, set[str], set[str], str], ...] = (
-    # sender, receiver, hidden, exposed; by hand from the distances, sense range 550 m
-    ("E", "F", {"H"}, {"C"}, "Fu et al., section 3: H is hidden, C is exposed"),
-    ("A", "B", {"D"}, set(), "D is 600 m from A and 400 m from B"),
-    ("F", "E", {"C"}, {"H"}, "the other way round"),
+SENSE_M = 550.0
+CAPTURE_M = 356.0
+"""From farther than this a sender spares a frame over 200 m: 10 dB are the distance times 10^(10/40)."""
+
+_WHO: tuple[tuple[str, str, float, set[str], set[str], str], ...] = (
+    # sender, receiver, interference range, hidden, exposed; by hand from the distances, sense range 550 m
+    ("E", "F", SENSE_M, {"H"}, {"C"}, "Fu et al., section 3: H is hidden, C is exposed"),
+    ("A", "B", SENSE_M, {"D"}, set(), "D is 600 m from A and 400 m from B"),
+    ("F", "E", SENSE_M, {"C"}, {"H"}, "the other way round"),
+    ("E", "F", CAPTURE_M, set(), {"C", "D"}, "H and D are 400 m from F, farther than 356 m"),
 )
 
 
 def _try_roles(work: Any) -> str:
-    """The student's `roles(sender_m, receiver_m, others_m, sense_m)` -> (hidden, exposed), sets of names."""
+    """The student's `roles(sender_m, receiver_m, others_m, sense_m, disturb_m)` -> (hidden, exposed), sets of names."""
     if not callable(work):
         return f"expected a function that returns two sets of names; came {type(work).__name__}."
-    for sender, receiver, hidden, exposed, why in _WHO:
+    for sender, receiver, disturb_m, hidden, exposed, why in _WHO:
         others = {name: at for name, at in FIG1_M.items() if name not in (sender, receiver)}
-        arguments = {"sender_m": FIG1_M[sender], "receiver_m": FIG1_M[receiver], "others_m": others, "sense_m": 550.0}
-        outcome = call_limited(work, arguments, limit_s=LIMIT_S)
+        arguments = {"sender_m": FIG1_M[sender], "receiver_m": FIG1_M[receiver], "others_m": others}
+        outcome = call_limited(work, arguments | {"sense_m": SENSE_M, "disturb_m": disturb_m}, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write the function; it should return two sets of names: hidden, exposed.")
-        told = f"{sender}→{receiver}\n  expected hidden {_names(hidden)} and exposed {_names(exposed)} ({why})\n  "
+        told = f"{sender}→{receiver}, interference range {disturb_m:g} m\n  "
+        told += f"expected hidden {_names(hidden)} and exposed {_names(exposed)} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
         try:
@@ -44,14 +50,20 @@ def _try_roles(work: Any) -> str:
             return told + "came the same the other way round: first the hidden ones, then the exposed ones."
         if {sender, receiver} & (found[0] | found[1]):
             return told + "came the link's own ends among them."
-        if found[0] - hidden == {name for name in others if _near(name, sender) and _near(name, receiver)}:
+        both = {name for name in others if _near(name, sender, SENSE_M) and _near(name, receiver, disturb_m)}
+        if both and found[0] - hidden == both:
             return told + "came also nodes that the sender senses: they are not hidden from it."
+        if disturb_m != SENSE_M:
+            return told + (
+                f"came hidden {_names(found[0])} and exposed {_names(found[1])}: whom the receiver senses and whom "
+                "the link suffers from are two ranges here, sense_m and disturb_m."
+            )
         return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}."
     return ""
 
 
-def _near(name: str, other: str) -> bool:
-    return abs(FIG1_M[name] - FIG1_M[other]) <= 550.0
+def _near(name: str, other: str, reach_m: float) -> bool:
+    return abs(FIG1_M[name] - FIG1_M[other]) <= reach_m
 
 
 def _names(found: set[str]) -> str:
@@ -80,6 +92,27 @@ LAB1 = {
                 arguments={"near_m": 150.0, "far_m": 150.0},
                 expected=0.0,
                 source="equally far, equally strong",
+            ),
+        ),
+    ),
+    "lab1.range": Exercise(
+        asks="the interference range of a link, in m",
+        cases=(
+            Case(
+                arguments={"link_m": 200.0, "capture_db": 40.0 * 0.30103, "sense_m": 550.0},
+                expected=400.0,
+                source="12.04 dB are a factor of 16 in power, and twice the distance by the fourth power",
+                mistakes={
+                    800.0: "that is for a power falling with the square of the distance: 10^(dB/20).",
+                    100.0: "that is nearer than the sender: a disturber is weaker when he is farther.",
+                    550.0: "from there a frame is sensed; this link's own is much stronger.",
+                },
+            ),
+            Case(
+                arguments={"link_m": 250.0, "capture_db": 40.0 * 0.69897, "sense_m": 550.0},
+                expected=550.0,
+                source="1250 m by power alone, but a frame from beyond 550 m is not even sensed",
+                mistakes={1250.0: "beyond the sense range nobody disturbs: the smaller of the two."},
             ),
         ),
     ),

@@ -1,0 +1,169 @@
+"""`pacelab new KIND NAME`: a file of one's own that runs as it stands, and a test beside it."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated
+
+import typer
+
+from pacelab.console import log
+from pacelab.errors import ConfigError
+from pacelab.results.folder import write_file
+
+CC = '''"""A congestion control; as it stands, additive increase and multiplicative decrease. Alone or beside others:
+
+    pacelab run chain --cc {file}.py:{name}
+    pacelab compare chain --hops 1..6 --schemes newreno,{file}.py:{name}
+"""
+
+from pacelab import CongestionControl
+
+
+class {name}(CongestionControl):
+    """Windows are in segments, fractions included; times are integer ns."""
+
+    def __init__(self, initial_window, window_limit):
+        super().__init__(initial_window, window_limit)
+        self.threshold = float(window_limit)
+
+    def acknowledged(self, now_ns, acked_pkts, rtt_ns):
+        """New data was acknowledged: a segment for each one up to the threshold, beyond it one for each window."""
+        self.window += acked_pkts if self.window < self.threshold else acked_pkts / self.window
+
+    def lost(self, now_ns, in_use_pkts):
+        """Three duplicate ACKs: half of what was in use."""
+        self.window = self.threshold = max(in_use_pkts / 2, 2.0)
+
+    def timed_out(self, now_ns, in_use_pkts):
+        """The retransmission timer: from one segment again."""
+        self.threshold = max(in_use_pkts / 2, 2.0)
+        self.window = 1.0
+'''
+PACER = '''"""A pacer; as it stands, it waits four hops' share of the round trip. `python {file}.py` runs it."""
+
+from pacelab import Experiment, Pacer, run, run_pacer
+
+
+class {name}(Pacer):
+    """Set `interval_s`, the time from one packet to the next, after each round trip."""
+
+    def measured(self, sample):
+        self.interval_s = sample.rtt_s * min(sample.hops, 4) / (2 * sample.hops)
+
+
+if __name__ == "__main__":
+    chain = Experiment(topology="chain", topology_options={{"hops": 6}}, duration_s=20)
+    for told, result in (("unpaced", run(chain)), ("{name}", run_pacer(chain, {name}))):
+        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+'''
+LINK = '''"""A link algorithm; as it stands, it drops one packet in fifty. `python {file}.py` has it at every node."""
+
+from pacelab import Experiment, LinkLayer, run, run_link_layer
+
+
+class {name}(LinkLayer):
+    """`sent` hears of each frame how many attempts it took; `passes` lets the next packet into the queue, or not."""
+
+    retries = 0.0
+
+    def sent(self, attempts, delivered):
+        self.retries = 7 / 8 * self.retries + 1 / 8 * (attempts - 1)
+
+    def passes(self):
+        return self.random.random() >= 0.02
+
+
+if __name__ == "__main__":
+    chain = Experiment(topology="chain", topology_options={{"hops": 6, "wired": False}}, duration_s=20)
+    for told, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
+        print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
+'''
+TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.
+
+    pacelab topologies {file}.py
+    pacelab run {file}.py --set arms=4
+"""
+
+from math import cos, pi, sin
+
+from pacelab import Flow, Node, Topology
+
+
+def topology(*, arms: int = 3):
+    """Parameters are options on the command line; the type of a default is the type of the option."""
+    ends = [(200.0 * cos(2 * pi * i / arms), 200.0 * sin(2 * pi * i / arms)) for i in range(arms)]
+    nodes = tuple(Node(name=f"n{{i}}", wireless=True, position_m=place) for i, place in enumerate([(0.0, 0.0), *ends]))
+    flows = tuple(Flow(src=i + 1, dst=0) for i in range(arms))
+    return Topology(
+        name="{file}", description=f"{{arms}} arms", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0
+    )
+'''
+TESTS = {
+    "cc": 'run(Experiment(topology="chain", cc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
+    "pacer": 'run_pacer(Experiment(topology="chain", duration_s=5), load().{name})',
+    "link": 'run_link_layer(Experiment(topology="chain", duration_s=5), load().{name})',
+    "topology": 'run(Experiment(topology=str(HERE / "{file}.py"), duration_s=5))',
+}
+NEEDS = {"pacer": "run_pacer", "link": "run_link_layer"}
+TEST = '''"""pytest {test}.py"""
+
+from pathlib import Path
+
+from pacelab import Experiment, {needs}
+
+HERE = Path(__file__).parent
+
+{load}
+def test_it_runs_and_carries_something():
+    result = {call}
+    assert result.goodput_bps > 0
+'''
+LOAD = '''
+def load():
+    """The file beside this one."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("{file}", HERE / "{file}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+'''
+TEMPLATES: Mapping[str, str] = MappingProxyType({"cc": CC, "pacer": PACER, "link": LINK, "topology": TOPOLOGY})
+"""Kind -> the file."""
+
+
+def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
+    """Write the file and its test into `folder`; ConfigError where one is there, or the name is none."""
+    if kind not in TEMPLATES:
+        raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
+    file = name.lower()
+    words = {"name": name, "file": file, "test": f"test_{file}"}
+    call = TESTS[kind].format(**words)
+    load = LOAD.format(**words) if "load()" in call else ""
+    contents = {
+        folder / f"{file}.py": TEMPLATES[kind].format(**words),
+        folder / f"test_{file}.py": TEST.format(**words, needs=NEEDS.get(kind, "run"), load=load, call=call),
+    }
+    for path in contents:
+        if path.exists():
+            raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
+    for path, text in contents.items():
+        write_file(path, text.encode())
+    one, test = contents
+    return one, test
+
+
+def new(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link or topology")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="of the class; its file is called so in small letters")],
+) -> None:
+    """Write a file of your own that runs as it stands, and a test beside it: new cc|pacer|link|topology NAME."""
+    one, test = write_new(kind, name, Path())
+    log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test})")

@@ -1,0 +1,61 @@
+"""`pacelab new`: what it writes runs as it stands, and so does the test beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pacelab.cli.main import main
+from pacelab.own.new import TEMPLATES
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+RUNS = {
+    "cc": ["run", "chain", "--cc", "mine.py:Mine", "--seconds", "3"],
+    "topology": ["run", "mine.py", "--set", "arms=4", "--seconds", "3"],
+}
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
+    assert main(["new", kind, "Mine"]) == 0
+    if kind in RUNS:
+        assert main([*RUNS[kind], "--quiet"]) == 0
+    else:
+        told = subprocess.run([sys.executable, "mine.py"], capture_output=True, text=True, check=True).stdout
+        assert "Mine: " in told
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
+    assert main(["new", "cc", "Mine"]) == 0
+    words = ["compare", "chain", "--seconds", "2", "--seeds", "1", "--jobs", "1", "--quiet", "--out", "both"]
+    assert main([*words, "--schemes", "newreno,mine.py:Mine"]) == 0
+    assert "Mine" in Path("both/table.csv").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology"),
+        (["new", "cc", "my-own"], "allowed is a name of letters"),
+        (["new", "cc", "class"], "allowed is a name of letters"),
+    ],
+)
+def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert told in capsys.readouterr().err.replace("\n", " ")
+    assert list(Path().iterdir()) == []
+
+
+def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("test_mine.py").write_text("mine")
+    assert main(["new", "cc", "Mine"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert Path("test_mine.py").read_text() == "mine"
+    assert not Path("mine.py").exists()

@@ -1,0 +1,134 @@
+"""Runs that the sentences are about, each made once: an experiment, or a demonstration with its controls set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pacelab import Experiment, run
+from pacelab.demo.catalog import find_demo
+from pacelab.sim.engine import run_air
+
+REGISTRY = Path(__file__).parent / "sentences.yaml"
+NEVER = 4_294_967_295
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a sentence may speak of."""
+
+    kbps: list[float]
+    """Goodput of each flow, kbit/s."""
+    in_vain: float
+    """Share of the RTS and data frames that nothing came of."""
+    drops: Mapping[str, int]
+    timeouts: int
+    cwnd: float | None
+    """Mean congestion window of the first flow, packets."""
+
+    @property
+    def sum(self) -> float:
+        """Goodput of all flows, kbit/s."""
+        return math.fsum(self.kbps)
+
+
+class Runs:
+    """The registry's runs by name, each with a seed; made when first asked for."""
+
+    def __init__(self, named: Mapping[str, Mapping[str, Any]]) -> None:
+        self._named = named
+        self._made: dict[tuple[str, int], Ran] = {}
+
+    def of(self, name: str, seed: int) -> Ran:
+        """The run `name` with this seed."""
+        if (name, seed) not in self._made:
+            settings = dict(self._named[name])
+            demo = settings.pop("demo", None)
+            ran = _demo(demo, seed, settings) if demo else _experiment(seed, settings)
+            self._made[name, seed] = ran
+        return self._made[name, seed]
+
+    def seed(self, seed: int) -> Mapping[str, Any]:
+        """What an expression sees: each run by its name."""
+        return _OfSeed(self, self._named, seed)
+
+
+class _OfSeed(Mapping[str, Any]):
+    """The runs of one seed, lazily."""
+
+    def __init__(self, runs: Runs, names: Mapping[str, Any], seed: int) -> None:
+        self._runs, self._names, self._seed = runs, names, seed
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._runs.of(name, self._seed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def _experiment(seed: int, settings: dict[str, Any]) -> Ran:
+    document = run(Experiment(seed=seed, **settings)).run
+    flows = [flow for flow in document["flows"] if flow["kind"] != "voice"]
+    return Ran(
+        kbps=[flow["goodput_bps"] / 1e3 for flow in flows],
+        in_vain=_in_vain(document["nodes"]),
+        drops=document["drops"],
+        timeouts=document["totals"]["timeouts"],
+        cwnd=flows[0]["cwnd_mean_pkts"],
+    )
+
+
+def _demo(name: str, seed: int, values: Mapping[str, float]) -> Ran:
+    """As the page configures it (static/air.js)."""
+    air = find_demo(name).air() | {"seed": seed}
+    radio = air["radio"]
+    for what, value in values.items():
+        if what == "rate":
+            radio["data_rate_bps"] = round(value * 1e6)
+        elif what == "rts":
+            radio["rts_threshold_bytes"] = 0 if value else NEVER
+        elif what == "window":
+            for flow in air["flows"]:
+                flow["window_pkts"] = value
+        elif what == "sense":
+            reach = radio["propagation"]
+            reach |= {"sense_m": value, "decode_m": min(reach["decode_m"], value)}
+        else:
+            assert what == "gap", what
+            one, *others = air["nodes"][1:]
+            by = value - (others[0]["position_m"][0] - one["position_m"][0])
+            for node in others:
+                node["position_m"] = [node["position_m"][0] + by, node["position_m"][1]]
+    result = run_air(air, [], lambda _fraction: None)
+    return Ran(
+        kbps=[flow["goodput_bps"] / 1e3 for flow in result["flows"]],
+        in_vain=_in_vain(result["nodes"]),
+        drops={},
+        timeouts=sum(flow.get("timeouts", 0) for flow in result["flows"]),
+        cwnd=None,
+    )
+
+
+def _in_vain(nodes: list[Mapping[str, Any]]) -> float:
+    def total(*names: str) -> float:
+        return math.fsum(node.get(name, 0) for node in nodes for name in names)
+
+    sent = total("rts_sent", "data_sent")
+    return total("rts_failures", "data_failures") / sent if sent else 0.0
+
+
+@pytest.fixture(scope="session")
+def runs() -> Runs:
+    """Of the registry."""
+    return Runs(yaml.safe_load(REGISTRY.read_text("utf-8"))["runs"])

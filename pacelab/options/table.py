@@ -188,7 +188,7 @@ OPTIONS: tuple[Option, ...] = tuple(
             "pace_rate_bps",
             "--pace-rate",
             _LOAD,
-            "pace of each flow (fixed-rate), or of all (data-, ack-pacing), Mbit/s",
+            "pace of each flow (fixed-rate), or of all (data-, ack-pacing, vagp-fixed), Mbit/s",
             None,
         ),
         (

@@ -1,0 +1,153 @@
+"""Our own controller, and the fixed rate beside it, by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hook_shell import CALM, MS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacelab.pacer.core.segment import FlowKey
+from pacelab.pacer.core.vagp.e_model import loss_for, mos
+from pacelab.pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab.pacer.core.vagp.fixed_rate import FixedConfig
+from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
+from pacelab.pacer.core.vagp.voice_meter import VoiceCounts
+
+CALLS = [FlowKey(src=1, dst=100, sport=16_384 + 2 * n, dport=16_384 + 2 * n) for n in range(3)]
+BUDGET = 0.0304
+"""At 20 ms: R = 94.2 - 2.52 - 11 = 80.68; 70.06 gives 3.6, so that e = (exp(10.62 / 40) - 1) / 10 = 0.0304."""
+
+
+def state(*losses: float, packets: int = 1000, delay_ms: int = 20) -> VoiceState:
+    """What a round learned of that many calls."""
+    counts = [VoiceCounts(packets, round(packets * loss), 0, delay_ms * MS) for loss in losses]
+    return VoiceState(4.0, 20 * MS, 20 * MS, tuple(zip(CALLS, counts, strict=False)))
+
+
+def controller(rate_bps: float = 100_000, **settings: float) -> ExpectController:
+    made = ExpectConfig(**settings).controller()  # type: ignore[arg-type]
+    made.start(rate_bps)
+    return made
+
+
+def test_budget_is_the_loss_of_a_mos() -> None:
+    assert mos(network_delay_ns=20 * MS, loss=loss_for(3.6, network_delay_ns=20 * MS)) == pytest.approx(3.6, abs=1e-6)
+    assert loss_for(3.6, network_delay_ns=104 * MS) == pytest.approx(0.02, abs=0.0005)  # [vagp] Fig. 2
+    assert loss_for(3.6, network_delay_ns=500 * MS) == 0
+    with pytest.raises(ValueError, match="target_mos is 4.5"):
+        loss_for(4.5, network_delay_ns=0)
+
+
+def test_rate_is_what_the_worst_direction_bears() -> None:
+    # Ten packets of 1000 at 100 kbit/s: the budget is spent at 304. The other direction's 20 are at 152.
+    made = controller(trust_pkts=1e-9, haste=100)
+    made.adjust(state(0.01, 0.02), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(110_000)  # no faster than 10 % a round
+    for _ in range(9):
+        made.adjust(state(0.01, 0.02), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(152_000, rel=0.005)
+
+
+def test_a_few_losses_of_one_direction_are_no_slope_of_its_own() -> None:
+    # 30 losses in all at 3000 x 100 kbit/s: 304 kbit/s. The one with 20 weighs 20 against 10 of them: 25 of 2000 = 182.
+    own, drawn = controller(300_000, trust_pkts=1e-9, haste=100), controller(300_000, trust_pkts=10, haste=100)
+    for made in (own, drawn):
+        made.adjust(state(0.02, 0.01, 0.0), used=True, sent_bps=100_000)
+    assert own.rate_bps == pytest.approx(152_000, rel=0.005)
+    assert drawn.rate_bps == pytest.approx(202_700, rel=0.005)  # (20 + 10) losses in (1000 + 1000) packets
+
+
+def test_a_loss_at_another_rate_says_the_same() -> None:
+    first, second = controller(200_000, haste=100), controller(200_000, haste=100)
+    first.adjust(state(0.03), used=True, sent_bps=150_000)
+    second.adjust(state(0.02), used=True, sent_bps=100_000)
+    assert first.rate_bps == pytest.approx(second.rate_bps) == pytest.approx(152_000, rel=0.005)
+
+
+def test_collapse_is_answered_at_once() -> None:
+    made = controller(300_000)
+    for _ in range(200):
+        made.adjust(state(0.01, 0.01), used=False, sent_bps=300_000)
+    assert made.rate_bps == pytest.approx(300_000)
+    for _ in range(4):
+        made.adjust(state(0.5, 0.5), used=True, sent_bps=300_000)
+    assert made.rate_bps < 60_000
+
+
+def test_a_delay_that_no_loss_could_mend_halves_the_rate() -> None:
+    made = controller()
+    made.adjust(state(0.01, delay_ms=300), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(50_000)
+
+
+def test_rate_without_calls_or_losses_grows_while_it_is_used() -> None:
+    made = controller()
+    made.adjust(None, used=False, sent_bps=0)
+    made.adjust(state(0.0), used=False, sent_bps=50_000)
+    assert made.rate_bps == 100_000
+    made.adjust(None, used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(110_000)
+    made.adjust(state(0.0), used=True, sent_bps=100_000)
+    assert made.rate_bps == pytest.approx(121_000)
+
+
+def test_call_that_is_over_is_forgotten() -> None:
+    made = controller(keep=0.5)
+    made.adjust(state(0.5, packets=64), used=True, sent_bps=100_000)
+    for _ in range(7):
+        made.adjust(None, used=True, sent_bps=100_000)
+    assert not made._directions
+    assert not made.is_frozen
+
+
+def test_fixed_rate_is_deaf() -> None:
+    made = FixedConfig(rate_bps=250_000).controller()
+    made.start(1e6)
+    made.adjust(state(0.9), used=True, sent_bps=1e6)
+    assert (made.rate_bps, made.is_frozen, made.is_alert) == (250_000, False, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("target_mos", 1.0),
+        ("period_ns", 0),
+        ("keep", 1.0),
+        ("keep_of_all", -0.1),
+        ("haste", 0.9),
+        ("trust_pkts", 0.0),
+        ("growth", 0.0),
+        ("min_rate_bps", 0),
+        ("max_rate_bps", 1),
+        ("playout_ns", -1),
+    ],
+)
+def test_config_names_what_is_wrong(name: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{name}.* is .*: allowed is"):
+        ExpectConfig(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["rate_bps", "period_ns"])
+def test_fixed_config_names_what_is_wrong(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is 0: allowed is"):
+        FixedConfig(**({"rate_bps": 1.0} | {name: 0}))  # type: ignore[arg-type]
+
+
+@CALM
+@given(
+    st.lists(
+        st.tuples(
+            st.none() | st.lists(st.floats(0, 1), max_size=3), st.integers(0, 2000), st.booleans(), st.floats(0, 1e8)
+        ),
+        max_size=100,
+    )
+)
+def test_rate_is_always_a_rate(rounds: list[tuple[list[float] | None, int, bool, float]]) -> None:
+    made = controller()
+    for losses, delay_ms, used, sent_bps in rounds:
+        before_bps = made.rate_bps
+        voice = None if losses is None else state(*losses, delay_ms=delay_ms)
+        made.adjust(voice, used=used, sent_bps=sent_bps)
+        assert 12_000 <= made.rate_bps <= max(12_000, 1.1001 * before_bps)
+        assert made.is_frozen == (made.rate_bps == 12_000)

@@ -3,13 +3,14 @@
     .venv/bin/python studies/vagp_expect.py rows.jsonl           run what is missing in the file
     .venv/bin/python studies/vagp_expect.py rows.jsonl --table   no run: the table, as Markdown
 
-The ceiling of a scene is `vagp-fixed`: VAGP's other parts around a rate that is known. Rates are 20 kbit/s times powers
-of 1.06; the ceiling is the highest up to which every call is kept, found by halving. A call is kept when the worse of
-its directions has a MOS of 3.6 over the run. Of the ten seeds, all calls must be kept in nine, by the ceiling and by
-`vagp-expect` alike: a tenth is left to chance.
+The ceiling of a scene is `vagp-fixed`: VAGP's other parts around a rate that is known. Rates are 50 kbit/s times powers
+of 1.08; the highest that keeps every call is found by halving, and the ceiling is what carries most of those tried that
+keep them (more may be let go than arrives: seen in development, where 20 kbit/s less carried more). A call is kept when
+the worse of its directions has a MOS of 3.6 over the run. All calls must be kept with every seed, by the ceiling and by
+`vagp-expect` alike.
 
-`vagp-expect` does what it claims on a scene if it keeps all calls in nine of ten seeds and its goodput is at least 90 %
-of the ceiling's, by the mean of the ratios seed by seed. Both are told apart, with the 95 % interval of the ratio.
+`vagp-expect` does what it claims on a scene if it keeps all calls with every seed and its goodput is at least 90 % of
+the ceiling's, by the mean of the ratios seed by seed. Both are told apart, with the 95 % interval of the ratio.
 
 Development saw the scenes marked so, with seeds 101 to 110. All others were first run when the controller was frozen,
 and all scenes with the seeds below. Where a link changes its rate the ceiling is the best rate that is kept throughout,
@@ -30,14 +31,12 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 
-SEEDS = range(2001, 2011)
+SEEDS = range(2001, 2006)
 SECONDS, WARMUP_S = 60.0, 10.0
-STEP, LEAST_BPS, STEPS = 1.06, 20_000, 90
-KEPT = 9
-"""Of the seeds."""
+STEP, LEAST_BPS, STEPS = 1.08, 50_000, 56
 AIRS: dict[str, dict[str, Any]] = {
-    "ns2": {},
     "paper": {"radio": "standard", "retry_short": 8, "retry_long": 8},
+    "ns2": {},
 }
 SCENES: dict[str, tuple[str, dict[str, Any], float]] = {
     "1 hop, 31 calls": ("string", {"hops": 1, "voice": 31, "tcp": 3}, SECONDS),
@@ -51,6 +50,8 @@ SCENES: dict[str, tuple[str, dict[str, Any], float]] = {
     "tree, 1 call a leaf": ("tree", {"voice": 1, "tcp": 3}, SECONDS),
     "link 12-9-12-6-12": ("string", {"hops": 4, "voice": 5, "tcp": 1, "varying": True}, 150.0),
 }
+ALSO_WITH_NS2 = ("1 hop, 31 calls", "2 hops, 13 calls", "3 hops, 7 calls", "4 hops, 7 calls", "tree, 1 call a leaf")
+"""The others have the paper's air alone."""
 DEVELOPED = ("1 hop, 31 calls", "4 hops, 7 calls")
 SCHEMES = ("newreno", "tcp-gap", "vagp", "vagp-eval", "vagp-expect")
 CEILING = "vagp-fixed"
@@ -110,24 +111,25 @@ class Rows:
 
 
 def ceiling(rows: Rows, air: str, scene: str) -> list[Row]:
-    """The runs at the highest known rate that keeps the calls; none if not even the least does."""
+    """The runs at the known rate that carries most of those that keep the calls; none if not even the least does."""
     low, high = -1, STEPS
     best: list[Row] = []
     while high - low > 1:
         middle = (low + high) // 2
         found = rows.of(air, scene, CEILING, round(LEAST_BPS * STEP**middle))
-        if _kept(found) >= KEPT:
-            low, best = middle, found
+        if _kept(found) == len(SEEDS):
+            low = middle
+            best = max(best, found, key=_goodput_bps)
         else:
             high = middle
     return best
 
 
 def table(rows: Rows) -> str:
-    """Mean MOS, that of the worst direction, seeds in which all calls were kept, goodput; and the share of the ceiling."""
+    """Mean MOS, the worst direction's, seeds in which all calls were kept, goodput and its share of the ceiling's."""
     lines = ["| air | scene | scheme | MOS | worst | kept | kbit/s | of the ceiling |", "|---" * 8 + "|"]
     for air in AIRS:
-        for scene in SCENES:
+        for scene in SCENES if air == "paper" else ALSO_WITH_NS2:
             best = ceiling(rows, air, scene)
             lines += [_line(air, scene, scheme, rows.of(air, scene, scheme), best) for scheme in SCHEMES]
             rate = f" at {best[0]['rate_bps'] / 1000:.0f}" if best else ""
@@ -148,6 +150,10 @@ def _line(air: str, scene: str, scheme: str, found: list[Row], best: list[Row]) 
 def _shown(values: list[float], digits: str) -> str:
     value = estimate(values)
     return f"{value.mean:{digits}} ± {value.half_width or 0.0:{digits}}"
+
+
+def _goodput_bps(found: list[Row]) -> float:
+    return sum(row["goodput_bps"] for row in found)
 
 
 def _kept(found: list[Row]) -> int:

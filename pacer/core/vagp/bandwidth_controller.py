@@ -8,8 +8,8 @@ the other reading each threshold has its rate. The default is what protects the 
     period    100 ms; 20 ms while the calls' delay is D_alert or more
     R_max     the highest R while MOS > good, but no more than R was when the MOS last fell below poor. When the MOS has
               been good for five periods after that, R is at least R_max / 2
-    D_voip    the calls' mean delay, or (`alert_by` LONGEST) that of the direction with the longest: TCP goes one way, so
-              that the other way's delay halves the mean
+    D_voip    the calls' mean delay, or (`alert_by` LONGEST) that of the direction with the longest: TCP goes one way,
+              so that the other way's delay halves the mean
     start     eq. (1): each flow one packet per SRTT
 
 Invariants

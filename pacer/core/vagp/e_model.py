@@ -66,7 +66,7 @@ def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAY
 
 @cache
 def _r_from_mos(target_mos: float) -> float:
-    """Where `mos_from_r` is `target_mos`, by halving: it rises all the way from R = 6.5 on, below which it is under 1."""
+    """Where `mos_from_r` is `target_mos`, by halving: it rises all the way from R = 6.5 on, and is 1 below."""
     low, high = 6.5, 100.0
     for _ in range(60):
         middle = (low + high) / 2

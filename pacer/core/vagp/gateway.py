@@ -1,8 +1,8 @@
 """VAGP, the Voice Adaptive Gateway Pacer: TCP has what the calls leave over.
 
     RTP and voice reports   QE, the Quality Evaluator, reads them as they pass
-    clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS; in its place
-                            may be a rate that somebody knows (`fixed_rate`) or a controller of ours (`expect_controller`)
+    clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS; in its
+                            place may be a known rate (`fixed_rate`) or our own controller (`expect_controller`)
     WIRED_TO_AIR, TCP data  RE drops what is acknowledged already and answers it; the rest waits in its flow's queue for
                             its turn at RS, the Rate Shaper, which lets packets go at R
     AIR_TO_WIRED, ACKs      LR, Local Recovery, fills the hole of a duplicate ACK; QM, the Queue Manager, writes into
@@ -30,7 +30,6 @@ from pacelab.pacer.core.vagp.flow import VagpFlow
 from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
 from pacelab.pacer.core.vagp.queue_manager import QueueConfig
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
-
 
 Controller = BandwidthController | FixedRate | ExpectController
 

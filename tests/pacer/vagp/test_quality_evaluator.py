@@ -90,7 +90,8 @@ def test_report_is_judged_once_if_so_set() -> None:
     upstream(evaluator, list(range(20)))
     report(evaluator, 200 * MS, 5, 1, 0, 10 * MS)
     first, second = evaluator.evaluate(210 * MS), evaluator.evaluate(310 * MS)
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first.mos == pytest.approx(2.743, abs=0.001)  # d = 95: R = 94.2 - 2.28 - 11 - 40 ln 2 = 53.19
     assert second.mos == pytest.approx(4.058, abs=0.001)  # R = 80.92
     assert [call for call, _ in first.directions] == [UP_CALL, DOWN_CALL]

@@ -141,7 +141,8 @@ def e_model_best(_result: RunResult, _aspect: Aspect) -> float:
 
 VOICE_QUANTITIES: tuple[Quantity, ...] = (
     *(mos_mean, mos_least_second, calls_below, voice_delay_ms, voice_loss),
-    *(data_kbps, data_sent_kbps, data_throughput_kbps, data_utilization, data_share, data_fairness, data_rtt_ms, data_rtt_sd_ms),
+    *(data_kbps, data_sent_kbps, data_throughput_kbps, data_utilization, data_share, data_fairness),
+    *(data_rtt_ms, data_rtt_sd_ms),
     *(protected_data_kbps, e_model_delay_ms, e_model_delay_at_2_percent_ms, e_model_best),
 )
 

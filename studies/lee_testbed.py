@@ -7,7 +7,7 @@ Fitted: the nine mean rates of Tahoe, which attempts and RTS decide, and the fou
 which the hosts decide. The error of a point of the grid is the mean of |ln(ours / printed)| over these ten. All else of
 the thesis is held out: the other eight delays, pacing, FeW, delayed ACKs, every other topology.
 
-The thesis says that MAC retries were off (Sec. 4.2) and does not speak of RTS.
+The thesis has "MAC-layer retries set to zero, RTS/CTS turned off" (Sec. 4.3).
 """
 
 from __future__ import annotations

@@ -87,6 +87,12 @@ def data_throughput_kbps(result: RunResult, _aspect: Aspect) -> float:
     return KBPS * BITS * int(config["payload_bytes"]) * sent_pkts / measured_s
 
 
+def data_air_utilization(result: RunResult, aspect: Aspect) -> float | None:
+    """Goodput over what the gateways handed to the air."""
+    handed = data_throughput_kbps(result, aspect)
+    return data_kbps(result, aspect) / handed if handed else None
+
+
 def data_utilization(result: RunResult, aspect: Aspect) -> float | None:
     """Goodput over what was sent: the paper's utilization, 1 without repeats."""
     sent = data_sent_kbps(result, aspect)
@@ -141,8 +147,8 @@ def e_model_best(_result: RunResult, _aspect: Aspect) -> float:
 
 VOICE_QUANTITIES: tuple[Quantity, ...] = (
     *(mos_mean, mos_least_second, calls_below, voice_delay_ms, voice_loss),
-    *(data_kbps, data_sent_kbps, data_throughput_kbps, data_utilization, data_share, data_fairness),
-    *(data_rtt_ms, data_rtt_sd_ms),
+    *(data_kbps, data_sent_kbps, data_throughput_kbps, data_utilization, data_air_utilization),
+    *(data_share, data_fairness, data_rtt_ms, data_rtt_sd_ms),
     *(protected_data_kbps, e_model_delay_ms, e_model_delay_at_2_percent_ms, e_model_best),
 )
 

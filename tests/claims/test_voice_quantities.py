@@ -73,6 +73,7 @@ SILENT = RunResult(
         ("data_kbps", Aspect(between_s=(1, 3)), 5.0),
         ("data_sent_kbps", Aspect(), 10.0),  # 5 packets of 8000 bits in 4 s
         ("data_throughput_kbps", Aspect(), 20.0),  # 10 of the gateway's
+        ("data_air_utilization", Aspect(), 0.4),
         ("data_utilization", Aspect(), 0.8),
         ("data_share", Aspect(flow=0), 0.75),
         ("data_fairness", Aspect(), 0.8),  # 64 / (2 * 40)

@@ -16,8 +16,9 @@ Development saw the scenes marked so, with seeds 101 to 110. All others were fir
 and all scenes with the seeds below. Where a link changes its rate the ceiling is the best rate that is kept throughout,
 which a controller may exceed.
 
-Calls are the paper's "70 % of the voice traffic" where we could tell their number: that at which Reno beside them has
-the paper's goodput (docs/vagp.md). `paper` is the radio that `vagp_radio.py` fits (development had 8 attempts); `ns2` the preset.
+Calls are the paper's "70 % of the voice traffic" where we could tell their number: about that at which Reno beside
+them has the paper's goodput (docs/vagp.md). `paper` is the radio that `vagp_radio.py` fits (development had 8
+attempts), `ns2` the preset.
 """
 
 from __future__ import annotations
@@ -117,6 +118,8 @@ def ceiling(rows: Rows, air: str, scene: str) -> list[Row]:
     while high - low > 1:
         middle = (low + high) // 2
         found = rows.of(air, scene, CEILING, round(LEAST_BPS * STEP**middle))
+        if len(found) < len(SEEDS):  # nothing may be run
+            return []
         if _kept(found) == len(SEEDS):
             low = middle
             best = max(best, found, key=_goodput_bps)
@@ -131,9 +134,10 @@ def table(rows: Rows) -> str:
     for air in AIRS:
         for scene in SCENES if air == "paper" else ALSO_WITH_NS2:
             best = ceiling(rows, air, scene)
+            if not best:
+                continue
             lines += [_line(air, scene, scheme, rows.of(air, scene, scheme), best) for scheme in SCHEMES]
-            rate = f" at {best[0]['rate_bps'] / 1000:.0f}" if best else ""
-            lines.append(_line(air, scene, f"{CEILING}{rate}", best, best))
+            lines.append(_line(air, scene, f"{CEILING} at {best[0]['rate_bps'] / 1000:.0f}", best, best))
     return "\n".join(lines)
 
 

@@ -82,6 +82,14 @@ def test_collapse_is_answered_at_once() -> None:
     assert rates[-1] < 120_000
 
 
+def test_second_memory_without_losses_has_no_say() -> None:
+    made = controller(target_mos=3.6, keep_of_all=0.0, trust_pkts=1e-9, growth=0.5)
+    made.adjust(state(0.02), used=True, sent_bps=100_000)
+    made.start(100_000)
+    made.adjust(state(0.0), used=True, sent_bps=100_000)  # 0.94 / 1.94 of 2 % remain
+    assert made.rate_bps == pytest.approx(100_000 * (BUDGET / (0.02 * 0.94 / 1.94)) ** 0.25, rel=0.001)
+
+
 def test_a_delay_that_no_loss_could_mend_halves_the_rate() -> None:
     made = controller()
     made.adjust(state(0.01, delay_ms=300), used=True, sent_bps=100_000)

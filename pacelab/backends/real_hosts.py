@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from pacelab.errors import ConfigError
 from pacelab.options.chosen import Options
+from pacelab.options.host_delay import air_host_delay
 from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.topologies.model import Topology
@@ -74,6 +75,8 @@ def _tcp_reasons(options: Options) -> list[str]:
         found.append(f"--rto-backoff {options.rto_backoff} or a scheme with it: Linux always backs off: allowed is all")
     if options.tcp_defaults != "rfc":
         found.append(f"--tcp-defaults {options.tcp_defaults}: these hosts have Linux's TCP: allowed is rfc")
+    if air_host_delay(options.host_delay) is not None:
+        found.append(f"--host-delay {options.host_delay}: real hosts take their own time: allowed is 0")
     if options.ack not in ("every", "delayed"):
         found.append(f"--ack {options.ack!r}: Linux has none such: allowed is one of every, delayed")
     switches = () if options.linux_tcp is None else options.linux_tcp.split("+")

@@ -148,8 +148,15 @@ def run_lean(experiment: Experiment) -> RunResult:
 def lean(result: RunResult) -> RunResult:
     """Without what no quantity asks for: thousands of results are held at once, and a large network's are long."""
     nodes = [{name: value for name, value in node.items() if name in NODE_KEYS} for node in result.run["nodes"]]
-    links = [link for link in result.run["links"] or () if link["drops_rts"] or link["drops_data"]]
-    topology = {"nodes": [{"name": n["name"], "wireless": n["wireless"]} for n in result.run["topology"]["nodes"]]}
+    whole = result.run["topology"]
+    gateways = {whole["nodes"][index]["name"] for index in whole["gateways"]}
+    links = [
+        link
+        for link in result.run["links"] or ()
+        if link["drops_rts"] or link["drops_data"] or (link["from"] in gateways and link["class"] == "tcp-data")
+    ]
+    nodes_of = [{"name": node["name"], "wireless": node["wireless"]} for node in whole["nodes"]]
+    topology = {"nodes": nodes_of, "gateways": whole["gateways"]}
     run = cast("Run", {**result.run, "nodes": nodes, "links": links, "topology": topology})
     return replace(result, run=run)
 

@@ -52,6 +52,8 @@ class Options:
     gateway_window_pkts: int | None
     """None: the scheme's own."""
     throttle: str
+    host_delay: str
+    """Seconds, or `exponential:` and their mean (`pacelab.options.host_delay`)."""
     queue_pkts: int
     routing: str
     radio: str

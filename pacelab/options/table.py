@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab.options.host_delay import HostDelay
 from pacelab.options.phys import ALL_RATES, PHYS
 from pacelab.options.places import PLACES
 from pacelab.options.tcp_defaults import NS2_OF_2001, TCP_DEFAULTS
@@ -188,7 +189,7 @@ OPTIONS: tuple[Option, ...] = tuple(
             "pace_rate_bps",
             "--pace-rate",
             _LOAD,
-            "pace of each flow (fixed-rate), or of all (data-, ack-pacing), Mbit/s",
+            "pace of each flow (fixed-rate), or of all (data-, ack-pacing, vagp-fixed), Mbit/s",
             None,
         ),
         (
@@ -205,6 +206,13 @@ OPTIONS: tuple[Option, ...] = tuple(
             Choice.of("zero-window", "drop", "duplicate-acks", "ecn-echo", "none"),
             "how a station holds its own TCP back under ack-suppression",
             "zero-window",
+        ),
+        (
+            "host_delay",
+            "--host-delay",
+            HostDelay(),
+            "of sim: time of a packet between wireless host and link layer, each way, s; exponential:MEAN: drawn",
+            "0",
         ),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", 50),
         (

@@ -27,7 +27,7 @@ class HookSettings:
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     pace_rate_bps: int | None = None
-    """Rate of the schemes `fixed-rate` (bit/s per flow), `data-pacing` and `ack-pacing` (all flows together)."""
+    """Rate of `fixed-rate` (bit/s per flow), of `data-pacing`, `ack-pacing` and `vagp-fixed` (all flows together)."""
     gateway_window_pkts: int | None = None
     """Window of the scheme `window-control`, packets per flow."""
     phy: str = "802.11b"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pacelab.schemes.acting import PACING
 from pacelab.schemes.scheme import HookSettings, Scheme
 from pacelab.schemes.style import Style
-from pacelab.units import NS_PER_S
+from pacelab.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
@@ -16,41 +17,61 @@ if TYPE_CHECKING:
 _ACTING = PACING | {"local_retransmissions", "duplicates_absorbed", "redundant_dropped", "windows_narrowed"}
 
 
-def vagp_gateway(settings: HookSettings) -> Hook:
-    """VAGP, Algorithm 1 as printed."""
-    from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
+    """VAGP in a reading of what the paper leaves open: `printed`, `choke`, `evaluated`, or without Queue Manager."""
+    from dataclasses import replace
 
-    return Vagp(VagpConfig(quality=_quality(settings)))
-
-
-def voice_reporter(settings: HookSettings) -> Hook:
-    """Reports of a station's calls to the gateway."""
-    from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
-
-    return VoiceReporter(_quality(settings))
-
-
-def vagp_gateway_choke(settings: HookSettings) -> Hook:
-    """VAGP, Algorithm 1 in its other reading."""
-    from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
+    from pacelab.pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig
     from pacelab.pacer.core.vagp.equations import Reading
     from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
-    return Vagp(VagpConfig(quality=_quality(settings), bandwidth=BandwidthConfig(reading=Reading.CHOKE)))
+    whole = VagpConfig(quality=_quality(settings, reading=reading))
+    changed = {
+        "printed": whole,
+        "choke": replace(whole, bandwidth=BandwidthConfig(reading=Reading.CHOKE)),
+        "evaluated": replace(whole, bandwidth=BandwidthConfig(alert_by=AlertBy.LONGEST)),
+        "no queue manager": replace(whole, queue=None),
+    }
+    return Vagp(changed[reading])
 
 
-def vagp_gateway_without_queue_manager(settings: HookSettings) -> Hook:
-    """VAGP without the Queue Manager."""
+def vagp_gateway_fixed(settings: HookSettings) -> Hook:
+    """VAGP's parts around a given rate."""
+    from pacelab.pacer.core.vagp.fixed_rate import FixedConfig
     from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
-    return Vagp(VagpConfig(quality=_quality(settings), queue=None))
+    assert settings.pace_rate_bps is not None  # Scheme.check saw to it
+    return Vagp(VagpConfig(quality=_quality(settings), bandwidth=FixedConfig(rate_bps=settings.pace_rate_bps)))
 
 
-def _quality(settings: HookSettings) -> QualityConfig:
+def vagp_gateway_expect(settings: HookSettings) -> Hook:
+    """VAGP's parts around our own controller."""
+    from pacelab.pacer.core.vagp.expect_controller import ExpectConfig
+    from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+
+    quality = _quality(settings, reading="expected")
+    return Vagp(VagpConfig(quality=quality, bandwidth=ExpectConfig(playout_ns=quality.playout_ns)))
+
+
+def voice_reporter(settings: HookSettings, *, reading: str = "printed") -> Hook:
+    """Reports of a station's calls to the gateway."""
+    from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
+
+    return VoiceReporter(_quality(settings, reading=reading))
+
+
+def _quality(settings: HookSettings, *, reading: str = "printed") -> QualityConfig:
     """Calls are judged with the buffer that their receivers have."""
     from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig
 
-    return QualityConfig(playout_ns=round(settings.playout_s * NS_PER_S))
+    playout_ns = round(settings.playout_s * NS_PER_S)
+    if reading == "evaluated":  # a report a period, of that period
+        return QualityConfig(
+            playout_ns=playout_ns, report_period_ns=100 * NS_PER_MS, report_once=True, station_report=True
+        )
+    if reading == "expected":  # the losses of each call, every packet once
+        return QualityConfig(playout_ns=playout_ns, window_ns=500 * NS_PER_MS, report_once=True)
+    return QualityConfig(playout_ns=playout_ns)
 
 
 SCHEMES = (
@@ -86,7 +107,7 @@ SCHEMES = (
         summary="vagp with Algorithm 1 in its other reading: 10 % cut below 3.6, half below 3.3",
         source="[vagp] Sec. V-E",
         style=Style("#0072b2", "|", "--"),
-        gateway=vagp_gateway_choke,
+        gateway=partial(vagp_gateway, reading="choke"),
         station=voice_reporter,
         needs=("gateway",),
         traffic=("tcp", "voice"),
@@ -97,8 +118,44 @@ SCHEMES = (
         summary="vagp without the Queue Manager: windows are left alone",
         source="[vagp] Sec. V-D",
         style=Style("#0072b2", "_", "-."),
-        gateway=vagp_gateway_without_queue_manager,
+        gateway=partial(vagp_gateway, reading="no queue manager"),
         station=voice_reporter,
+        needs=("gateway",),
+        traffic=("tcp", "voice"),
+        acting=_ACTING,
+    ),
+    Scheme(
+        name="vagp-eval",
+        summary="vagp whose stations report their calls together each period, each report judged once, the alert by the"
+        " longest delay",
+        source="[vagp] Sec. V-A, in the readings of docs/vagp.md",
+        style=Style("#0072b2", "$V$", "-"),
+        gateway=partial(vagp_gateway, reading="evaluated"),
+        station=partial(voice_reporter, reading="evaluated"),
+        needs=("gateway",),
+        traffic=("tcp", "voice"),
+        acting=_ACTING,
+    ),
+    Scheme(
+        name="vagp-fixed",
+        takes=("pace_rate_bps",),
+        summary="vagp's parts around a known rate, --pace-rate: what the air allows",
+        source="[vagp] Sec. V-C, V-D; the rate is given",
+        style=Style("#000000", "$F$", ":"),
+        gateway=vagp_gateway_fixed,
+        station=voice_reporter,
+        needs=("gateway",),
+        traffic=("tcp", "voice"),
+        settings=("pace_rate_bps",),
+        acting=_ACTING,
+    ),
+    Scheme(
+        name="vagp-expect",
+        summary="vagp's parts around pacelab's own controller: R by what the worst direction of the worst call bears",
+        source="[vagp] Sec. V-C, V-D; docs/vagp.md",
+        style=Style("#d55e00", "$X$", "-"),
+        gateway=vagp_gateway_expect,
+        station=partial(voice_reporter, reading="expected"),
         needs=("gateway",),
         traffic=("tcp", "voice"),
         acting=_ACTING,

@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.host_delay import air_host_delay
 from pacelab.options.table import BY_FIELD
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.topologies.model import Topology
@@ -26,11 +27,12 @@ ACK_SCHEDULES = {
     "every": [(0, 1)],
     "delayed": [(0, 2)],
     "dynamic": [(0, 1), (1_000, 2), (10_000, 3), (100_000, 4)],
-    "dynamic-lee": [(0, 1), (1_000, 3)],
+    "dynamic-lee": [(0, 1), (1_000, 3), (100_000, 4)],
 }
 """ACK policy -> from so many octets on, an ACK every so many segments.
 
-Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went from 1 to 3 and stayed there.
+Source: [altman] as [lee] Sec. 4.2.3 quotes it; Lee's own build went "straight from 1 to 3 ACKs", then continued "at 3
+ACKs for the next threshold", so that nine tenths of a transfer of 1 MB have an ACK every four segments, as meant.
 """
 
 
@@ -72,6 +74,9 @@ def compile_air(experiment: Experiment) -> dict[str, Any]:
     for key, rows in (("link_rates_bps", rates), ("rate_changes", changes), ("moves", moves)):
         if rows:
             air[key] = rows
+    host_delay = air_host_delay(experiment.host_delay)
+    if host_delay is not None:
+        air["host_delay"] = host_delay
     if experiment.stop_after_pkts is not None:
         air["stop_after_pkts"] = experiment.stop_after_pkts
     if experiment.batch_pkts is not None:

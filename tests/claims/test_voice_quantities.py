@@ -20,12 +20,18 @@ def call(delay_s: float | None, loss: float | None, late: float | None) -> dict[
     return {"delay_mean_s": delay_s, "loss": loss, "late": late}
 
 
+def link(source: str, kind: str, delivered: int, drops_data: int, drops_rts: int) -> dict[str, Any]:
+    return {"from": source, "class": kind, "delivered": delivered, "drops_data": drops_data, "drops_rts": drops_rts}
+
+
 RESULT = RunResult(
     run={
         "config": {"payload_bytes": 1000, "warmup_s": 1.0},
         "totals": {"end_s": 5.0, "mos_mean": 3.5, "calls": 2, "calls_acceptable": 1},
         "flows": [data(0, 6000.0, 4, 0.1), data(1, 2000.0, 1, None), {"id": 2, "voice": {"call": 0}}],
         "calls": [call(0.01, 0.02, 0.03), call(0.03, 0.0, 0.01), call(None, None, None)],
+        "topology": {"nodes": [{"name": "a"}, {"name": "G"}], "gateways": [1]},
+        "links": [link("G", "tcp-data", 7, 2, 1), link("a", "tcp-data", 50, 0, 0), link("G", "voice", 50, 0, 0)],
     },
     host={},
     series={
@@ -66,6 +72,8 @@ SILENT = RunResult(
         ("data_kbps", Aspect(flow=1), 2.0),
         ("data_kbps", Aspect(between_s=(1, 3)), 5.0),
         ("data_sent_kbps", Aspect(), 10.0),  # 5 packets of 8000 bits in 4 s
+        ("data_throughput_kbps", Aspect(), 20.0),  # 10 of the gateway's
+        ("data_air_utilization", Aspect(), 0.4),
         ("data_utilization", Aspect(), 0.8),
         ("data_share", Aspect(flow=0), 0.75),
         ("data_fairness", Aspect(), 0.8),  # 64 / (2 * 40)

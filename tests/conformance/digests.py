@@ -26,7 +26,10 @@ from pacelab.topologies.registry import KINDS
 RECORDED = Path(__file__).parents[1] / "data/digests.csv"
 PARTS = ("run", "series", "capture")
 SECONDS = 4.0
-NEEDED: dict[str, dict[str, Any]] = {"fixed-rate": {"pace_rate_bps": 300_000}}
+NEEDED: dict[str, dict[str, Any]] = {
+    "fixed-rate": {"pace_rate_bps": 300_000},
+    "vagp-fixed": {"pace_rate_bps": 300_000},
+}
 VARIED: tuple[dict[str, Any], ...] = (
     {"direction": "down"},
     {"traffic": "voice"},

@@ -101,3 +101,10 @@ def test_the_scheme_as_evaluated_brings_senders_without_backoff() -> None:
 def test_the_timer_of_2001_always_backs_off() -> None:
     with pytest.raises(ConfigError, match="its timer always backs off"):
         Experiment(tcp_defaults="ns2-2001", rto_backoff="none")
+
+
+def test_hosts_that_take_no_time_are_not_mentioned() -> None:
+    assert "host_delay" not in compile_air(Experiment())
+    assert compile_air(Experiment(host_delay="0.001"))["host_delay"] == {"kind": "fixed", "s": 0.001}
+    drawn = compile_air(Experiment(host_delay="exponential:0.002"))["host_delay"]
+    assert drawn == {"kind": "exponential", "mean_s": 0.002}

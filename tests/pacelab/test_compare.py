@@ -99,13 +99,22 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
-    # On a bare chain of three hops: ACK suppression needs a single hop, fixed-rate a rate, priority and EDCA calls, the
-    # rest a gateway.
-    needy = {"ack-suppression", "fixed-rate", "priority", "edca"}
-    gateway = {"vagp", "vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing"}
+    # On a bare chain of three hops: ACK suppression needs a single hop, the fixed rates a rate, priority and EDCA
+    # calls, the rest a gateway.
+    needy = {"ack-suppression", "fixed-rate", "vagp-fixed", "priority", "edca"}
+    gateway = {
+        "vagp",
+        "vagp-choke",
+        "vagp-noqm",
+        "vagp-eval",
+        "vagp-expect",
+        "window-control",
+        "data-pacing",
+        "ack-pacing",
+    }
     assert set(result["not_applicable"]) == needy | gateway
     assert "single-hop" in result["not_applicable"]["ack-suppression"]
-    assert "--pace-rate" in result["not_applicable"]["fixed-rate"]
+    assert all("--pace-rate" in result["not_applicable"][name] for name in ("fixed-rate", "vagp-fixed"))
     assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])
     assert len(result["rows"]) == len(result["schemes"])
     assert any(note.startswith("not applicable: ") for note in result["notes"])

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def string(scheme: str, *, seconds: float = 15, **options: Any) -> RunResult:
-    fields = {name: options.pop(name) for name in list(options) if name.endswith(("_bps", "_pkts"))}
+    own = ("_bps", "_pkts", "radio", "retry_short")
+    fields = {name: options.pop(name) for name in list(options) if name.endswith(own)}
     return pacelab.run(
         pacelab.Experiment(
             topology="string", topology_options={"hops": 4, "voice": 5, "tcp": 3} | options, scheme=scheme,
@@ -37,6 +38,44 @@ def test_reports_cost_air_and_tell_the_gateway() -> None:
     assert sum(link["delivered"] for link in carried if (link["from"], link["to"]) == ("MAP3", "G")) >= 5 * 23
     assert counters(result, "rounds") >= 100
     assert counters(result, "rounds_without_voice") < 10
+
+
+def test_a_station_reports_all_its_calls_at_once() -> None:
+    # five calls that end at one station, a report each 100 ms from the first packet on
+    result = string("vagp-eval", tcp=1)
+    assert 147 <= counters(result, "reports_sent") <= 150
+    assert counters(result, "rounds") >= 100
+
+
+def test_the_alert_acts_where_the_mac_turns_losses_into_delay() -> None:
+    # With 20 attempts a frame plain TCP fills the queues: on the way down D_alert is passed again and again.
+    scene: dict[str, Any] = {"seconds": 30, "retry_short": 20}
+    plain, judged = string("newreno", **scene), string("vagp-eval", **scene)
+    down = [flow for flow in plain.run["flows"] if flow["voice"] is not None and flow["src"] == "pbx"]
+    assert min(flow["voice"]["delay_quantiles_s"][-1] for flow in down if flow["voice"]) > 0.104
+    assert counters(judged, "rounds_on_alert") > 0
+    assert judged.run["totals"]["mos_mean"] > plain.run["totals"]["mos_mean"] + 1
+
+
+def test_a_fixed_rate_is_what_the_gateway_lets_go() -> None:
+    result = string("vagp-fixed", pace_rate_bps=200_000)
+    sent = sum(
+        link["delivered"] + link["drops_data"] + link["drops_rts"]
+        for link in result.run["links"]
+        if (link["from"], link["class"]) == ("G", "tcp-data")
+    )
+    # 200 kbit/s of 1500 bytes for 12 s are 200 packets
+    assert 190 <= sent <= 201
+    assert counters(result, "rate_cut") == counters(result, "rate_raised") == 0
+
+
+def test_our_controller_keeps_the_worst_call_where_plain_tcp_ruins_it() -> None:
+    scene: dict[str, Any] = {"seconds": 40, "voice": 7, "radio": "standard", "retry_short": 9}
+    worst = {
+        scheme: min(call["mos"] for call in string(scheme, **scene).run["calls"])
+        for scheme in ("newreno", "vagp-expect")
+    }
+    assert worst["newreno"] < 3 < 3.6 <= worst["vagp-expect"]
 
 
 def test_calls_are_better_and_less_is_sent_twice_than_with_plain_tcp() -> None:
@@ -75,7 +114,10 @@ def test_window_control_keeps_its_window() -> None:
     assert counters(result, "windows_narrowed") > 0
 
 
-@pytest.mark.parametrize("scheme", ["vagp", "vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing"])
+@pytest.mark.parametrize(
+    "scheme",
+    ["vagp", "vagp-choke", "vagp-noqm", "vagp-eval", "vagp-expect", "window-control", "data-pacing", "ack-pacing"],
+)
 def test_same_seed_gives_the_same_run(scheme: str) -> None:
     first, second = (string(scheme, seconds=3) for _ in range(2))
     assert first.run == second.run

@@ -16,5 +16,5 @@ mod traffic;
 
 pub use phy::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
 pub use radio::{MacAckRate, Preset, Propagation, Radio};
-pub use run::{Capture, Config, Headers, Node, Routing, VERSION, Wired, ns_from_s};
+pub use run::{Capture, Config, Headers, HostDelay, Node, Routing, VERSION, Wired, ns_from_s};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};

@@ -38,6 +38,8 @@ pub struct Config {
     #[serde(default)]
     pub moves: Vec<(u32, f64, f64, f64)>,
     pub wired: Vec<Wired>,
+    #[serde(default)]
+    pub host_delay: Option<HostDelay>,
     pub routing: Routing,
     pub flows: Vec<Flow>,
 }
@@ -95,6 +97,15 @@ pub struct Wired {
     pub queue_pkts: u32,
 }
 
+/// What a packet takes from the link layer to its wireless host, or back, beside what the rules of the radio say.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[allow(missing_docs)]
+pub enum HostDelay {
+    Fixed { s: f64 },
+    Exponential { mean_s: f64 },
+}
+
 impl Config {
     /// Reads and checks a configuration.
     ///
@@ -116,6 +127,9 @@ impl Config {
         })?;
         check(self.series_interval_s > 0.0, || format!("series_interval_s {}: must be > 0", self.series_interval_s))?;
         check(!self.nodes.is_empty(), || "nodes: there are none".into())?;
+        if let Some(HostDelay::Fixed { s } | HostDelay::Exponential { mean_s: s }) = self.host_delay {
+            check((0.0..=1.0).contains(&s), || format!("host_delay {s} s: must lie in [0, 1]"))?;
+        }
         self.check_radio()?;
         self.check_nodes()?;
         self.flows.iter().try_for_each(|flow| flow.check(self.nodes.len() as u32))?;

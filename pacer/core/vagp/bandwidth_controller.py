@@ -8,6 +8,8 @@ the other reading each threshold has its rate. The default is what protects the 
     period    100 ms; 20 ms while the calls' delay is D_alert or more
     R_max     the highest R while MOS > good, but no more than R was when the MOS last fell below poor. When the MOS has
               been good for five periods after that, R is at least R_max / 2
+    D_voip    the calls' mean delay, or (`alert_by` LONGEST) that of the direction with the longest: TCP goes one way,
+              so that the other way's delay halves the mean
     start     eq. (1): each flow one packet per SRTT
 
 Invariants
@@ -26,11 +28,19 @@ the MAC repeats long enough the calls never recover (docs/vagp.md).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.vagp.equations import Marks, Reading, Steps, rate_factor
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
 from pacelab.units import NS_PER_MS
+
+
+class AlertBy(Enum):
+    """Whose delay is held against D_alert."""
+
+    MEAN = "mean"
+    LONGEST = "longest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +60,16 @@ class BandwidthConfig:
     alert_period_ns: int = 20 * NS_PER_MS
     alert_delay_ns: int = 104 * NS_PER_MS
     """D_alert."""
+    alert_by: AlertBy = AlertBy.MEAN
     hold_periods: int = 5
     """Good periods before R_max / 2 is claimed back."""
     min_rate_bps: float = 12_000
     """One full packet a second."""
     max_rate_bps: float = 1e9
+
+    def controller(self) -> BandwidthController:
+        """Of these settings."""
+        return BandwidthController(self)
 
     def __post_init__(self) -> None:
         mos = (self.choke_mos, self.poor_mos, self.fair_mos, self.good_mos)
@@ -92,11 +107,16 @@ class BandwidthController:
         """R is as low as it gets: Algorithm 3's R = 0."""
         return self.rate_bps <= self._config.min_rate_bps
 
+    @property
+    def is_alert(self) -> bool:
+        """The period is the short one."""
+        return self.period_ns < self._config.normal_period_ns
+
     def start(self, rate_bps: float) -> None:
         """Set R, within its bounds."""
         self.rate_bps = min(max(rate_bps, self._config.min_rate_bps), self._config.max_rate_bps)
 
-    def adjust(self, voice: VoiceState | None, *, used: bool) -> None:
+    def adjust(self, voice: VoiceState | None, *, used: bool, sent_bps: float = 0.0) -> None:
         """One round of Algorithm 1; `used`: TCP had more to send than R allowed since the last one."""
         config = self._config
         if voice is not None and voice.mos < config.poor_mos and not self._was_poor:
@@ -108,8 +128,13 @@ class BandwidthController:
         if factor < 1 or used:
             self.start(self.rate_bps * factor)
         self._remember(good=voice is None or voice.mos > config.good_mos, used=used)
-        alert = voice is not None and (voice.delay_ns is None or voice.delay_ns >= config.alert_delay_ns)
-        self.period_ns = config.alert_period_ns if alert else config.normal_period_ns
+        self.period_ns = config.alert_period_ns if self._is_alert(voice) else config.normal_period_ns
+
+    def _is_alert(self, voice: VoiceState | None) -> bool:
+        if voice is None:
+            return False
+        delay_ns = voice.delay_ns if self._config.alert_by is AlertBy.MEAN else voice.longest_delay_ns
+        return delay_ns is None or delay_ns >= self._config.alert_delay_ns
 
     def _remember(self, *, good: bool, used: bool) -> None:
         """Sec. V-B: keep R_max, and claim half of it back once the quality is good again for good."""

@@ -16,6 +16,7 @@ Invariants
 from __future__ import annotations
 
 from decimal import Context, Decimal
+from functools import cache
 
 from pacelab.pacer.core.checks import require
 from pacelab.units import NS_PER_MS
@@ -49,6 +50,28 @@ def r_factor(mouth_to_ear_ns: int, loss: float) -> float:
     delay_impairment = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - 177.3)
     loss_impairment = 11 + 40 * float(_DOUBLE.ln(Decimal(1 + 10 * loss)))
     return 94.2 - delay_impairment - loss_impairment
+
+
+def loss_for(target_mos: float, *, network_delay_ns: int, playout_ns: int = PLAYOUT_NS) -> float:
+    """Share of the packets that may go unplayed at this delay for a MOS of `target_mos`; 0 when the delay forbids it.
+
+    The inverse of `mos` in its loss, to a billionth. `target_mos` lies in 1..4.5, without its ends.
+    """
+    require(MOS_MIN < target_mos < MOS_MAX, "target_mos", target_mos, f"{MOS_MIN} < target_mos < {MOS_MAX}")
+    room = r_factor(mouth_to_ear_ns(network_delay_ns, playout_ns=playout_ns), 0.0) - _r_from_mos(target_mos)
+    if room <= 0:
+        return 0.0
+    return min(1.0, (float(_DOUBLE.exp(Decimal(room / 40))) - 1) / 10)
+
+
+@cache
+def _r_from_mos(target_mos: float) -> float:
+    """Where `mos_from_r` is `target_mos`, by halving: it rises all the way from R = 6.5 on, and is 1 below."""
+    low, high = 6.5, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if mos_from_r(middle) >= target_mos else (middle, high)
+    return high
 
 
 def mos_from_r(r: float) -> float:

@@ -1,7 +1,8 @@
 """VAGP, the Voice Adaptive Gateway Pacer: TCP has what the calls leave over.
 
     RTP and voice reports   QE, the Quality Evaluator, reads them as they pass
-    clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS
+    clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS; in its
+                            place may be a known rate (`fixed_rate`) or our own controller (`expect_controller`)
     WIRED_TO_AIR, TCP data  RE drops what is acknowledged already and answers it; the rest waits in its flow's queue for
                             its turn at RS, the Rate Shaper, which lets packets go at R
     AIR_TO_WIRED, ACKs      LR, Local Recovery, fills the hole of a duplicate ACK; QM, the Queue Manager, writes into
@@ -23,10 +24,14 @@ from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
 from pacelab.pacer.core.vagp.equations import start_rate_bps, window_pkts
+from pacelab.pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
+from pacelab.pacer.core.vagp.fixed_rate import FixedConfig, FixedRate
 from pacelab.pacer.core.vagp.flow import VagpFlow
 from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
 from pacelab.pacer.core.vagp.queue_manager import QueueConfig
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
+
+Controller = BandwidthController | FixedRate | ExpectController
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +39,8 @@ class VagpConfig(GatewayConfig):
     """Settings of the gateway. Raises ValueError on a value out of range."""
 
     quality: QualityConfig = field(default_factory=QualityConfig)
-    bandwidth: BandwidthConfig = field(default_factory=BandwidthConfig)
+    bandwidth: BandwidthConfig | FixedConfig | ExpectConfig = field(default_factory=BandwidthConfig)
+    """Which controller, and its settings."""
     queue: QueueConfig | None = field(default_factory=QueueConfig)
     """None turns the Queue Manager off."""
     initial_rtt_ns: int = 100 * NS_PER_MS
@@ -68,11 +74,11 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
     def __init__(self, config: VagpConfig | None = None) -> None:
         self._config = config or VagpConfig()
         self._quality = QualityEvaluator(self._config.quality)
-        self._bandwidth = BandwidthController(self._config.bandwidth)
+        self._bandwidth: Controller = self._config.bandwidth.controller()
         super().__init__(self._config.table, self._bandwidth.rate_bps)
         self._round_ns: int | None = None
         self._has_started = self._has_sample = False
-        self._delayed_before = 0
+        self._delayed_before = self._sent_bytes = self._judged_ns = 0
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Take note of a segment; voice is measured, and passes untouched like all that is not TCP."""
@@ -118,6 +124,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
     def _send(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
         GatewayHook._send(self, now_ns, flow, segment)
         self._shaper.charge(now_ns, flow, segment.packet_bytes)
+        self._sent_bytes += segment.packet_bytes
 
     def _release_head(self, now_ns: int, flow: VagpFlow) -> None:
         missing = flow.recovery.take(now_ns)
@@ -129,6 +136,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
         self._shaper.schedule.released(now_ns)
         self._actions.append(Resend(missing.handle))
         self._shaper.charge(now_ns, flow, missing.packet_bytes)
+        self._sent_bytes += missing.packet_bytes
         self._flows.touch(flow, now_ns)
         self._schedule(flow)
 
@@ -230,6 +238,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
             self._set_rate(now_ns, start_rate_bps(segment.packet_bytes, self._config.initial_rtt_ns))
         if self._round_ns is None:
             self._round_ns = now_ns + self._bandwidth.period_ns
+            self._judged_ns, self._sent_bytes = now_ns, 0
 
     def _first_sample(self, now_ns: int, rate_bps: float) -> None:
         if not self._has_sample:
@@ -252,12 +261,14 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
             return
         voice = self._quality.evaluate(now_ns)
         before_bps, delayed = self._bandwidth.rate_bps, self._count["delayed"]
-        self._bandwidth.adjust(voice, used=bool(len(self._shaper)) or delayed > self._delayed_before)
-        self._delayed_before = delayed
+        sent_bps = self._sent_bytes * BITS_PER_BYTE * NS_PER_S / (now_ns - self._judged_ns)
+        used = bool(len(self._shaper)) or delayed > self._delayed_before
+        self._bandwidth.adjust(voice, used=used, sent_bps=sent_bps)
+        self._delayed_before, self._judged_ns, self._sent_bytes = delayed, now_ns, 0
         self._shaper.set_rate(now_ns, self._bandwidth.rate_bps)
         self._round_ns = now_ns + self._bandwidth.period_ns
         self._count["rounds"] += 1
-        self._count["rounds_on_alert"] += self._bandwidth.period_ns < self._config.bandwidth.normal_period_ns
+        self._count["rounds_on_alert"] += self._bandwidth.is_alert
         self._count["rounds_without_voice"] += voice is None
         self._count["rate_raised"] += self._bandwidth.rate_bps > before_bps
         self._count["rate_cut"] += self._bandwidth.rate_bps < before_bps

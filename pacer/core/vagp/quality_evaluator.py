@@ -2,10 +2,17 @@
 
     upstream     RTP packets come out of the air at the gateway: it measures loss, lateness and delay up to here
     downstream   they end at a station, which measures and reports (`voice_reporter`); the gateway reads the report as
-                 it passes. A report is believed for `report_validity_ns`
+                 it passes
 
 Every direction of every call counts alike, by its last window: the MOS is that of their mean loss and mean delay. A
 window of 100 ms holds five packets of a direction, so that the worst one nearly always looks bad (docs/vagp.md).
+
+What the paper leaves open is a setting, in two readings each:
+
+    a report     judged in every round for `report_validity_ns`, or (`report_once`) in the first round after it came: in
+                 0.5 s there are five rounds, and each cuts the rate for the same loss
+    of a call    each call's own, or (`station_report`) one of a station with the counts of all its calls together,
+                 which may come often at little cost; packets then count alike, instead of directions
 
 Invariants
 1. No call, no verdict: `evaluate` gives None, never a number made of nothing.
@@ -35,6 +42,10 @@ class QualityConfig:
     """A station reports a call this often."""
     report_validity_ns: int = 1500 * NS_PER_MS
     """A report older than this says nothing any more."""
+    report_once: bool = False
+    """A report is judged once."""
+    station_report: bool = False
+    """A station reports its calls together."""
     silence_ns: int = 100 * NS_PER_MS
     """A call of which nothing was heard for so long, both ways, is over."""
     playout_ns: int = PLAYOUT_NS
@@ -55,6 +66,10 @@ class VoiceState(NamedTuple):
     mos: float
     delay_ns: int | None
     """D_voip: mean network delay over the directions; None when nothing arrived."""
+    longest_delay_ns: int | None
+    """That of the direction, or station, with the longest."""
+    directions: tuple[tuple[FlowKey, VoiceCounts], ...] = ()
+    """What was judged: directions by the call, or stations by their first call."""
 
 
 class QualityEvaluator:
@@ -84,14 +99,18 @@ class QualityEvaluator:
 
     def evaluate(self, now_ns: int) -> VoiceState | None:
         """All calls in the window that ends now."""
-        directions = [*self._measured(now_ns), *self._reported(now_ns)]
+        directions = (*self._measured(now_ns), *self._reported(now_ns))
         if not directions:
             return None
-        loss = sum(one.loss for one in directions) / len(directions)
-        delays_ns = [one.delay_ns for one in directions if one.arrived]
-        delay_ns = sum(delays_ns) // len(delays_ns) if delays_ns else None
+        counts = [one for _, one in directions]
+        weights = [one.expected if self._config.station_report else 1 for one in counts]
+        heard = [(one.arrived if self._config.station_report else 1, one.delay_ns) for one in counts if one.arrived]
+        loss = sum(one.loss * weight for one, weight in zip(counts, weights, strict=True)) / sum(weights)
+        delay_ns = (
+            sum(weight * delay for weight, delay in heard) // sum(weight for weight, _ in heard) if heard else None
+        )
         quality = mos(network_delay_ns=delay_ns or 0, loss=min(1.0, loss), playout_ns=self._config.playout_ns)
-        return VoiceState(quality, delay_ns)
+        return VoiceState(quality, delay_ns, max((delay for _, delay in heard), default=None), directions)
 
     def __len__(self) -> int:
         """Directions and reports held."""
@@ -111,19 +130,25 @@ class QualityEvaluator:
             return
         self._reports[quality.call] = (now_ns, counts)
 
-    def _measured(self, now_ns: int) -> list[VoiceCounts]:
+    def _measured(self, now_ns: int) -> list[tuple[FlowKey, VoiceCounts]]:
         window_ns, silence_ns = self._config.window_ns, self._config.silence_ns
         over = [call for call, meter in self._meters.items() if meter.is_over(now_ns, silence_ns)]
         for call in over:
             del self._meters[call]
-        windows = (meter.counts(now_ns, window_ns=window_ns, silence_ns=silence_ns) for meter in self._meters.values())
-        return [counts for counts in windows if counts.expected]
+        windows = [
+            (call, meter.counts(now_ns, window_ns=window_ns, silence_ns=silence_ns))
+            for call, meter in self._meters.items()
+        ]
+        return [(call, counts) for call, counts in windows if counts.expected]
 
-    def _reported(self, now_ns: int) -> list[VoiceCounts]:
+    def _reported(self, now_ns: int) -> list[tuple[FlowKey, VoiceCounts]]:
         stale_ns = now_ns - self._config.report_validity_ns
         for call in [call for call, (at_ns, _) in self._reports.items() if at_ns <= stale_ns]:
             del self._reports[call]
-        return [counts for _, counts in self._reports.values()]
+        reported = [(call, counts) for call, (_, counts) in self._reports.items()]
+        if self._config.report_once:
+            self._reports.clear()
+        return reported
 
 
 def _believable(quality: VoiceQuality) -> VoiceCounts | None:

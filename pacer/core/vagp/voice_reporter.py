@@ -3,11 +3,13 @@
 A voice receiver measures each call that ends here (`voice_meter`) and sends, every `report_period_ns` while the call
 lives, one datagram from its RTP port + 1 to its peer's: an RTCP XR packet with one VoIP metrics block, 44 octets, 72
 with IP and UDP. It takes its way through the air like any other packet, queue and contention included; the gateway
-reads it as it passes.
+reads it as it passes. With `station_report` the calls that end here have one report, under the name of the one that
+began first: the sums of their counts.
 
 Source: RFC 3611 Sec. 4.7 (the block: 36 octets after 8 of the XR header); RFC 5506 (an RTCP packet may go alone).
 Deviates: [vagp] does not say how a gateway learns what the far end of a call hears. RTCP's timing rules (RFC 3550
-Sec. 6.2: 5 % of the session's bandwidth, at least 5 s) would be far too slow; RFC 4585 allows feedback like this.
+Sec. 6.2: 5 % of the session's bandwidth, at least 5 s) would be far too slow; RFC 4585 allows feedback like this. A
+block of several calls' sums is ours.
 """
 
 from __future__ import annotations
@@ -63,12 +65,14 @@ class VoiceReporter:
     def handle_timeout(self, now_ns: int) -> None:
         """Send the reports that are due; a late one is not made up for."""
         while (call := self._wakes.pop_due(now_ns)) is not None:
-            meter = self._meters[call]
-            if meter.is_over(now_ns, self._config.silence_ns):
-                del self._meters[call]
-                continue
-            self._report(now_ns, call, meter)
-            self._wakes.set(call, now_ns + self._config.report_period_ns)
+            mine = list(self._meters) if self._config.station_report else [call]
+            for one in mine:
+                if self._meters[one].is_over(now_ns, self._config.silence_ns):
+                    del self._meters[one]
+            living = [one for one in mine if one in self._meters]
+            if living:
+                self._report(now_ns, living)
+                self._wakes.set(living[0], now_ns + self._config.report_period_ns)
 
     def counters(self) -> dict[str, int]:
         """How often the hook acted: reports sent, and calls for which it had no room."""
@@ -80,17 +84,22 @@ class VoiceReporter:
             if len(self._meters) >= self._config.max_calls:
                 self._count["calls_unmeasured"] += 1
                 return
+            if not (self._config.station_report and self._meters):
+                self._wakes.set(call, now_ns + self._config.report_period_ns)
             meter = self._meters[call] = VoiceMeter(self._config.playout_ns)
-            self._wakes.set(call, now_ns + self._config.report_period_ns)
         meter.arrived(now_ns, rtp)
 
-    def _report(self, now_ns: int, call: FlowKey, meter: VoiceMeter) -> None:
-        window_ns = self._config.window_ns
-        counts = meter.counts(now_ns, window_ns=window_ns, silence_ns=self._config.silence_ns)
-        if not counts.expected:
+    def _report(self, now_ns: int, calls: list[FlowKey]) -> None:
+        window_ns, silence_ns = self._config.window_ns, self._config.silence_ns
+        windows = [self._meters[call].counts(now_ns, window_ns=window_ns, silence_ns=silence_ns) for call in calls]
+        expected, arrived = sum(one.expected for one in windows), sum(one.arrived for one in windows)
+        if not expected:
             return
         self._count["reports_sent"] += 1
-        quality = VoiceQuality(call, window_ns, counts.expected, counts.lost, counts.late, counts.delay_ns)
+        lost, late = sum(one.lost for one in windows), sum(one.late for one in windows)
+        delay_ns = sum(one.delay_ns * one.arrived for one in windows) // arrived if arrived else 0
+        call = calls[0]
+        quality = VoiceQuality(call, window_ns, expected, lost, late, delay_ns)
         back = FlowKey(call.dst, call.src, call.dport + 1, call.sport + 1)
         report = Segment(0, back, UDP, 0, 0, 0, REPORT_BYTES, PACKET_BYTES, 0, None, quality=quality)
         self._actions.append(Inject(report))

@@ -7,13 +7,13 @@ from hook_shell import CALM, MS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
+from pacelab.pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig, BandwidthController
 from pacelab.pacer.core.vagp.equations import Reading, start_rate_bps
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
 
 
 def state(mos: float, delay_ms: int = 20) -> VoiceState:
-    return VoiceState(mos, delay_ms * MS)
+    return VoiceState(mos, delay_ms * MS, delay_ms * MS)
 
 
 def controller(rate_bps: float = 100_000, **settings: object) -> BandwidthController:
@@ -83,8 +83,17 @@ def test_long_delay_shortens_the_period(delay_ms: int, period_ms: int) -> None:
 
 def test_nothing_arriving_is_an_alert() -> None:
     made = controller()
-    made.adjust(VoiceState(1.0, None), used=True)
+    made.adjust(VoiceState(1.0, None, None), used=True)
     assert made.period_ns == 20 * MS
+
+
+@pytest.mark.parametrize(("alert_by", "period_ms"), [(AlertBy.MEAN, 100), (AlertBy.LONGEST, 20)])
+def test_alert_by_the_mean_or_by_the_longest_delay(alert_by: AlertBy, period_ms: int) -> None:
+    # Data goes one way: 180 ms that way and 20 ms the other have a mean of 100.
+    made = controller(alert_by=alert_by)
+    made.adjust(VoiceState(3.5, 100 * MS, 180 * MS), used=True)
+    assert made.period_ns == period_ms * MS
+    assert made.is_alert == (period_ms == 20)
 
 
 def test_half_of_the_best_rate_comes_back_after_five_good_periods() -> None:

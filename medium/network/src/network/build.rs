@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use pacelab_air_config::{Config, Flow as FlowConfig, Preset, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s};
 use pacelab_engine::{Agenda, Air, Ns, Stream};
 
+use super::hosts::Hosts;
 use super::task::Task;
 use super::{Drops, Network, radio_edges, wired_edges};
 use crate::aodv::Aodv;
@@ -26,9 +27,11 @@ use crate::wire::Wire;
 /// Makes the congestion control of a name, for an initial window and a limit in segments.
 pub type Controls<'a> = dyn FnMut(&str, u32, u32) -> Result<Box<dyn CongestionControl>, String> + 'a;
 
-/// Stream numbers from here on are routing's jitter and the flows' initial sequence numbers; below are stations.
+/// Stream numbers from here on are routing's jitter, the flows' initial sequence numbers and the hosts' delays; below
+/// are stations, and in between what the air draws.
 const FIRST_ROUTING_STREAM: u64 = 1 << 32;
 const FIRST_FLOW_STREAM: u64 = 2 << 32;
+const FIRST_HOST_STREAM: u64 = 5 << 32;
 
 /// ns-2's rtxcur_init_, against RFC 6298's 1 s.
 const INITIAL_RTO_NS2: Ns = 3_000_000_000;
@@ -68,6 +71,10 @@ impl Network {
         let aodv = aodv.collect();
         let flows =
             config.flows.iter().map(|flow| build_flow(&config, flow, controls)).collect::<Result<Vec<_>, _>>()?;
+        let hosts = config.host_delay.map(|law| {
+            let stream = |node| Stream::new(config.seed, FIRST_HOST_STREAM + node as u64);
+            Hosts::new(law, (0..count).map(stream).collect())
+        });
         let mut network = Network {
             air,
             agenda: Agenda::default(),
@@ -82,6 +89,7 @@ impl Network {
             hooks: Vec::new(),
             hook_at: vec![[None; 2]; count],
             link_layer: VecDeque::new(),
+            hosts,
             delayed: Vec::new(),
             station_of,
             node_of,

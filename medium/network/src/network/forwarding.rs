@@ -129,15 +129,38 @@ impl Network {
 
     /// Hands a packet to the link layer below routing.
     fn descend(&mut self, node: u32, id: u32, next_hop: Option<u32>) {
+        self.cross(InLinkLayer::Down { node, packet: id, next_hop });
+    }
+
+    /// A packet is between routing and MAC for a while.
+    fn cross(&mut self, entry: InLinkLayer) {
         let at = self.now + self.air.rules().link_layer_delay_ns;
-        self.link_layer.push_back((at, InLinkLayer::Down { node, packet: id, next_hop }));
+        match &mut self.hosts {
+            None => self.link_layer.push_back((at, entry)),
+            Some(hosts) => {
+                let at = hosts.pass(entry, at);
+                let slot = self.hold(entry);
+                self.schedule(at, Task::Crossed(slot));
+            }
+        }
     }
 
     pub(super) fn leave_link_layer(&mut self) {
-        match self.link_layer.pop_front() {
-            Some((_, InLinkLayer::Up { node, packet })) => self.arrive_by_air(node, packet),
-            Some((_, InLinkLayer::Down { node, packet, next_hop })) => self.enqueue(node, packet, next_hop),
-            None => {}
+        if let Some((_, entry)) = self.link_layer.pop_front() {
+            self.emerge(entry);
+        }
+    }
+
+    pub(super) fn leave_host(&mut self, slot: u32) {
+        if let Some(entry) = self.delayed[slot as usize].take() {
+            self.emerge(entry);
+        }
+    }
+
+    fn emerge(&mut self, entry: InLinkLayer) {
+        match entry {
+            InLinkLayer::Up { node, packet } => self.arrive_by_air(node, packet),
+            InLinkLayer::Down { node, packet, next_hop } => self.enqueue(node, packet, next_hop),
         }
     }
 
@@ -171,8 +194,7 @@ impl Network {
         copy.previous = previous;
         copy.forwards = copy.forwards.saturating_add(1);
         let copy = self.pool.add(copy);
-        let at = self.now + self.air.rules().link_layer_delay_ns;
-        self.link_layer.push_back((at, InLinkLayer::Up { node, packet: copy }));
+        self.cross(InLinkLayer::Up { node, packet: copy });
     }
 
     fn arrive_by_air(&mut self, node: u32, id: u32) {
@@ -315,12 +337,18 @@ impl Network {
             self.descend(node, id, next_hop);
             return;
         }
+        let slot = self.hold(InLinkLayer::Down { node, packet: id, next_hop });
+        self.schedule(self.now + delay_ns, Task::Delayed(slot));
+    }
+
+    /// Keeps a packet for a task to come.
+    fn hold(&mut self, entry: InLinkLayer) -> u32 {
         let slot = self.delayed.iter().position(Option::is_none).unwrap_or_else(|| {
             self.delayed.push(None);
             self.delayed.len() - 1
         });
-        self.delayed[slot] = Some(InLinkLayer::Down { node, packet: id, next_hop });
-        self.schedule(self.now + delay_ns, Task::Delayed(slot as u32));
+        self.delayed[slot] = Some(entry);
+        slot as u32
     }
 
     pub(super) fn send_delayed(&mut self, slot: u32) {

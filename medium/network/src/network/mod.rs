@@ -4,6 +4,7 @@ mod build;
 mod capture;
 mod forwarding;
 mod hooks;
+mod hosts;
 mod motion;
 mod report;
 mod task;
@@ -24,6 +25,7 @@ use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
 use crate::wire::Wire;
+use hosts::Hosts;
 use task::{InLinkLayer, Task};
 
 /// Called with the fraction done; `Break` ends the run early.
@@ -61,7 +63,9 @@ pub struct Network {
     hook_at: Vec<[Option<u32>; 2]>,
     /// Constant delay, so first in is first out.
     link_layer: VecDeque<(Ns, InLinkLayer)>,
-    /// Things that AODV wants done later.
+    /// None where they take no time.
+    hosts: Option<Hosts>,
+    /// Things that AODV wants done later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
     station_of: Vec<Option<u32>>,
     node_of: Vec<u32>,
@@ -135,6 +139,7 @@ impl Network {
             Task::Hook(hook) => self.hook_timer(hook),
             Task::Purge(node) => self.purge_routes(node),
             Task::Delayed(slot) => self.send_delayed(slot),
+            Task::Crossed(slot) => self.leave_host(slot),
             Task::Sample => self.sample_series(),
             Task::WarmupEnds => self.end_warmup(),
             Task::Forget(packet) => {

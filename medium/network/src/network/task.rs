@@ -17,6 +17,7 @@ pub(super) enum Task {
     Forget(u32),
     Move(u32),
     RateChange(u32),
+    Crossed(u32),
 }
 
 impl Task {
@@ -36,6 +37,7 @@ impl Task {
             Task::Forget(packet) => (11, packet),
             Task::Move(node) => (12, node),
             Task::RateChange(change) => (13, change),
+            Task::Crossed(slot) => (14, slot),
         };
         kind << 28 | index
     }
@@ -56,7 +58,8 @@ impl Task {
             10 => Task::Report,
             11 => Task::Forget(index),
             12 => Task::Move(index),
-            _ => Task::RateChange(index),
+            13 => Task::RateChange(index),
+            _ => Task::Crossed(index),
         }
     }
 }

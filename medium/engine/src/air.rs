@@ -322,7 +322,7 @@ impl Air {
         let here = &self.stations[station as usize];
         let response_at = here.response.map_or(NEVER, |response| response.at);
         let due = here.timeout_at.min(response_at).min(here.data_at).min(here.defer_at);
-        let mut due = due.min(here.first_backoff_ends(&here.rules));
+        let mut due = due.min(here.first_backoff_ends());
         let locked = here.lock.iter().map(|lock| &lock.arrival);
         for arrival in locked.chain(&here.pending) {
             if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
@@ -378,8 +378,7 @@ impl Air {
         } else if idle {
             here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
         } else {
-            let rules = here.rules;
-            let slots = here.draw_backoff(&rules, index, now, 0);
+            let slots = here.draw_backoff(index, now, 0);
             self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
         }
     }

@@ -28,7 +28,7 @@ impl Air {
             self.time_out(station);
         } else if here.defer_at <= now {
             self.end_defer(station);
-        } else if here.first_backoff_ends(&here.rules) <= now {
+        } else if here.first_backoff_ends() <= now {
             self.contend(station);
         }
         self.reschedule(station);
@@ -145,7 +145,7 @@ impl Air {
         let mut winner = None;
         for index in (0..self.stations[station as usize].accesses.len()).rev() {
             let here = &mut self.stations[station as usize];
-            if here.backoff_ends(&here.rules, &here.accesses[index]) > now {
+            if here.backoff_ends(&here.accesses[index]) > now {
                 continue;
             }
             here.accesses[index].backoff = None;
@@ -164,8 +164,7 @@ impl Air {
         let Some((index, current)) = winner else { return };
         let here = &mut self.stations[station as usize];
         here.serving = index;
-        let rules = here.rules;
-        here.freeze(&rules, now);
+        here.freeze(now);
         if current.protected && !current.cleared {
             self.send_rts(station, current);
         } else {
@@ -250,7 +249,7 @@ impl Air {
                 return;
             }
         }
-        here.freeze(&rules, now);
+        here.freeze(now);
         let (kind, bytes) = if response.is_cts { (Kind::Cts, frame_bytes::CTS) } else { (Kind::Ack, frame_bytes::ACK) };
         let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
         let header = Header {
@@ -396,8 +395,7 @@ impl Air {
 
     fn draw_longer(&mut self, station: u32, now: Ns, extra_slots: u32) {
         let here = &mut self.stations[station as usize];
-        let rules = here.rules;
-        let slots = here.draw_backoff(&rules, here.serving, now, extra_slots);
+        let slots = here.draw_backoff(here.serving, now, extra_slots);
         self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
     }
 
@@ -466,11 +464,11 @@ impl Air {
         let peer = (header.to != BROADCAST).then_some(header.to);
         self.tap.note(now, station, what, peer, airtime_ns);
         self.tap.sent(now, airtime_ns, &header);
-        for index in 0..self.links[station as usize].len() {
-            let link = self.links[station as usize][index];
+        let links = std::mem::take(&mut self.links[station as usize]);
+        for link in &links {
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
-            let Link { power_w, decodable, loss, .. } = link;
+            let &Link { power_w, decodable, loss, .. } = link;
             // Drawn only where a link asks for it, so that other runs keep their draws.
             let faded = link.fading.map_or(Some((power_w, decodable)), |fading| fading.draw(power_w, &mut self.fading));
             let Some((power_w, decodable)) = faded else { continue };
@@ -478,12 +476,17 @@ impl Air {
             let arrival = Arrival { start, end, power_w, decodable, loss, header };
             self.apply_pending(link.to, now);
             let pending = &mut self.stations[link.to as usize].pending;
-            let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
-            pending.insert(place, arrival);
+            if pending.last().is_none_or(|last| last.start <= start) {
+                pending.push(arrival);
+            } else {
+                let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
+                pending.insert(place, arrival);
+            }
             if decodable && (header.to == link.to || header.to == BROADCAST) {
                 self.ensure(link.to, end);
             }
         }
+        self.links[station as usize] = links;
     }
 }
 

@@ -12,7 +12,7 @@ impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
         self.apply_pending(station, now);
-        let ended = self.stations[station as usize].lock.is_some_and(|lock| lock.arrival.end <= now);
+        let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end <= now);
         if ended {
             self.end_lock(station);
         }
@@ -20,13 +20,13 @@ impl Air {
 
     /// Applies the frames that began to arrive before `now`, and not in the same moment.
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
-        while let Some(&first) = self.stations[station as usize].pending.first() {
-            if first.start + SAME_MOMENT_NS >= now {
+        loop {
+            let here = &mut self.stations[station as usize];
+            if here.pending.first().is_none_or(|first| first.start + SAME_MOMENT_NS >= now) {
                 return;
             }
-            self.stations[station as usize].pending.remove(0);
-            let here = &self.stations[station as usize];
-            if here.lock.is_some_and(|lock| lock.arrival.end <= first.start) {
+            let first = here.pending.remove(0);
+            if here.lock.as_ref().is_some_and(|lock| lock.arrival.end <= first.start) {
                 self.end_lock(station);
             }
             match self.rules.overlap {
@@ -38,10 +38,9 @@ impl Air {
 
     fn arrive_pairwise(&mut self, station: u32, arrival: Arrival) {
         let here = &mut self.stations[station as usize];
-        let rules = here.rules;
         let from = arrival.header.from;
-        let Some(lock) = here.lock else {
-            here.freeze(&rules, arrival.start);
+        let Some(lock) = &mut here.lock else {
+            here.freeze(arrival.start);
             let spoiled = here.is_sending(arrival.start + SAME_MOMENT_NS);
             here.lock = Some(Lock::new(arrival, false, spoiled));
             self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);
@@ -49,8 +48,7 @@ impl Air {
         };
         let airtime_ns = arrival.end - arrival.start;
         if lock.arrival.power_w >= self.capture_ratio * arrival.power_w {
-            let hold_ns = rules.phy.eifs_ns() + airtime_ns;
-            let nav = arrival.start + rules.nav_ns(hold_ns);
+            let nav = arrival.start + self.rules.nav_ns(here.eifs_ns + airtime_ns);
             here.nav = here.nav.max(nav);
             self.tap.note(arrival.start, station, Happening::Capture, Some(from), 0);
             self.tap.note(arrival.start, station, Happening::Nav, None, nav);
@@ -58,9 +56,9 @@ impl Air {
         }
         let longer = arrival.end > lock.arrival.end;
         let reference = if longer { arrival } else { lock.arrival };
-        here.lock = Some(Lock::new(reference, true, lock.spoiled));
+        *lock = Lock::new(reference, true, lock.spoiled);
         self.tap.note(arrival.start, station, Happening::Collide, Some(from), 0);
-        if self.stations[station as usize].is_contending() {
+        if here.is_contending() {
             // What was projected from the lock's NAV no longer holds and may have been too late.
             self.reschedule(station);
         }
@@ -72,7 +70,7 @@ impl Air {
         let rules = here.rules;
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
-        here.freeze(&rules, arrival.start);
+        here.freeze(arrival.start);
         if by_model {
             judge(here, &rules, arrival.start);
         }
@@ -111,24 +109,27 @@ impl Air {
     /// The locked frame has ended: what the station learns from it.
     fn end_lock(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
-        let rules = here.rules;
-        let Some(lock) = here.lock else { return };
-        let Arrival { end, decodable, header, .. } = lock.arrival;
-        let readable = if rules.overlap == Overlap::ErrorModel {
+        if self.rules.overlap == Overlap::ErrorModel {
+            let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end);
+            let rules = here.rules;
             judge(here, &rules, end);
-            let log_success = here.lock.map_or(0.0, |lock| lock.log_success);
-            here.random.unit() < libm::exp(log_success)
+        }
+        let Some(lock) = &here.lock else { return };
+        let Arrival { end, decodable, header, power_w, loss, .. } = lock.arrival;
+        let ruined = lock.collided || lock.spoiled;
+        let readable = if self.rules.overlap == Overlap::ErrorModel {
+            here.random.unit() < libm::exp(lock.log_success)
         } else {
             decodable
         };
         // Drawn only where a link asks for it, so that other runs keep their draws.
-        let readable = readable && (lock.arrival.loss == 0.0 || here.random.unit() >= lock.arrival.loss);
+        let readable = readable && (loss == 0.0 || here.random.unit() >= loss);
         here.lock = None;
         here.idle_since = here.idle_since.max(end);
         if here.is_sending(end) {
             return; // never heard
         }
-        if lock.collided || lock.spoiled || !readable {
+        if ruined || !readable {
             self.tap.note(end, station, Happening::Garbled, Some(header.from), 0);
             self.hold_eifs(station, end);
             return;
@@ -136,10 +137,10 @@ impl Air {
         here.garbled_at = 0;
         self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
         if header.to == station || header.to == BROADCAST {
-            self.receive(station, end, header, lock.arrival.power_w);
+            self.receive(station, end, header, power_w);
             return;
         }
-        let duration_ns = rules.nav_ns(header.duration_ns);
+        let duration_ns = self.rules.nav_ns(header.duration_ns);
         if duration_ns > 0 && end + duration_ns > here.nav {
             here.nav = end + duration_ns;
             self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
@@ -147,8 +148,8 @@ impl Air {
     }
 
     fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let until = end + self.rules.nav_ns(self.phy(station).eifs_ns());
         let here: &mut Station = &mut self.stations[station as usize];
+        let until = end + self.rules.nav_ns(here.eifs_ns);
         if self.rules.eifs_as_nav {
             here.nav = here.nav.max(until);
         } else {

@@ -84,6 +84,8 @@ pub(crate) struct Response {
 pub(crate) struct Station {
     /// The preset's, with the physical layer of this station.
     pub rules: Rules,
+    /// That of its physical layer, which is asked for at every frame that is not for the station.
+    pub eifs_ns: Ns,
     // the radio
     pub send_start: Ns,
     pub send_end: Ns,
@@ -127,6 +129,7 @@ impl Station {
     pub fn new(rules: Rules, contentions: &[Contention], random: Stream) -> Self {
         Station {
             rules,
+            eifs_ns: rules.phy.eifs_ns(),
             send_start: 0,
             send_end: 0,
             lock: None,
@@ -176,28 +179,28 @@ impl Station {
     }
 
     /// When the countdown of a category may begin: its interframe space after the medium turned idle.
-    fn countdown_from(&self, rules: &Rules, space_ns: Ns, started: Ns) -> Ns {
+    fn countdown_from(&self, space_ns: Ns, started: Ns) -> Ns {
         let space_over = self.free_at().max(started) + space_ns;
         if self.garbled_at == 0 {
             return space_over;
         }
-        space_over.max(self.garbled_at + rules.phy.eifs_ns() - rules.phy.difs_ns() + space_ns)
+        space_over.max(self.garbled_at + self.eifs_ns - self.rules.phy.difs_ns() + space_ns)
     }
 
     /// When the backoff of a category ends if nothing else is heard, or `NEVER`.
-    pub fn backoff_ends(&self, rules: &Rules, access: &Access) -> Ns {
+    pub fn backoff_ends(&self, access: &Access) -> Ns {
         match access.backoff {
             Some(backoff) if self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER => {
-                let from = self.countdown_from(rules, access.contention.space_ns, backoff.started);
-                from + Ns::from(backoff.slots) * rules.phy.slot_ns
+                let from = self.countdown_from(access.contention.space_ns, backoff.started);
+                from + Ns::from(backoff.slots) * self.rules.phy.slot_ns
             }
             _ => NEVER,
         }
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
-    pub fn first_backoff_ends(&self, rules: &Rules) -> Ns {
-        self.accesses.iter().map(|access| self.backoff_ends(rules, access)).min().unwrap_or(NEVER)
+    pub fn first_backoff_ends(&self) -> Ns {
+        self.accesses.iter().map(|access| self.backoff_ends(access)).min().unwrap_or(NEVER)
     }
 
     /// A countdown is running or held.
@@ -206,16 +209,16 @@ impl Station {
     }
 
     /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
-    pub fn freeze(&mut self, rules: &Rules, at: Ns) {
+    pub fn freeze(&mut self, at: Ns) {
         if !self.is_idle(at) {
             return;
         }
         for index in 0..self.accesses.len() {
             let access = &self.accesses[index];
             let Some(backoff) = access.backoff else { continue };
-            let from = self.countdown_from(rules, access.contention.space_ns, backoff.started);
+            let from = self.countdown_from(access.contention.space_ns, backoff.started);
             if at + SAME_MOMENT_NS > from {
-                let elapsed = ((at + SAME_MOMENT_NS - from) / rules.phy.slot_ns) as u32;
+                let elapsed = ((at + SAME_MOMENT_NS - from) / self.rules.phy.slot_ns) as u32;
                 let slots = backoff.slots.saturating_sub(elapsed);
                 self.accesses[index].backoff = Some(Backoff { slots, ..backoff });
             }
@@ -223,12 +226,12 @@ impl Station {
     }
 
     /// Draws a new backoff for a category from its present contention window, longer by `extra_slots`.
-    pub fn draw_backoff(&mut self, rules: &Rules, index: usize, now: Ns, extra_slots: u32) -> u32 {
+    pub fn draw_backoff(&mut self, index: usize, now: Ns, extra_slots: u32) -> u32 {
         let cw = self.accesses[index].cw;
-        let slots = self.random.below(if rules.cw_inclusive { cw + 1 } else { cw });
+        let slots = self.random.below(if self.rules.cw_inclusive { cw + 1 } else { cw });
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
-        let started = if rules.immediate_access { 0 } else { now };
+        let started = if self.rules.immediate_access { 0 } else { now };
         self.accesses[index].backoff = Some(Backoff { slots: slots + extra_slots, started });
         slots
     }

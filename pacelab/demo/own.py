@@ -23,7 +23,6 @@ from pacelab.running.registry import find_backend
 from pacelab.show.timeline import record_air
 from pacelab.sim.airconfig import compile_air
 from pacelab.topologies.model import Topology
-from pacelab.topologies.own import read_yaml
 
 DURATION_S = 20.0
 """Virtual time of each run, unless the topology says another."""
@@ -91,6 +90,8 @@ def open_own(topology: str, schemes: Sequence[str]) -> Own:
 
 def answer(own: Own, message: Any) -> dict[str, Any]:
     """Run what a page asks for: `{"scheme", "file", "rts", "seed"}`; ConfigError names what is not allowed."""
+    from pacelab.topologies.own import read_yaml  # pydantic, which the command line starts without
+
     if not isinstance(message, dict) or set(message) != {"scheme", "file", "rts", "seed"}:
         raise ConfigError("a change has scheme, file, rts and seed, and nothing else")
     text, rts, seed = message["file"], message["rts"], message["seed"]

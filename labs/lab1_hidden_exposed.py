@@ -185,9 +185,7 @@ lab.flow_bars({"exposed": exposed}, reference=("alone", alone_kbps))
 def draw(layout, apart, sense, rts):
     apart = min(apart, 490) if layout == "shared" else apart
     net = {"layout": layout, "apart": float(apart), "sense": float(sense)}
-    experiment = Experiment(
-        topology="pairs", topology_options=net, rts=rts, rate_bps=2_000_000, duration_s=5
-    )
+    experiment = Experiment(topology="pairs", topology_options=net, rts=rts, **UDP)
     return lab.pairs_picture(run(experiment), experiment.network, alone_kbps=alone_kbps)
 
 

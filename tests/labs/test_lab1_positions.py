@@ -23,7 +23,7 @@ CAPTURE = 10 ** (10 / 40)
 
 def pairs(layout: str, apart_m: float, sense_m: float, rts: bool, **more: object) -> Experiment:
     options = {"layout": layout, "apart": float(apart_m), "sense": float(sense_m)}
-    settings = {"rts": rts, "rate_bps": 2_000_000, "duration_s": 5} | more
+    settings = {"rts": rts, "rate_bps": 2_000_000, "duration_s": 10} | more
     return Experiment(topology="pairs", topology_options=options, **settings)
 
 

@@ -128,7 +128,7 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
     assert not {"pacelab.cli.main", "pacelab.show.plots", "pacelab.show.tables", "pacelab.grid.comparison"} & set(found)
     kinds = {kind.build.__module__ for kind in KINDS.values()}
     factories = {factory for scheme in SCHEMES.values() for name in POINTS if (factory := getattr(scheme, name))}
-    assert kinds | {factory.__module__ for factory in factories} <= set(found)
+    assert kinds | {getattr(factory, "func", factory).__module__ for factory in factories} <= set(found)
     assert {module for module in sys.modules if module.startswith("pacelab.pacer.core.tcp_gap")} <= set(found)
 
 

@@ -52,6 +52,7 @@ class Options:
     gateway_window_pkts: int | None
     """None: the scheme's own."""
     throttle: str
+    extra_backoff: str
     queue_pkts: int
     routing: str
     radio: str

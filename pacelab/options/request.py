@@ -48,6 +48,7 @@ class Request(TypedDict, total=False):
     pace_rate_bps: int | None
     gateway_window_pkts: int | None
     throttle: str | None
+    extra_backoff: str | None
     queue_pkts: int | None
     routing: str | None
     radio: str | None

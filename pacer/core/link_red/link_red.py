@@ -60,6 +60,8 @@ class LinkRedConfig:
 MARKING = LinkRedConfig(min_retries=0.4, max_retries=2.0, max_probability=0.1, mark=True)
 """For TCP with ECN. A mark costs the sender half of its window where a drop at a window of 3 costs a timeout, so that
 more of them pay."""
+PACED_MARKING = MARKING
+"""For marks beside adaptive pacing."""
 
 
 class LinkRed:

@@ -3,9 +3,9 @@
     .venv/bin/python studies/link_red_thresholds.py rows.jsonl           run what is missing in the file
     .venv/bin/python studies/link_red_thresholds.py rows.jsonl --table   no run: the table, as link_red_thresholds.csv
 
-[fu] gives none. Written before it was run: chosen is, of all settings, the one with the largest gain over NewReno, as the
-mean over the lengths of log(goodput / NewReno's goodput), so that no length counts for more than another. One flow, 2
-Mbit/s, MaxWin 32, min RTO 1 s, radio ns2, static routes, as the claims run; seeds apart from theirs, which start at 1.
+[fu] gives none. Written before it was run: chosen is, of all settings, the one with the largest gain over NewReno, the
+mean over the lengths of log(goodput / NewReno's), so that no length counts for more than another. One flow, 2 Mbit/s,
+MaxWin 32, min RTO 1 s, radio ns2, static routes, as the claims run; seeds apart from theirs, which start at 1.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     lines = ["min_th,max_th,max_P," + ",".join(f"kbps_{hops}_hops" for hops in HOPS) + ",mean_gain_percent"]
     for setting in sorted(gains, key=gains.__getitem__, reverse=True):
         config = SETTINGS.get(setting)
-        place = ",,".split(",") if config is None else [config.min_retries, config.max_retries, config.max_probability]
+        place = ["", "", ""] if config is None else [config.min_retries, config.max_retries, config.max_probability]
         rates = [f"{mean[setting, hops] / 1e3:.1f}" for hops in HOPS]
         lines.append(",".join([*map(str, place), *rates, f"{100 * math.expm1(gains[setting]):.1f}"]))
     return "\n".join(lines)

@@ -209,7 +209,12 @@ def test_shell_injected_ack_is_in_the_connections_scale(shell, hook, port, make)
     shell.reader.scales.note_syn(FLOW, 3)
     shell.reader.scales.note_syn(back, 4)
     made = Segment(0, back, TCP, ACK, 1, 2, 0, 40, 65_536, None)
-    hook.actions += [Inject(made), Inject(made._replace(payload_bytes=3)), SetExtraBackoff(12), SetExtraBackoff(3, True)]
+    hook.actions += [
+        Inject(made),
+        Inject(made._replace(payload_bytes=3)),
+        SetExtraBackoff(12),
+        SetExtraBackoff(3, True),
+    ]
     shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     kind, packet = port.log[0]
     assert kind == "send"

@@ -212,7 +212,7 @@ impl<H: Hosts> Pump<H> {
             Change::Propagation(propagation) => carrier.set_propagation(propagation),
             Change::ExtraBackoff { station, slots, wall_clock } => {
                 carrier.set_extra_backoff(station, slots, wall_clock);
-            },
+            }
             Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
         }
     }

@@ -226,5 +226,6 @@ def _hook_settings(options: Options, topology: Topology) -> HookSettings:
         rts=options.rts,
         playout_s=options.playout_s,
         throttle=options.throttle,
+        extra_backoff=options.extra_backoff,
         seed=options.seed,
     )

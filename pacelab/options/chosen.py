@@ -54,6 +54,7 @@ class Options:
     throttle: str
     host_delay: str
     """Seconds, or `exponential:` and their mean (`pacelab.options.host_delay`)."""
+    extra_backoff: str
     queue_pkts: int
     routing: str
     radio: str

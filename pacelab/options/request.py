@@ -49,6 +49,7 @@ class Request(TypedDict, total=False):
     gateway_window_pkts: int | None
     throttle: str | None
     host_delay: str | None
+    extra_backoff: str | None
     queue_pkts: int | None
     routing: str | None
     radio: str | None

@@ -214,6 +214,13 @@ OPTIONS: tuple[Option, ...] = tuple(
             "of sim: time of a packet between wireless host and link layer, each way, s; exponential:MEAN: drawn",
             "0",
         ),
+        (
+            "extra_backoff",
+            "--extra-backoff",
+            Choice.of("frozen", "wall-clock"),
+            "how the extra backoff of link-pacing and lred...+pacing passes: while the medium is idle, or by the clock",
+            "frozen",
+        ),
         ("queue_pkts", "--queue", Whole(1, 10_000), "interface queue, packets, drop-tail", 50),
         (
             "routing",
@@ -285,7 +292,7 @@ OPTIONS: tuple[Option, ...] = tuple(
     )
 )
 
-SCHEME_OPTIONS = ("pace_hops", "pace_rate_bps", "gateway_window_pkts", "throttle")
+SCHEME_OPTIONS = ("pace_hops", "pace_rate_bps", "gateway_window_pkts", "throttle", "extra_backoff")
 """Those of single schemes, which say that they take them."""
 CONTROL_OPTIONS = {"few": ("few_alpha", "few_min_window_pkts")}
 """Congestion control -> those of its own."""

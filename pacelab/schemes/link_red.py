@@ -10,7 +10,7 @@ from pacelab.schemes.style import Style
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
-    from pacelab.pacer.core.link_red.timing import LinkTiming
+    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 
 
 def link_red(settings: HookSettings) -> Hook:
@@ -31,21 +31,30 @@ def link_pacing(settings: HookSettings) -> Hook:
     """Adaptive pacing in the link layer, always."""
     from pacelab.pacer.core.link_red.link_pacing import LinkPacing
 
-    return LinkPacing(_timing(settings))
+    return LinkPacing(extra_backoff(settings))
 
 
 def link_red_pacing(settings: HookSettings) -> Hook:
-    """Link RED, and adaptive pacing above its threshold."""
-    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
+    """Link RED that drops, and adaptive pacing above its threshold."""
     from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 
-    return LinkRed(LinkRedConfig(), settings.stream("lred").random, ExtraBackoff(_timing(settings)))
+    return LinkRed(LinkRedConfig(), settings.stream("lred").random, extra_backoff(settings))
 
 
-def _timing(settings: HookSettings) -> LinkTiming:
+def link_red_marking_pacing(settings: HookSettings) -> Hook:
+    """Link RED that marks, and adaptive pacing above its threshold."""
+    from pacelab.pacer.core.link_red.link_red import PACED_MARKING, LinkRed
+
+    return LinkRed(PACED_MARKING, settings.stream("lred").random, extra_backoff(settings))
+
+
+def extra_backoff(settings: HookSettings) -> ExtraBackoff:
+    """Adaptive pacing of one node, for its timing and by its clock."""
+    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
     from pacelab.pacer.core.link_red.timing import TIMINGS
 
-    return replace(TIMINGS[settings.phy], rts=settings.rts)
+    timing = replace(TIMINGS[settings.phy], rts=settings.rts)
+    return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")
 
 
 SCHEMES = (
@@ -74,6 +83,7 @@ SCHEMES = (
         source="[fu] Sec. 6.2",
         style=Style("#cc79a7", "d", "-"),
         link=link_pacing,
+        takes=("extra_backoff",),
         acting=frozenset({"paced"}),
     ),
     Scheme(
@@ -82,6 +92,17 @@ SCHEMES = (
         source="[fu] Sec. 6",
         style=Style("#d55e00", "*", "--"),
         link=link_red_pacing,
+        takes=("extra_backoff",),
         acting=frozenset({"dropped", "paced"}),
+    ),
+    Scheme(
+        name="lred-ecn+pacing",
+        summary="Link RED that marks, TCP with ECN, and adaptive pacing above the same threshold",
+        source="[fu] Sec. 6, Algorithms 1 and 2",
+        style=Style("#cc79a7", "v", "-."),
+        link=link_red_marking_pacing,
+        takes=("extra_backoff",),
+        ecn=True,
+        acting=frozenset({"dropped", "marked", "paced"}),
     ),
 )

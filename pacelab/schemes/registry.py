@@ -17,7 +17,7 @@ _FIRST = (
     *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval", "tcp-ap-oid", "delayed-ack"),
     *("tcp-ap+delayed-ack", "tcp-expect", "ack-suppression", "priority", "edca", "fixed-rate", "vagp"),
     *("vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing", "lred", "lred-ecn"),
-    *("link-pacing", "lred+pacing"),
+    *("link-pacing", "lred+pacing", "lred-ecn+pacing"),
 )
 """The order in which schemes are listed; those not named here follow."""
 

@@ -41,6 +41,8 @@ class HookSettings:
     """n of TCP-AP's n-hop delay."""
     throttle: str = "zero-window"
     """How ack-suppression holds a station's own TCP back (`ack_suppression.station.Throttle`)."""
+    extra_backoff: str = "frozen"
+    """How adaptive pacing's extra backoff passes: while the medium is idle, or by the wall clock."""
     sense_hops: int = 2
     """H_cs: hops within the carrier sense range."""
     node: int = 0

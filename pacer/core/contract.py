@@ -120,9 +120,11 @@ class SetExtraBackoff(NamedTuple):
     """Add this many slots to the backoff after each frame that the node's link layer delivers, until set again.
 
     Backoffs before a retry, after a frame given up and before a frame that finds the node idle are not lengthened.
+    With `wall_clock` the slots pass before the backoff, busy or not; else they count only while the medium is idle.
     """
 
     slots: int
+    wall_clock: bool = False
 
 
 Action = Forward | Drop | Resend | Release | Rewrite | Inject | SetExtraBackoff

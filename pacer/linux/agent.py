@@ -167,9 +167,9 @@ class Agent:
         """Send a packet of the algorithm's."""
         return self._raw.send(data)
 
-    def set_extra_backoff(self, slots: int) -> bool:
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
         """Ask mediumd for it."""
-        done = self._link is not None and self._link.set_extra_backoff(slots)
+        done = self._link is not None and self._link.set_extra_backoff(slots, wall_clock)
         self._backoff_lost += not done
         return done
 

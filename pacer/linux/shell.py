@@ -53,7 +53,7 @@ class Port(Protocol):
     def send(self, data: bytes | bytearray) -> bool:
         """Send a packet of one's own; whether that was possible."""
 
-    def set_extra_backoff(self, slots: int) -> bool:
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
         """Tell the link layer; whether there is one that can be told."""
 
 
@@ -235,9 +235,9 @@ class HookShell:
                 unit = self.reader.scales.unit(segment.flow)
                 made = build(segment, shift=unit)
                 return made is not None and self._send("injected", made)
-            case SetExtraBackoff(slots):
+            case SetExtraBackoff(slots, wall_clock):
                 self.done["backoff_set"] += 1
-                return self._port.set_extra_backoff(slots)
+                return self._port.set_extra_backoff(slots, wall_clock)
 
     def _forward(self, now_ns: int, handle: int, *, keep: bool) -> bool:
         held = self._held.pop(handle, None)

@@ -47,8 +47,8 @@ class Recorder:
         self.log.append(("send", bytes(data)))
         return True
 
-    def set_extra_backoff(self, slots) -> bool:
-        self.log.append(("backoff", slots))
+    def set_extra_backoff(self, slots, wall_clock) -> bool:
+        self.log.append(("backoff", slots, wall_clock))
         return True
 
 
@@ -209,13 +209,18 @@ def test_shell_injected_ack_is_in_the_connections_scale(shell, hook, port, make)
     shell.reader.scales.note_syn(FLOW, 3)
     shell.reader.scales.note_syn(back, 4)
     made = Segment(0, back, TCP, ACK, 1, 2, 0, 40, 65_536, None)
-    hook.actions += [Inject(made), Inject(made._replace(payload_bytes=3)), SetExtraBackoff(12)]
+    hook.actions += [
+        Inject(made),
+        Inject(made._replace(payload_bytes=3)),
+        SetExtraBackoff(12),
+        SetExtraBackoff(3, True),
+    ]
     shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     kind, packet = port.log[0]
     assert kind == "send"
     make.check(packet)
     assert packet[34:36] == (65_536 >> 4).to_bytes(2, "big")
-    assert port.log[1:] == [("backoff", 12)]
+    assert port.log[1:] == [("backoff", 12, False), ("backoff", 3, True)]
     assert shell.errors == 1
 
 

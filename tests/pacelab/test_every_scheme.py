@@ -55,6 +55,7 @@ CASES = {
     "lred": Case(acts=CONTENTION, silent=ALONE),
     "lred-ecn": Case(acts=CONTENTION, silent=ALONE),
     "lred+pacing": Case(acts=CONTENTION, silent=ALONE),
+    "lred-ecn+pacing": Case(acts=CONTENTION, silent=ALONE),
     "link-pacing": Case(acts=CONTENTION, silent=chain(1, traffic="cbr", cbr_rate_bps=10_000)),
     "ack-suppression": Case(acts=SLOW | {"topology": "access-point", "direction": "up"}, silent=None),
 }

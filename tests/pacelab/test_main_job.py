@@ -22,7 +22,16 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("engine", "small")
 def test_lab_is_this_comparison(in_tmp: Path) -> None:
-    same = ["compare", "chain", "--schemes", "newreno,tcp-gap,tcp-gap-eval", "--hops", "1..2", "--direction", "up,down"]
+    same = [
+        "compare",
+        "chain",
+        "--schemes",
+        "newreno,tcp-gap,tcp-gap-eval,lred-ecn+pacing",
+        "--hops",
+        "1..2",
+        "--direction",
+        "up,down",
+    ]
     same += ["--routing", "static,aodv", "--seeds", "1", "--seconds", "1", "--window", "64", "--seed", "7"]
     assert main([*same, "--jobs", "1", "--quiet", "--out", "same"]) == 0
     assert main(["lab", "--seed", "7", "--jobs", "1", "--quiet", "--out", "lab"]) == 0
@@ -38,7 +47,7 @@ def test_lab_announces_then_prints_the_table_and_names_the_figures(
     out, err = capsys.readouterr()
     assert "tcp-gap" in out
     first, *_, last = err.splitlines()
-    assert "8 networks, newreno, tcp-gap, tcp-gap-eval, 1 seeds: 24 runs, about " in first
+    assert "8 networks, newreno, tcp-gap, tcp-gap-eval, lred-ecn+pacing, 1 seeds: 32 runs, about " in first
     assert first.endswith(" s on 1 core")
     assert "runs/lab-1/goodput.png" in last.replace("\\", "/")
     assert sorted(path.name for path in in_tmp.glob("runs/lab-1/goodput.*")) == ["goodput.png", "goodput.svg"]
@@ -51,11 +60,12 @@ def test_lab_json_is_one_document(in_tmp: Path, capsys: pytest.CaptureFixture[st
     assert err == ""
     document = json.loads(out)
     assert list(document) == ["compare", "host"]
-    assert len(document["compare"]["rows"]) == 24
+    assert len(document["compare"]["rows"]) == 32
 
 
 def test_lab_says_how_much_it_will_be() -> None:
-    assert main_job.announce(2).startswith("40 networks, newreno, tcp-gap, tcp-gap-eval, 5 seeds: 600 runs, about ")
+    told = "28 networks, newreno, tcp-gap, tcp-gap-eval, lred-ecn+pacing, 5 seeds: 560 runs, about "
+    assert main_job.announce(2).startswith(told)
 
 
 def test_what_was_found_follows_from_the_intervals() -> None:

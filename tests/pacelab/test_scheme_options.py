@@ -81,6 +81,27 @@ def test_ecn_echo_alone_negotiates_ecn() -> None:
     assert "ecn" not in tcp_flow(topology="access-point", throttle="ecn-echo")
 
 
+def test_the_extra_backoff_by_the_clock_is_another_air() -> None:
+    def flows(**options: str) -> list[Any]:
+        chain = {"hops": 7, "wired": False}
+        base = Experiment(
+            topology_options=chain, scheme="lred-ecn+pacing", rate_bps=2_000_000, duration_s=20, **options
+        )
+        return pacelab.run(base).run["flows"]
+
+    assert flows() == flows(extra_backoff="frozen") != flows(extra_backoff="wall-clock")
+
+
+def test_marks_beside_pacing_drop_nothing_of_an_ecn_flow() -> None:
+    chain = {"hops": 7, "wired": False}
+    base = Experiment(topology_options=chain, scheme="lred-ecn+pacing", rate_bps=2_000_000, duration_s=60)
+    result = pacelab.run(base).run
+    counted = [point["counters"] for point in result["hooks"]["points"]]
+    assert sum(one["marked"] for one in counted) > 0
+    assert sum(one["paced"] for one in counted) > 0
+    assert "hook:lred" not in result["drops"]
+
+
 @pytest.mark.parametrize(
     ("throttle", "counter"),
     [("drop", "random_drops"), ("duplicate-acks", "throttles"), ("ecn-echo", "echoes"), ("zero-window", "throttles")],

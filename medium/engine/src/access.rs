@@ -61,6 +61,14 @@ pub(crate) struct Backoff {
     pub started: Ns,
 }
 
+/// What is added to the backoff after a delivered frame.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ExtraBackoff {
+    pub slots: u32,
+    /// It passes by the clock, before the countdown; else its slots are counted as the others are, while idle.
+    pub wall_clock: bool,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub contention: Contention,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use pacelab_air_config::{Category, Radio};
 
-use crate::access::{Backoff, Contention, Current};
+use crate::access::{Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
 use crate::frame::{BROADCAST, Packet};
@@ -275,9 +275,10 @@ impl Air {
     }
 
     /// Adds so many slots to the backoff after each frame that `station` delivers, until set again. Backoffs before a
-    /// retry, after a frame given up and before a frame that finds the station idle stay as they are.
-    pub fn set_extra_backoff(&mut self, station: u32, slots: u32) {
-        self.stations[station as usize].extra_backoff_slots = slots;
+    /// retry, after a frame given up and before a frame that finds the station idle stay as they are. With
+    /// `wall_clock` the slots pass before the countdown, busy or not; else they are counted while the medium is idle.
+    pub fn set_extra_backoff(&mut self, station: u32, slots: u32, wall_clock: bool) {
+        self.stations[station as usize].extra_backoff = ExtraBackoff { slots, wall_clock };
     }
 
     /// Counters of `station` up to `now`.
@@ -378,7 +379,7 @@ impl Air {
         } else if idle {
             here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
         } else {
-            let slots = here.draw_backoff(index, now, 0);
+            let slots = here.draw_backoff(index, now, ExtraBackoff::default());
             self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
         }
     }

@@ -4,7 +4,7 @@
 
 use pacelab_air_config::MacAckRate;
 
-use crate::access::Current;
+use crate::access::{Current, ExtraBackoff};
 use crate::agenda::{NEVER, Ns};
 use crate::air::{Air, Failure, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
@@ -134,8 +134,8 @@ impl Air {
         }
         here.counters.delivered_frames += 1;
         self.finish(station, current, None);
-        let extra_slots = self.stations[station as usize].extra_backoff_slots;
-        self.draw_longer(station, now, extra_slots);
+        let extra = self.stations[station as usize].extra_backoff;
+        self.draw_longer(station, now, extra);
     }
 
     /// At least one countdown has ended: the most urgent category with a packet sends; others that ended in the same
@@ -390,12 +390,12 @@ impl Air {
     }
 
     fn draw(&mut self, station: u32, now: Ns) {
-        self.draw_longer(station, now, 0);
+        self.draw_longer(station, now, ExtraBackoff::default());
     }
 
-    fn draw_longer(&mut self, station: u32, now: Ns, extra_slots: u32) {
+    fn draw_longer(&mut self, station: u32, now: Ns, extra: ExtraBackoff) {
         let here = &mut self.stations[station as usize];
-        let slots = here.draw_backoff(here.serving, now, extra_slots);
+        let slots = here.draw_backoff(here.serving, now, extra);
         self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));
     }
 

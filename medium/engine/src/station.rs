@@ -14,7 +14,7 @@
 
 use pacelab_air_config::Category;
 
-use crate::access::{Access, Backoff, Contention, Current};
+use crate::access::{Access, Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
 use crate::frame::{Arrival, Kind};
@@ -114,7 +114,7 @@ pub(crate) struct Station {
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
     /// Of the backoff after a delivered frame.
-    pub extra_backoff_slots: u32,
+    pub extra_backoff: ExtraBackoff,
     pub queue_changed_at: Ns,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
@@ -146,7 +146,7 @@ impl Station {
             defer_at: NEVER,
             accesses: contentions.iter().map(|&contention| Access::new(contention)).collect(),
             serving: 0,
-            extra_backoff_slots: 0,
+            extra_backoff: ExtraBackoff::default(),
             queue_changed_at: 0,
             next_number: 0,
             last_numbers: Vec::new(),
@@ -225,14 +225,18 @@ impl Station {
         }
     }
 
-    /// Draws a new backoff for a category from its present contention window, longer by `extra_slots`.
-    pub fn draw_backoff(&mut self, index: usize, now: Ns, extra_slots: u32) -> u32 {
+    /// Draws a new backoff for a category from its present contention window, longer by `extra`.
+    pub fn draw_backoff(&mut self, index: usize, now: Ns, extra: ExtraBackoff) -> u32 {
         let cw = self.accesses[index].cw;
         let slots = self.random.below(if self.rules.cw_inclusive { cw + 1 } else { cw });
         self.counters.backoffs += 1;
         self.counters.backoff_slots += u64::from(slots);
-        let started = if self.rules.immediate_access { 0 } else { now };
-        self.accesses[index].backoff = Some(Backoff { slots: slots + extra_slots, started });
+        let mut started = if self.rules.immediate_access { 0 } else { now };
+        if extra.wall_clock && extra.slots > 0 {
+            started = started.max(now + Ns::from(extra.slots) * self.rules.phy.slot_ns);
+        }
+        let frozen = if extra.wall_clock { 0 } else { extra.slots };
+        self.accesses[index].backoff = Some(Backoff { slots: slots + frozen, started });
         slots
     }
 

@@ -73,7 +73,7 @@ pub enum Action {
     Release { handle: u32 },
     Rewrite { handle: u32, window_bytes: Option<u32>, rtt_wired_ns: Option<u64>, mark: bool },
     Inject { segment: Segment },
-    SetExtraBackoff { slots: u32 },
+    SetExtraBackoff { slots: u32, wall_clock: bool },
 }
 
 /// An algorithm at one node. Implementations never fail outwards: one that breaks goes silent (`failure`).

@@ -180,7 +180,8 @@ impl PythonHook {
         } else if is(&contract.release) {
             Ok(Action::Release { handle: object.get_item(0)?.extract()? })
         } else if is(&contract.extra_backoff) {
-            Ok(Action::SetExtraBackoff { slots: object.get_item(0)?.extract()? })
+            let (slots, wall_clock) = object.extract()?;
+            Ok(Action::SetExtraBackoff { slots, wall_clock })
         } else if is(&contract.inject) {
             Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
         } else {

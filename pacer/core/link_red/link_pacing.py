@@ -23,11 +23,14 @@ class ExtraBackoff:
 
     Source: [fu] Sec. 6.2, Algorithm 2.
     Deviates: the paper does not say which DATA frame: it is the frame just sent, data or TCP ACK, since that is what
-    the next node forwards. Overhead is RTS, CTS, ACK and the SIFSs between.
+    the next node forwards. Overhead is RTS, CTS, ACK and the SIFSs between. Nor does it say whether the extra backoff
+    stands still while the medium is busy, as 802.11's does (the default here), or is "an additional packet transmission
+    time" by the clock (`wall_clock`).
     """
 
-    def __init__(self, timing: LinkTiming) -> None:
+    def __init__(self, timing: LinkTiming, *, wall_clock: bool = False) -> None:
         self._timing = timing
+        self._wall_clock = wall_clock
         self._waiting: dict[int, int] = {}  # handle -> slots, in the order of the interface queue
         self._slots = 0
         self.paced = 0
@@ -55,7 +58,7 @@ class ExtraBackoff:
         if slots == self._slots:
             return None
         self._slots = slots
-        return SetExtraBackoff(slots)
+        return SetExtraBackoff(slots, self._wall_clock)
 
 
 class LinkPacing:
@@ -67,8 +70,8 @@ class LinkPacing:
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
-    def __init__(self, timing: LinkTiming) -> None:
-        self._backoff = ExtraBackoff(timing)
+    def __init__(self, backoff: ExtraBackoff) -> None:
+        self._backoff = backoff
         self._actions: deque[Action] = deque()
 
     def handle(self, now_ns: int, event: Event) -> None:

@@ -80,7 +80,7 @@ class KernelLink:
             self.closed = True
             return []
 
-    def set_extra_backoff(self, slots: int) -> bool:
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
         """The kernel has none."""
         return False
 

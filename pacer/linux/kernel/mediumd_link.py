@@ -77,12 +77,13 @@ class MediumdLink:
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         return [report for line in lines if (report := self._digest(line)) is not None]
 
-    def set_extra_backoff(self, slots: int) -> bool:
+    def set_extra_backoff(self, slots: int, wall_clock: bool) -> bool:
         """Ask for it; whether the request could be sent."""
         if self.closed:
             return False
+        wanted = {"station": self._station, "slots": min(slots, 0xFFFF), "wall_clock": wall_clock}
         try:
-            self._socket.send(self._request("set_extra_backoff", station=self._station, slots=min(slots, 0xFFFF)))
+            self._socket.send(self._request("set_extra_backoff", **wanted))
         except OSError:
             return False
         return True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from link_shell import B, seen, sent, tell
 
 from pacelab.pacer.core.contract import Forward, SetExtraBackoff
-from pacelab.pacer.core.link_red.link_pacing import LinkPacing
+from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
 from pacelab.pacer.core.link_red.timing import TIMINGS, LinkTiming
 from pacelab.pacer.core.segment import Segment
 
@@ -37,14 +37,14 @@ def test_extra_backoff_is_the_exchange_of_the_frame(
 
 
 def test_frame_that_finds_the_node_idle_is_not_held_up() -> None:
-    hook, first = LinkPacing(B), data(UP, 0)
+    hook, first = LinkPacing(ExtraBackoff(B)), data(UP, 0)
     # forwarded with the extra backoff still 0: its own first backoff is drawn before the change
     assert tell(hook, seen(first)) == [Forward(first.handle), SetExtraBackoff(366)]
     assert tell(hook, sent(first)) == [SetExtraBackoff(0)]
 
 
 def test_each_frame_is_followed_by_its_own_time() -> None:
-    hook, first, ack, last = LinkPacing(B), data(UP, 0), pure_ack(DOWN, 7), data(UP, 1460)
+    hook, first, ack, last = LinkPacing(ExtraBackoff(B)), data(UP, 0), pure_ack(DOWN, 7), data(UP, 1460)
     tell(hook, seen(first))
     assert tell(hook, seen(ack)) == [Forward(ack.handle)]
     assert tell(hook, seen(last)) == [Forward(last.handle)]
@@ -55,27 +55,32 @@ def test_each_frame_is_followed_by_its_own_time() -> None:
 
 
 def test_frames_that_the_queue_lost_are_forgotten() -> None:
-    hook, lost, small = LinkPacing(B), data(UP, 0), pure_ack(DOWN, 7)
+    hook, lost, small = LinkPacing(ExtraBackoff(B)), data(UP, 0), pure_ack(DOWN, 7)
     tell(hook, seen(lost))
     tell(hook, seen(small))
     assert tell(hook, sent(small)) == [SetExtraBackoff(0)]
 
 
+def test_backoff_by_the_clock_says_so() -> None:
+    hook, first = LinkPacing(ExtraBackoff(B, wall_clock=True)), data(UP, 0)
+    assert tell(hook, seen(first)) == [Forward(first.handle), SetExtraBackoff(366, wall_clock=True)]
+
+
 def test_frame_of_another_origin_changes_nothing() -> None:
-    hook, mine = LinkPacing(B), data(UP, 0)
+    hook, mine = LinkPacing(ExtraBackoff(B)), data(UP, 0)
     tell(hook, seen(mine))
     assert tell(hook, sent(data(UP, 1460))) == []
 
 
 def test_unknown_path_is_not_paced() -> None:
-    hook, lone = LinkPacing(B), data(UP, 0)
+    hook, lone = LinkPacing(ExtraBackoff(B)), data(UP, 0)
     assert tell(hook, seen(lone, ())) == [Forward(lone.handle)]
     assert tell(hook, sent(lone)) == []
     assert hook.counters() == {"paced": 0}
 
 
 def test_clock_does_nothing() -> None:
-    hook = LinkPacing(B)
+    hook = LinkPacing(ExtraBackoff(B))
     hook.handle_timeout(5)
     assert hook.deadline() is None
 
@@ -83,7 +88,7 @@ def test_clock_does_nothing() -> None:
 @CALM
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 1460)), max_size=60))
 def test_backoff_follows_the_head_of_the_queue(steps: list[tuple[bool, int]]) -> None:
-    hook, queue, slots = LinkPacing(B), list[Segment](), 0
+    hook, queue, slots = LinkPacing(ExtraBackoff(B)), list[Segment](), 0
     for arrives, payload in steps:
         if arrives:
             queue.append(data(UP, 0, payload))

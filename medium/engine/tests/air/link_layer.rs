@@ -163,7 +163,7 @@ fn an_extra_backoff_follows_a_delivered_frame_and_no_other() {
     for preset in PRESETS {
         let starts = |links: &[(u32, u32, f64)], slots: u32| {
             let mut rig = Rig::new(plain(preset, links));
-            rig.air.set_extra_backoff(0, slots);
+            rig.air.set_extra_backoff(0, slots, false);
             rig.start_at(5 * MS, 0, unicast(1, 1, 100));
             rig.arrive_at(5 * MS + US, 0, unicast(2, 1, 100));
             rig.run(2_000 * MS);
@@ -177,5 +177,28 @@ fn an_extra_backoff_follows_a_delivered_frame_and_no_other() {
         let unheard = [(0, 2, STRONG)];
         assert_eq!(starts(&unheard, 0).len(), 14);
         assert_eq!(starts(&unheard, 0), starts(&unheard, 100));
+    }
+}
+
+#[test]
+fn an_extra_backoff_by_the_clock_passes_on_a_busy_medium_too() {
+    for preset in PRESETS {
+        let second = |slots: u32, wall_clock: bool, between: bool| {
+            let mut rig = Rig::new(plain(preset, &both_ways(&[(0, 1, STRONG), (0, 2, STRONG), (1, 2, STRONG)])));
+            rig.air.set_extra_backoff(0, slots, wall_clock);
+            rig.start_at(5 * MS, 0, unicast(1, 1, 100));
+            rig.arrive_at(5 * MS + US, 0, unicast(2, 1, 100));
+            if between {
+                rig.start_at(12 * MS, 2, unicast(3, 1, 100));
+            }
+            rig.run(200 * MS);
+            rig.times(0, Happening::SendData)[1]
+        };
+        let plainly = second(0, false, false);
+        for wall_clock in [false, true] {
+            assert_eq!(second(1000, wall_clock, false), plainly + 20 * MS); // 1000 slots of 20 us
+        }
+        assert_eq!(second(1000, true, true), plainly + 20 * MS);
+        assert!(second(1000, false, true) > plainly + 20 * MS + MS); // the frame at 12 ms, longer than 1 ms, is waited for
     }
 }

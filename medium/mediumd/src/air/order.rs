@@ -42,6 +42,7 @@ pub enum Change {
     ExtraBackoff {
         station: u32,
         slots: u32,
+        wall_clock: bool,
     },
     /// Only wmediumd's socket asks for it.
     Mesh(Mesh),

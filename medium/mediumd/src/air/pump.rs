@@ -210,7 +210,9 @@ impl<H: Hosts> Pump<H> {
             Change::Rate { station, to, data_rate_bps } => carrier.set_rate(station, to, data_rate_bps),
             Change::RtsThreshold { bytes } => carrier.set_rts_threshold(bytes),
             Change::Propagation(propagation) => carrier.set_propagation(propagation),
-            Change::ExtraBackoff { station, slots } => carrier.set_extra_backoff(station, slots),
+            Change::ExtraBackoff { station, slots, wall_clock } => {
+                carrier.set_extra_backoff(station, slots, wall_clock);
+            }
             Change::Mesh(mesh) => self.hosts.set_mesh(carrier, mesh),
         }
     }

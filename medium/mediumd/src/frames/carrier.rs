@@ -269,9 +269,9 @@ impl<W: Wire> Carrier<W> {
         self.air.set_all_links(links);
     }
 
-    /// Adds slots to the backoffs of `station`.
-    pub fn set_extra_backoff(&mut self, station: u32, slots: u32) {
-        self.air.set_extra_backoff(station, slots);
+    /// Adds slots to the backoffs of `station`, of idle time or by the clock.
+    pub fn set_extra_backoff(&mut self, station: u32, slots: u32, wall_clock: bool) {
+        self.air.set_extra_backoff(station, slots, wall_clock);
     }
 }
 
@@ -441,7 +441,7 @@ mod tests {
         // RTS 352 us, SIFS, CTS 304 us, SIFS, and twice the way more
         assert_eq!(arrives(&mut rig, 5_000 * MS), Some(291_667 + 352_000 + 10_000 + 304_000 + 10_000 + 2 * 667));
         rig.carrier.set_rts_threshold(u32::MAX);
-        rig.carrier.set_extra_backoff(0, 10);
+        rig.carrier.set_extra_backoff(0, 10, false);
         // The second frame follows SIFS, the ACK, DIFS, 0..=31 slots and 10.
         (0..2).for_each(|_| assert_eq!(rig.send(6_000 * MS, 0, &packet(to(1), 100)), Verdict::Taken));
         rig.run(6_500 * MS);

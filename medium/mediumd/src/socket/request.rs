@@ -129,6 +129,8 @@ struct Powers {
 struct ExtraBackoff {
     station: String,
     slots: u32,
+    #[serde(default)]
+    wall_clock: bool,
 }
 
 #[derive(Deserialize)]
@@ -186,11 +188,11 @@ fn understand(method: &str, params: Value, config: &Config) -> Result<Request, R
             propagation(wanted, config).map_err(wrong)?
         }
         "set_extra_backoff" => {
-            let ExtraBackoff { station, slots } = take(params).map_err(wrong)?;
+            let ExtraBackoff { station, slots, wall_clock } = take(params).map_err(wrong)?;
             if slots > EXTRA_BACKOFF_MAX {
                 return Err(wrong(format!("slots {slots}: at most {EXTRA_BACKOFF_MAX}")));
             }
-            Change::ExtraBackoff { station: name(&station)?, slots }
+            Change::ExtraBackoff { station: name(&station)?, slots, wall_clock }
         }
         _ => return Err(refusal("method", format!("{method:?}: there is no such method"))),
     };
@@ -270,10 +272,15 @@ mod tests {
             panic!("set_ranges")
         };
         assert!(decode_m == 100.0 && capture_db == 10.0);
-        let Change::ExtraBackoff { station: 2, slots: 8 } =
+        let Change::ExtraBackoff { station: 2, slots: 8, wall_clock: false } =
             change("set_extra_backoff", r#"{"station": "n2", "slots": 8}"#)
         else {
             panic!("set_extra_backoff")
+        };
+        let Change::ExtraBackoff { station: 0, slots: 5, wall_clock: true } =
+            change("set_extra_backoff", r#"{"station": "n0", "slots": 5, "wall_clock": true}"#)
+        else {
+            panic!("set_extra_backoff by the clock")
         };
         assert!(matches!(ask(r#"{"id": 1, "method": "hello", "params": {"version": 1}}"#).1, Ok(Request::Hello)));
         assert!(matches!(ask(r#"{"id": 1, "method": "stats"}"#).1, Ok(Request::Stats)));

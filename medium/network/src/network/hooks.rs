@@ -155,9 +155,9 @@ impl Network {
                 self.rewrite(handle, window_bytes, rtt_wired_ns);
             }
             Action::Inject { segment } => return self.inject(node, &segment),
-            Action::SetExtraBackoff { slots } => {
+            Action::SetExtraBackoff { slots, wall_clock } => {
                 if let Some(station) = self.station_of[node as usize] {
-                    self.air.set_extra_backoff(station, slots);
+                    self.air.set_extra_backoff(station, slots, wall_clock);
                 }
             }
         }

@@ -129,7 +129,7 @@ SCHEMES = (
         summary="vagp whose stations report their calls together each period, each report judged once, the alert by the"
         " longest delay",
         source="[vagp] Sec. V-A, in the readings of docs/vagp.md",
-        style=Style("#0072b2", "$V$", "-"),
+        style=Style("#009e73", "$V$", ":"),
         gateway=partial(vagp_gateway, reading="evaluated"),
         station=partial(voice_reporter, reading="evaluated"),
         needs=("gateway",),
@@ -153,7 +153,7 @@ SCHEMES = (
         name="vagp-expect",
         summary="vagp's parts around pacelab's own controller: R by what the worst direction of the worst call bears",
         source="[vagp] Sec. V-C, V-D; docs/vagp.md",
-        style=Style("#d55e00", "$X$", "-"),
+        style=Style("#000000", "$X$", "-."),
         gateway=vagp_gateway_expect,
         station=partial(voice_reporter, reading="expected"),
         needs=("gateway",),

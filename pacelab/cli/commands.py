@@ -124,7 +124,7 @@ def lab(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV: table, figures."""
+    """Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV."""
     from pacelab.cli.main_job import AXES, SCHEMES, SEEDS, announce, findings, main_job
     from pacelab.running.workers import usable_cores
 

@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "lab": (
             "pacelab.cli.commands:lab",
-            "Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV: table, figures.",
+            "Compare NewReno, TCP-GAP and Link RED on chains of 1 to 10 hops, up and down, static and AODV.",
         ),
         "schemes": ("pacelab.cli.commands:schemes", "List the schemes, where they act and what they need."),
         "topologies": ("pacelab.cli.commands:topologies", "List the topologies with their options, or show one."),

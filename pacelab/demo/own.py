@@ -31,7 +31,7 @@ WATCH_S = (0.9, 1.0)
 RECORDED_SEEDS = 3
 """An exported file has so many runs of a Python scheme in it."""
 MOST_SEED = 1_000_000
-MODULE = "own.js"
+MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "own.js")
 WORKER = """
 let engine;
 onmessage = async ({ data: { engine: bytes, id, air, until_s } }) => {
@@ -148,7 +148,7 @@ def own_page(own: Own, *, recorded: bool = False) -> str:
             for experiment in own.experiments
             if _has_hooks(experiment)
         }
-    parts = script("air.js", "scene.js", "timeline.js", "curves.js", MODULE)
+    parts = script(*MODULES)
     return data_page(f"PaceLab: {topology.name}", page, f"{parts}\n{START}")
 
 

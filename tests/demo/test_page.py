@@ -11,7 +11,8 @@ import pytest
 from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.model import Demo, Slider
 from pacelab.demo.network import MODULE, START
-from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, static
+from pacelab.demo.own import MODULES as OWN
+from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, script, static
 from pacelab.errors import ConfigError, HostError
 from pacelab.sim.engine import run_air
 
@@ -28,6 +29,13 @@ def engine_demo(request: pytest.FixtureRequest) -> Demo:
 def demo(request: pytest.FixtureRequest) -> Demo:
     chosen: Demo = request.param
     return chosen
+
+
+@pytest.mark.parametrize("modules", [(*MODULES, MODULE), OWN])
+def test_a_pages_modules_stand_in_one_script(modules: tuple[str, ...]) -> None:
+    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script(*modules), re.MULTILINE)
+    assert len(names) > 50
+    assert sorted(names) == sorted(set(names))
 
 
 def test_demo_runs_and_carries_something(engine_demo: Demo) -> None:

@@ -32,15 +32,15 @@ const BEFORE_NS = 50e6;
 /** Records that a log from `fromNs` on is read from. */
 export const near = (records, fromNs) => records.filter(([at]) => at >= fromNs - BEFORE_NS);
 
-/** A log from `fromNs` on, which becomes its time 0. */
-export function cut(log, fromNs) {
-  const moved = (spans) => spans.filter((span) => span.end > fromNs)
+/** Of a log what falls between two times, the first of which becomes its time 0. */
+export function cut(log, fromNs, toNs = log.endNs) {
+  const moved = (spans) => spans.filter((span) => span.end > fromNs && span.start < toNs)
     .map((span) => ({ ...span, start: Math.max(span.start - fromNs, 0), end: span.end - fromNs }));
   const { frames, hearings, collisions, holds, backoffs } = log;
   return {
     ...Object.fromEntries(Object.entries({ frames, hearings, collisions, holds, backoffs }).map(([name, spans]) => [name, moved(spans)])),
-    marks: log.marks.filter((mark) => mark.at >= fromNs).map((mark) => ({ ...mark, at: mark.at - fromNs })),
-    endNs: log.endNs - fromNs,
+    marks: log.marks.filter(({ at }) => at >= fromNs && at <= toNs).map((mark) => ({ ...mark, at: mark.at - fromNs })),
+    endNs: toNs - fromNs,
   };
 }
 

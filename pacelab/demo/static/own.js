@@ -5,7 +5,7 @@
 //
 // The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
 
-import { readRecords } from "./air.js";
+import { cut, readRecords } from "./air.js";
 import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
 import { key } from "./timeline.js";
@@ -104,14 +104,6 @@ export function without(network, gone) {
     moves: network.moves.filter(([node]) => kept(node)).map(([node, ...rest]) => [next(node), ...rest]),
     rates: network.rates.filter(([, a, b]) => kept(a) && kept(b)).map(([at, a, b, bps]) => [at, next(a), next(b), bps]),
   };
-}
-
-/** Of a log what falls between two times, ns, which begins at 0. */
-export function cut(log, from, to) {
-  const part = (spans) => spans.filter(({ start, end }) => end > from && start < to).map((span) => ({ ...span, start: span.start - from, end: span.end - from }));
-  const marks = log.marks.filter(({ at }) => at >= from && at < to).map((mark) => ({ ...mark, at: mark.at - from }));
-  const { frames, hearings, collisions, holds, backoffs } = log;
-  return { frames: part(frames), hearings: part(hearings), collisions: part(collisions), holds: part(holds), backoffs: part(backoffs), marks, endNs: to - from };
 }
 
 /** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. */

@@ -13,6 +13,8 @@ export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(PY)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
+# Where it is set, each of the tests' processes would compile all that it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python coverage lock clean
 
@@ -92,7 +94,7 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
 	else echo "skipped rustfmt: $$(tools/prerequisites --how checks)"; fi
 	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
-	    $(CARGO) clippy $(MANIFEST) --release --locked -q --workspace --all-targets -- -D warnings; \
+	    $(CARGO) clippy $(MANIFEST) --profile checks --locked -q --workspace --all-targets -- -D warnings; \
 	else echo "skipped clippy: $$(tools/prerequisites --how checks)"; fi
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: $$(tools/prerequisites --how checks)"; fi
@@ -103,8 +105,8 @@ SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --excl
 
 # The binding is left to pytest: linked as an extension, it cannot run outside Python.
 test-rust:  ## the engine's and the network's own tests
-	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --release --locked --workspace --exclude pacelab-python --no-run
-	$(CARGO) test $(MANIFEST) --release --locked -q --workspace --exclude pacelab-python
+	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --profile checks --locked --workspace --exclude pacelab-python --no-run
+	$(CARGO) test $(MANIFEST) --profile checks --locked -q --workspace --exclude pacelab-python
 
 # A file's tests stay together: what they share is computed once.
 PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bianchi
 import pytest
 
+pytestmark = pytest.mark.thorough
+
 CASES = bianchi.cases()
 
 

@@ -13,6 +13,8 @@ import references
 
 from pacelab import Experiment, run_many
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 SEEDS = range(1, 4)
 WITHIN = 0.05

@@ -24,12 +24,14 @@ MANY_SEEDS_CURVE = (200.0, 7, 1.0)
 ours. Its best window is compared with the twenty."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", QUIET + FIXED, ids=lambda case: case.name)
 def test_fixed_routes_give_the_goodput_of_ns2(case, measure):
     cases = FIXED if case in FIXED else QUIET
     assert measure(cases)[case.name].mean_kbps == pytest.approx(case.expected_kbps, rel=FIXED_TOLERANCE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", AODV, ids=lambda case: case.name)
 def test_aodv_gives_the_goodput_of_ns2(case, measure):
     got = measure(AODV)[case.name].mean_kbps
@@ -42,6 +44,7 @@ for _case in AODV:
     CURVES[_case.key[1:4]].append(_case)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: "{:g} m {} hops {} Mbit/s".format(*curve))
 def test_aodv_has_its_best_window_where_ns2_has_it(curve, measure):
     # On a plateau the best of several windows is chance: ours must be within 3 % of the best at ns-2's best window,
@@ -58,6 +61,7 @@ def test_aodv_has_its_best_window_where_ns2_has_it(curve, measure):
     assert theirs[our_best] >= 0.97 * theirs[their_best]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("curve", CURVES, ids=lambda curve: "{:g} m {} hops {} Mbit/s".format(*curve))
 def test_aodv_collapses_beyond_its_best_window_as_in_ns2(curve, measure):
     # What is left at the largest window, as a share of the best: the same within 0.15.
@@ -71,6 +75,7 @@ def test_aodv_collapses_beyond_its_best_window_as_in_ns2(curve, measure):
 HOPS_OF_W_STAR = (4, 5, 6, 7, 8, 10, 12, 16, 20)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("hops", HOPS_OF_W_STAR)
 def test_smallest_good_window_on_fixed_routes_is_that_of_ns2(hops, measure):
     # W*: the smallest window within 2 % of the best, among those that ns-2 was run with.

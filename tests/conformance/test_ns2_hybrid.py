@@ -7,6 +7,8 @@ import statistics
 import pytest
 import references
 
+pytestmark = pytest.mark.thorough
+
 CASES = references.hybrids()
 STATIC_TOLERANCE = 0.04
 AODV_TOLERANCE = 0.15

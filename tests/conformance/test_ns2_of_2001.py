@@ -28,6 +28,7 @@ def ours() -> dict[Chain, Row]:
     return ns2_of_2001.measure_chains(STATIC + AODV)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chain", STATIC, ids=lambda chain: chain.name)
 def test_each_chain_has_the_rate_and_the_window_of_ns2(chain, ours):
     theirs = ns2_of_2001.chains()[chain]
@@ -36,11 +37,13 @@ def test_each_chain_has_the_rate_and_the_window_of_ns2(chain, ours):
         assert ours[chain].window_pkts == pytest.approx(theirs.window_pkts, rel=WINDOW_TOLERANCE)
 
 
+@pytest.mark.thorough
 def test_the_middle_row_is_within_one_percent(ours):
     theirs = ns2_of_2001.chains()
     assert statistics.median(abs(ours[chain].kbps / theirs[chain].kbps - 1) for chain in STATIC) <= MEDIAN_TOLERANCE
 
 
+@pytest.mark.thorough
 def test_the_mac_gives_up_as_many_packets_in_all(ours):
     theirs = ns2_of_2001.chains()
     many = [chain for chain in STATIC if theirs[chain].drops >= 50]
@@ -57,6 +60,7 @@ AODV_CASES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chain", AODV_CASES, ids=lambda chain: chain.name)
 def test_with_the_aodv_that_ours_follows_each_chain_has_the_rate_of_ns2(chain, ours):
     theirs, got = ns2_of_2001.chains()[chain], ours[chain].kbps

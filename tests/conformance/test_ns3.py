@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import references
 
+pytestmark = pytest.mark.thorough
+
 CASES = references.ns3()
 
 

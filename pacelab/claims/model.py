@@ -194,7 +194,9 @@ class SetUp(Strict):
     name: str
     source: str
     """How we know."""
-    options: dict[str, Scalar]
+    options: dict[str, Scalar] = {}
+    schemes: dict[str, str] = {}
+    """Which scheme runs where the claim names one: another reading of the same."""
     seeds: int | None = Field(default=None, ge=1, le=1000)
     calibration: Calibration | None = None
     needs: list[str] = []
@@ -270,6 +272,8 @@ class Claim(Strict):
             for name in change.options:
                 if name in self.scenario.axes:
                     raise ValueError(f"variant {change.name!r}: {name!r} is an axis: allowed are the other options")
+        if self.as_it_was and not (self.as_it_was.options or self.as_it_was.schemes):
+            raise ValueError(f"as it was, {self.as_it_was.name!r}: it changes nothing: allowed are options or schemes")
         if not any(check.role == "headline" for check in self.checks):
             raise ValueError("no headline: allowed is a claim whose quoted sentence at least one check measures")
         for number, check in enumerate(self.checks, start=1):

@@ -36,6 +36,8 @@ def digest_of(claim: Claim, changed: SetUp | Variant | None = None) -> str:
     if changed is not None:
         scenario["options"] = scenario.get("options", {}) | changed.options
         scenario["seeds"] = changed.seeds
+        if isinstance(changed, SetUp) and changed.schemes:
+            scenario["schemes_as"] = changed.schemes
     return _hash(scenario, 16)
 
 

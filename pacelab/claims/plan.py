@@ -50,10 +50,11 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
     if variant is not None:
         options |= variant.options
         seeds = seeds or (None if quick else variant.seeds)
+    schemes = variant.schemes if isinstance(variant, SetUp) else {}
     numbers = tuple(range(1, 1 + (seeds or effort.seeds)))
     try:
         cells = tuple(
-            _cell(claim, dict(zip(grid, values, strict=True)), options, effort, numbers)
+            _cell(claim, dict(zip(grid, values, strict=True)), options, effort, numbers, schemes)
             for values in product(*grid.values())
         )
     except ConfigError as error:
@@ -66,7 +67,15 @@ def key_of(experiment: Experiment) -> str:
     return json.dumps(experiment.config(), sort_keys=True, default=str)
 
 
-def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Effort, seeds: tuple[int, ...]) -> Cell:
+def _cell(
+    claim: Claim,
+    point: Point,
+    options: Mapping[str, Scalar],
+    effort: Effort,
+    seeds: tuple[int, ...],
+    schemes: Mapping[str, str],
+) -> Cell:
+    scheme = str(point[SCHEME])
     chosen = dict(options) | {name: value for name, value in point.items() if name != SCHEME}
     if "traffic" in chosen:
         chosen["traffic"] = _own(claim, str(chosen["traffic"]))
@@ -76,7 +85,7 @@ def _cell(claim: Claim, point: Point, options: Mapping[str, Scalar], effort: Eff
     base = Experiment(
         topology=topology,
         topology_options={name: value for name, value in values.items() if name not in BY_FIELD},
-        scheme=str(point[SCHEME]),
+        scheme=schemes.get(scheme, scheme),
         **fields,
         duration_s=effort.seconds,
         warmup_s=effort.warmup,

@@ -153,9 +153,10 @@ def standing_lines(several: Sequence[Standing]) -> list[str]:
 
 def was_text(setup: SetUp) -> str:
     """The second set-up in a line."""
-    options = ", ".join(f"{name} {_text(value)}" for name, value in setup.options.items())
+    changes = [f"{name} {_text(value)}" for name, value in setup.options.items()]
+    changes += [f"{other} for {name}" for name, other in setup.schemes.items()]
     waits = f"; needs {', '.join(setup.needs)}" if setup.needs else ""
-    return f"as it was: {setup.name} ({options}{waits})"
+    return f"as it was: {setup.name} ({', '.join(changes)}{waits})"
 
 
 def was_source(setup: SetUp) -> str:

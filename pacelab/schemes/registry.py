@@ -14,7 +14,8 @@ from pacelab.schemes.scheme import Scheme
 _PAPERS = (baseline, tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
 _JOINED = {scheme.name: scheme for paper in _PAPERS for scheme in paper.SCHEMES}
 _FIRST = (
-    *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval", "tcp-ap-oid", "delayed-ack"),
+    *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval"),
+    *("tcp-gap-eval-nogc", "tcp-ap-oid", "delayed-ack"),
     *("tcp-ap+delayed-ack", "tcp-expect", "ack-suppression", "priority", "edca", "fixed-rate", "vagp"),
     *("vagp-choke", "vagp-noqm", "window-control", "data-pacing", "ack-pacing", "lred", "lred-ecn"),
     *("link-pacing", "lred+pacing", "lred-ecn+pacing"),

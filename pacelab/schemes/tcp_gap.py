@@ -73,4 +73,15 @@ SCHEMES = (
         acting=GAP,
         brings={"rto_backoff": "wired"},
     ),
+    Scheme(
+        name="tcp-gap-eval-nogc",
+        summary="tcp-gap-eval without Goodput Control",
+        source="as tcp-gap-eval",
+        style=Style("#009e73", "$e$", "-."),
+        gateway=partial(gap_gateway, reading="evaluated", control=False),
+        sender=partial(gap_sender, reading="evaluated"),
+        traffic=("tcp",),
+        acting=GAP,
+        brings={"rto_backoff": "wired"},
+    ),
 )

@@ -206,7 +206,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         super()._forget(now_ns, flow, reason)
         for half in (flow.down, flow.up):
             if self._control is not None and half is not None and half.meter is not None:
-                self._repace(now_ns, self._control.end(now_ns, half.meter))
+                self._repace(now_ns, self._control.end(half.meter))
 
     # Pace and Goodput Control.
 

@@ -12,7 +12,9 @@ full interval after it began: the sum of G over the flows that were at or below 
 exceed (1 + `min_improvement`) times what it was then. Comparing with the time before the episode, not with the last
 interval, keeps a throttle that did its work.
 
-A start or end of a flow cancels all throttles and starts a new interval, so that no judgement mixes two populations.
+A start or end of a flow cancels all throttles and forgets the episode, so that no judgement mixes two populations. The
+intervals go on: where flows come and go more often than every five seconds they would else never end. A flow is measured
+over the time that it was there, and counts from the first tick that finds it half an interval old.
 
 Source: [tcp-gap] Sec. 4.4, Fig. 6 lines 41-63.
 Deviates:
@@ -70,6 +72,7 @@ class GoodputMeter:
         "key",
         "last_active_ns",
         "may_throttle",
+        "started_ns",
         "throttle_bps",
         "unthrottled_bps",
     )
@@ -77,10 +80,11 @@ class GoodputMeter:
     def __init__(self, key: FlowKey, *, may_throttle: bool, now_ns: int) -> None:
         self.key = key
         self.may_throttle = may_throttle
+        self.started_ns = now_ns
         self.last_active_ns = now_ns
         """When the flow last carried data or had some acknowledged; for its owner to set."""
         self.goodput_bps = 0.0
-        """Of the last full interval."""
+        """Of the last interval."""
         self.throttle_bps: float | None = None
         """Payload rate not to exceed; None: unthrottled."""
         self.unthrottled_bps: float | None = None
@@ -106,16 +110,18 @@ class GoodputControl:
 
     def start(self, now_ns: int, key: FlowKey, *, may_throttle: bool) -> tuple[GoodputMeter, list[GoodputMeter]]:
         """A flow begins: its meter, and the meters whose throttle this cancelled."""
-        freed = self._reset(now_ns)
+        freed = self._forget()
+        if not self._meters:
+            self._since_ns = now_ns
         meter = GoodputMeter(key, may_throttle=may_throttle, now_ns=now_ns)
         self._meters[meter] = None
         return meter, freed
 
-    def end(self, now_ns: int, meter: GoodputMeter) -> list[GoodputMeter]:
+    def end(self, meter: GoodputMeter) -> list[GoodputMeter]:
         """A flow is over: the meters whose throttle this cancelled."""
         self._meters.pop(meter, None)
-        freed = self._reset(now_ns)
-        return [other for other in freed if other is not meter]
+        self.delivered_bytes.pop(meter, None)
+        return [other for other in self._forget() if other is not meter]
 
     def deadline_ns(self) -> int | None:
         """When `tick` is wanted; None without flows."""
@@ -141,11 +147,13 @@ class GoodputControl:
 
     def _measure(self, now_ns: int) -> list[GoodputMeter]:
         """Close the interval: goodputs of all flows; those that count."""
-        elapsed_ns = now_ns - self._since_ns
         oldest_ns = now_ns - self._config.active_intervals * self._config.interval_ns
         active = []
         for meter in self._meters:
-            meter.goodput_bps = self.delivered_bytes[meter] * BITS_PER_BYTE * NS_PER_S / elapsed_ns
+            there_ns = now_ns - max(self._since_ns, meter.started_ns)
+            if 2 * there_ns < self._config.interval_ns:
+                continue
+            meter.goodput_bps = self.delivered_bytes[meter] * BITS_PER_BYTE * NS_PER_S / there_ns
             if meter.last_active_ns > oldest_ns:
                 active.append(meter)
         self.delivered_bytes = defaultdict(int)
@@ -195,9 +203,7 @@ class GoodputControl:
         self._baseline.clear()
         return freed
 
-    def _reset(self, now_ns: int) -> list[GoodputMeter]:
-        """Forget all that belongs to the old population of flows."""
-        self.delivered_bytes = defaultdict(int)
-        self._since_ns = now_ns
+    def _forget(self) -> list[GoodputMeter]:
+        """Forget what was found out about the old population of flows: the meters whose throttle this cancelled."""
         self._pause = 0
         return self._cancel()

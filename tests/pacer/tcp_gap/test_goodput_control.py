@@ -142,16 +142,38 @@ def test_next_probe_waits_out_the_pause(pause: int, ticks_free: int) -> None:
     assert free == ticks_free
 
 
-def test_start_of_a_flow_cancels_and_restarts_the_interval() -> None:
+def test_start_of_a_flow_cancels_and_the_interval_goes_on() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
-    credit(pair.control, 6 * S, pair.fast, 10**9)
+    credit(pair.control, 6 * S, pair.fast, MBPS_BYTES)
     _, freed = pair.control.start(7 * S, DOWN, may_throttle=True)
     assert freed == [pair.fast]
     assert pair.fast.throttle_bps is None
-    assert pair.control.deadline_ns() == 12 * S
-    assert pair.control.tick(12 * S) == []  # what came before the start does not count
-    assert pair.fast.goodput_bps == 0
+    assert pair.control.deadline_ns() == 10 * S
+    pair.control.tick(10 * S)
+    assert pair.fast.goodput_bps == pytest.approx(1e6)
+
+
+def test_flows_that_come_and_go_keep_no_interval_from_ending() -> None:
+    pair = Pair()
+    throttled = 0
+    for second in range(1, 61):
+        guest, _ = pair.control.start(second * S - 5, UP, may_throttle=False)
+        credit(pair.control, second * S - 4, pair.fast, round(1.6 * MBPS_BYTES / 5))
+        credit(pair.control, second * S - 4, pair.slow, round(0.4 * MBPS_BYTES / 5))
+        pair.control.end(guest)
+        throttled += pair.fast in pair.control.tick(second * S)
+    assert throttled == 12
+
+
+@pytest.mark.parametrize(("started_s", "counts"), [(7.5, True), (7.6, False)])
+def test_a_flow_counts_once_it_is_half_an_interval_old(started_s: float, counts: bool) -> None:
+    pair = Pair()
+    pair.interval(1.0, 1.0)
+    late, _ = pair.control.start(round(started_s * S), UP, may_throttle=False)
+    credit(pair.control, 10 * S - 1, late, MBPS_BYTES // 10)
+    assert (pair.interval(1.6, 1.6) == [pair.fast]) is counts  # with its 0.2 the mean is 1.13, without 1.6
+    assert (late.goodput_bps == pytest.approx(0.2e6)) is counts
 
 
 def test_start_of_a_flow_ends_the_pause() -> None:
@@ -165,9 +187,9 @@ def test_start_of_a_flow_ends_the_pause() -> None:
 def test_end_of_a_flow_cancels() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
-    assert pair.control.end(6 * S, pair.slow) == [pair.fast]
+    assert pair.control.end(pair.slow) == [pair.fast]
     assert pair.fast.throttle_bps is None
-    assert pair.control.end(7 * S, pair.fast) == []
+    assert pair.control.end(pair.fast) == []
     assert pair.control.deadline_ns() is None
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,23 @@ def engine() -> None:
     """For tests that run the air: skip, with the remedy, where the engine is not built."""
     if importlib.util.find_spec("pacelab._medium") is None:
         pytest.skip("the air engine is not built: `make lab` or `pip install -e .` builds it")
+
+
+BUSY_LOAD_PER_CORE = 1.5
+
+
+@pytest.fixture(scope="session")
+def skip_if_busy() -> Callable[[], None]:
+    """To be called before a time is judged: limits are for a machine that does nothing else; on another they say nothing."""
+
+    def skip() -> None:
+        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+        if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
+            pytest.skip(
+                f"ran well, but the machine is too busy to time it (load {load:.1f}): run it with nothing beside"
+            )
+
+    return skip
 
 
 @pytest.fixture

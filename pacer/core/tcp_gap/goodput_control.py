@@ -13,7 +13,7 @@ exceed (1 + `min_improvement`) times what it was then. Comparing with the time b
 interval, keeps a throttle that did its work.
 
 A start or end of a flow cancels all throttles and forgets the episode, so that no judgement mixes two populations. The
-intervals go on: where flows come and go more often than every five seconds they would else never end. A flow is measured
+intervals go on: where flows come and go within less than five seconds they would else never end. A flow is measured
 over the time that it was there, and counts from the first tick that finds it half an interval old.
 
 Source: [tcp-gap] Sec. 4.4, Fig. 6 lines 41-63.

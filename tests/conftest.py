@@ -32,7 +32,7 @@ BUSY_LOAD_PER_CORE = 1.5
 
 @pytest.fixture(scope="session")
 def skip_if_busy() -> Callable[[], None]:
-    """To be called before a time is judged: limits are for a machine that does nothing else; on another they say nothing."""
+    """To be called before a time is judged: the limits are for a machine that does nothing else."""
 
     def skip() -> None:
         load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

@@ -16,7 +16,7 @@ export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python test-air coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -114,7 +114,7 @@ PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile
 test-python: build $(VENV)/.tools  ## pytest
 	$(PY) -m pytest $(PARALLEL) -m "not kernel and not guest and not thorough"
 
-test-air: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row (make test: a sample, and the results' bytes)
+test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
 	$(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) -m thorough tests
 
 coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)

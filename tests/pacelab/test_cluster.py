@@ -17,6 +17,7 @@ import pytest
 from pacelab.cli.main import main
 
 pytestmark = [
+    pytest.mark.thorough,
     pytest.mark.usefixtures("engine"),
     pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL"),
     pytest.mark.skipif(

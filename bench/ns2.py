@@ -60,15 +60,16 @@ def hybrid(
     routing: str,
     seed: int,
     seconds: float,
-    window_pkts: int = 64,
+    **others: object,
 ) -> TcpRun:
-    """NewReno flows between wireless nodes and hosts, `wires` links behind a gateway, 11 Mbit/s, RTS on: (wireless end,
-    gateway, "up" or "down"). Segments acknowledged in `seconds` after the first 20.
+    """NewReno flows between wireless nodes and hosts, `wires` links behind a gateway: (wireless end, gateway, "up" or
+    "down"). `others` are options of hybrid.tcl; without them 11 Mbit/s, RTS on, windows of 64. Segments acknowledged in
+    `seconds` after the first 20.
     """
     nodes = " ".join(f"{x:g} {y:g}" for x, y in positions_m)
     ends = " ".join(f"{end} {gateway} {direction}" for end, gateway, direction in flows)
-    options = {"nodes": nodes, "flows": ends, "wires": wires, "routing": routing, "window": window_pkts}
-    done = _ns("hybrid.tcl", options | {"seed": seed, "seconds": seconds})
+    options = {"nodes": nodes, "flows": ends, "wires": wires, "routing": routing, "seed": seed, "seconds": seconds}
+    done = _ns("hybrid.tcl", options | others)
     return TcpRun(delivered_pkts=tuple(int(word) for word in _after("acknowledged", done.stdout)), cpu_s=done.cpu_s)
 
 

@@ -3,10 +3,15 @@
 # own behind its gateway: so many links of 10 Mbit/s and 40 ms, with a drop-tail queue of 50 packets at each. A wire is
 # Queues and DelayLinks between the gateway's node and an agent there: ns-2's wired nodes would need its hierarchical
 # addresses, which change the routing. Measured over `seconds` after `warmup`, which counts from the flows' start.
-# Prints the segments acknowledged in that time, per flow.
+# Prints the segments acknowledged in that time, per flow. For studies: sense in m, basic (rate of control frames, Mbit/s),
+# minrto and tick of TCP's timer in s, and by how many s each flow starts later than the one before it.
 source [file join [file dirname [info script]] common.tcl]
-options {nodes "0 0 200 0" flows "0 1 up" wires 3 rate 11 window 64 seed 1 warmup 20 seconds 100 rts on routing static}
-air $opt(rate) $opt(rts) 550
+options {nodes "0 0 200 0" flows "0 1 up" wires 3 rate 11 window 64 seed 1 warmup 20 seconds 100 rts on routing static
+    sense 550 basic 1 minrto 0.2 tick 0.01 later 0}
+air $opt(rate) $opt(rts) $opt(sense)
+Mac/802_11 set basicRate_ $opt(basic)e6
+Agent/TCP set minrto_ $opt(minrto)
+Agent/TCP set tcpTick_ $opt(tick)
 simulator $opt(seed) ""
 wireless_nodes $opt(nodes) $opt(routing)
 
@@ -35,7 +40,7 @@ set start [expr {$opt(routing) == "static" ? 100.0 : 1.0}]
 set agents {}
 foreach {end gateway direction} $opt(flows) {
     set ends [expr {$direction == "up" ? [list $end $gateway] : [list $gateway $end]}]
-    set tcp [tcp_flow [lindex $ends 0] [lindex $ends 1] $opt(window) $start]
+    set tcp [tcp_flow [lindex $ends 0] [lindex $ends 1] $opt(window) [expr $start + $opt(later) * [llength $agents]]]
     hang_behind [expr {$direction == "up" ? $sink_of($tcp) : $tcp}] $node($gateway) $opt(wires)
     lappend agents $tcp
 }

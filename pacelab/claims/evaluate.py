@@ -38,7 +38,7 @@ class Measured:
 def measure(measured: Measured, wanted: Measure) -> Estimate | None:
     """Mean and interval over the seeds; None when some seed's runs do not define the number.
 
-    Where the last reduction is over the seeds' intervals, the one of them that reaches furthest.
+    Where the last reduction comes after the seeds': the interval that reaches furthest, or the cells as a sample.
     """
     *inner, last = wanted.reduce or (None,)
     if last is not None and last.how in OVER_SEEDS:
@@ -46,6 +46,8 @@ def measure(measured: Measured, wanted: Measure) -> Estimate | None:
         cells = [wanted.model_copy(update={"at": wanted.at | {last.over: value}, "reduce": inner}) for value in values]
         estimates = [measure(measured, cell) for cell in cells]
         defined = [one for one in estimates if one is not None]
+        if last.how == "sampled":
+            return estimate([one.mean for one in defined]) if len(defined) == len(estimates) else None
         sign = 1 if last.how == "highest" else -1
         furthest = max(defined, key=lambda one: sign * one.mean + (one.half_width or 0.0), default=None)
         return furthest if len(defined) == len(estimates) else None

@@ -42,11 +42,13 @@ Reductor = Literal[
     "trend",
     "first_above",
     "knee",
+    "sampled",
     "highest",
     "lowest",
 ]
-OVER_SEEDS = ("highest", "lowest")
-"""Reduce the cells' intervals, when the seeds have been reduced: the interval that reaches highest, or lowest."""
+OVER_SEEDS = ("highest", "lowest", "sampled")
+"""Reduce what the cells came to, when the seeds have been reduced: the interval that reaches highest, or lowest; or the
+cells' means are the sample themselves, as of layouts that were drawn, and mean and interval are theirs."""
 
 
 class Strict(BaseModel):
@@ -140,7 +142,7 @@ class Measure(Strict):
             if pair is not None and len(pair) != 2:
                 raise ValueError("link and between: allowed are two values")
         if any(reduction.how in OVER_SEEDS for reduction in self.reduce[:-1]):
-            raise ValueError("reduce: allowed is highest or lowest as the last reduction")
+            raise ValueError("reduce: allowed is highest, lowest or sampled as the last reduction")
         return self
 
 

@@ -27,6 +27,7 @@ from pacelab.claims.standing import change_of, verdict_before
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 
 
@@ -202,8 +203,21 @@ figure:"""
         checks = reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["checks"]
         assert checks[2]["mean"] > checks[3]["mean"]
         assert (checks[1]["mean"], checks[1]["half_width"]) == (checks[best]["mean"], checks[best]["half_width"])
-    with pytest.raises(ConfigError, match="highest or lowest as the last reduction"):
+    with pytest.raises(ConfigError, match="highest, lowest or sampled as the last reduction"):
         parse_claim(text.replace("{how: lowest, over: hops}", "{how: lowest, over: hops}, {how: mean, over: x}"), "x")
+
+
+def test_of_a_sample_of_cells_mean_and_interval_are_over_the_cells(claim_text: str) -> None:
+    extra = """\
+  - {what: any, measure: {of: goodput_kbps, reduce: [{how: sampled, over: hops}]}, band: [0, .inf], band_from: f}
+  - {what: one, measure: {of: goodput_kbps, at: {hops: 1}}, band: [0, .inf], band_from: f}
+  - {what: two, measure: {of: goodput_kbps, at: {hops: 2}}, band: [0, .inf], band_from: f}
+figure:"""
+    text = claim_text.replace("figure:", extra)
+    _, sampled, one, two = reproduce([parse_claim(text, "x")], quick=True, jobs=1).outcomes[0]["checks"]
+    expected = estimate([one["mean"], two["mean"]])
+    assert (sampled["mean"], sampled["half_width"]) == pytest.approx((expected.mean, expected.half_width), rel=1e-4)
+    assert sampled["half_width"] > one["half_width"] + two["half_width"]
 
 
 def test_every_claim_has_its_verdict_of_before_and_what_changed() -> None:

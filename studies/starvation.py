@@ -1,0 +1,125 @@
+"""Does ns-2.35 itself starve a NewReno flow on two parallel chains, as [tcp-gap] figs. 9, 10 and 12 have it?
+
+    .venv/bin/python studies/starvation.py            run what starvation.csv lacks (apt install ns2)
+    .venv/bin/python studies/starvation.py --table    no run: the set-ups, the most unfair first
+
+Two chains of five hops with one gateway and three wired links of 40 ms, one NewReno flow each, both up or both down, by
+bench/ns2/hybrid.tcl. What the paper leaves open or another ns-2 may have had is changed one thing at a time. Rows:
+segments acknowledged over 200 s after the first 20, of each flow. Written before it was run: a set-up starves a flow if
+in the mean over its seeds the slower flow has at most a fifth of the faster, the band of the claims.
+"""
+
+from __future__ import annotations
+
+import csv
+import statistics
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "bench"))
+
+import ns2  # noqa: E402, what stands beside bench.py is no package
+
+from pacelab.topologies.registry import find_kind  # noqa: E402
+
+ROWS = Path(__file__).with_suffix(".csv")
+COLUMNS = ("set_up", "direction", "seed", "first_pkts", "second_pkts")
+SEEDS = (1, 2, 3)
+SECONDS = 200
+STARVED = 0.2
+SET_UPS: dict[str, dict[str, object]] = {
+    "as the claims have it": {},
+    "window 20": {"window": 20},
+    "window 32": {"window": 32},
+    "least RTO 1 s, ticks of 0.1 s": {"minrto": 1, "tick": 0.1},
+    "least RTO 1 s, ticks of 0.5 s": {"minrto": 1, "tick": 0.5},
+    "senses 250 m": {"sense": 250},
+    "senses 300 m": {"sense": 300},
+    "senses 420 m": {"sense": 420},
+    "control frames at 2 Mbit/s": {"basic": 2},
+    "control frames at 11 Mbit/s": {"basic": 11},
+    "no RTS": {"rts": "off"},
+    "2 Mbit/s": {"rate": 2},
+    "chains 200 m apart": {"separation": 200},
+    "chains 300 m apart": {"separation": 300},
+    "one wired link": {"wires": 1},
+    "no AODV: static routes": {"routing": "static"},
+    "the second flow 10 s later": {"later": 10},
+}
+"""What differs from the claims' set-up: AODV, 11 Mbit/s, windows of 64, senses 550 m, chains 400 m apart."""
+
+
+def main() -> int:
+    """Run what is missing, then print the table."""
+    known = read()
+    if "--table" not in sys.argv[1:]:
+        if (why := ns2.missing()) is not None:
+            print(why, file=sys.stderr)
+            return 3
+        done = {(row["set_up"], row["direction"], int(row["seed"])) for row in known}
+        new = not ROWS.exists()
+        with ROWS.open("a", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            if new:
+                writer.writeheader()
+            for set_up in SET_UPS:
+                for direction in ("up", "down"):
+                    for seed in SEEDS:
+                        if (set_up, direction, seed) not in done:
+                            first, second = run(set_up, direction, seed)
+                            writer.writerow(dict(zip(COLUMNS, (set_up, direction, seed, first, second), strict=True)))
+                            file.flush()
+        known = read()
+    print("\n".join(table(known)))
+    return 0
+
+
+def run(set_up: str, direction: str, seed: int) -> tuple[int, int]:
+    """Segments acknowledged of the two flows."""
+    options = dict(SET_UPS[set_up])
+    kind = find_kind("parallel")
+    defaults = {option.name: option.default for option in kind.options}
+    separation = options.pop("separation", defaults["separation"])
+    network = kind.build(direction=direction, **defaults | {"separation": separation})
+    (gateway,) = network.gateways
+    ends = [flow.src if direction == "up" else flow.dst for flow in network.flows]
+    common: dict[str, object] = {"wires": 3, "routing": "aodv"}
+    found = ns2.hybrid(
+        positions_m=[node.position_m for node in network.nodes if node.wireless],  # they come first
+        flows=[(end, gateway, direction) for end in ends],
+        seed=seed,
+        seconds=SECONDS,
+        **common | options,
+    )
+    first, second = found.delivered_pkts
+    return first, second
+
+
+def read() -> list[dict[str, str]]:
+    """The rows kept so far."""
+    return list(csv.DictReader(ROWS.read_text().splitlines())) if ROWS.exists() else []
+
+
+def shares(rows: list[dict[str, str]]) -> dict[tuple[str, str], list[float]]:
+    """Of each set-up and direction, seed by seed: the slower flow over the faster."""
+    found = defaultdict(list)
+    for row in rows:
+        pair = sorted((int(row["first_pkts"]), int(row["second_pkts"])))
+        found[row["set_up"], row["direction"]].append(pair[0] / pair[1])
+    return found
+
+
+def table(rows: list[dict[str, str]]) -> list[str]:
+    """Markdown, the most unfair first."""
+    lines = ["| slower over faster | least of a seed | direction | set-up |", "|---|---|---|---|"]
+    for (set_up, direction), found in sorted(shares(rows).items(), key=lambda item: statistics.fmean(item[1])):
+        mean = statistics.fmean(found)
+        starves = " (starves)" if mean <= STARVED else ""
+        lines.append(f"| {mean:.2f}{starves} | {min(found):.2f} | {direction} | {set_up} |")
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -48,7 +48,7 @@ def reduce_axis(x: Sequence[float], y: Sequence[float], reduction: Reduction) ->
             return 1 - there / top if there is not None and top > 0 else None
         case "knee":
             return _knees(x, y)[reduction.number - 1] if len(x) >= 4 else None
-        case "highest" | "lowest":
+        case "highest" | "lowest" | "sampled":
             raise ValueError(f"{reduction.how} reduces intervals, see pacelab.claims.evaluate")
 
 

@@ -1,13 +1,15 @@
 """Self-checks: try a student's work on cases with known results, and explain what is wrong.
 
 A check passes, or raises CheckFailed (or Todo, when there is nothing to check yet) with a text of a few lines: the
-case, what was expected and what came, and, for a mistake that is often made, which one. It returns within seconds
-whatever the work does: an endless loop, an exception, NaN, a value of a wrong type.
+case, what came, and a hint: for a mistake that is often made which one, else the direction. The value expected is told
+at the third try. It returns within seconds whatever the work does: an endless loop, an exception, NaN, a value of a
+wrong type.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from copy import deepcopy
 from typing import Any
 
@@ -16,22 +18,38 @@ from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number,
 from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.limited import Outcome, call_limited
 
-
-def check(name: str, work: Any) -> None:
-    """Check `work` (a function, a number, a class) as the exercise `name` asks.
-
-    Prints one line when all is well, else raises CheckFailed with the explanation, or Todo.
-    """
-    if name not in EXERCISES:
-        raise ValueError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
-    exercise = EXERCISES[name]
-    complaint = exercise.trial(work) if exercise.trial is not None else _try_cases(exercise, work)
-    if complaint:
-        raise CheckFailed(f"✗ {name}: {complaint}")
-    print(f"✓ {name}: {exercise.praise or exercise.asks + ', as it should be.'}")
+HINTS = 2
+"""So many failed tries of an exercise get a hint alone."""
+UNITS = {8: "8 times", 1e3: "a thousand times", 1e6: "a million times", 1e9: "a billion times"}
 
 
-def _try_cases(exercise: Exercise, work: Any) -> str:
+class SelfCheck:
+    """The checks of one session; it counts the tries at each exercise until one passes."""
+
+    def __init__(self) -> None:
+        self._failed: Counter[str] = Counter()
+
+    def check(self, name: str, work: Any) -> None:
+        """Check `work` (a function, a number, a class) as the exercise `name` asks.
+
+        Prints one line when all is well, else raises CheckFailed with the explanation, or Todo.
+        """
+        if name not in EXERCISES:
+            raise ValueError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
+        exercise = EXERCISES[name]
+        told = self._failed[name] >= HINTS
+        complaint = exercise.trial(work) if exercise.trial is not None else _try_cases(exercise, work, told=told)
+        if complaint:
+            self._failed[name] += 1
+            raise CheckFailed(f"✗ {name}: {complaint}")
+        del self._failed[name]
+        print(f"✓ {name}: {exercise.praise or exercise.asks + ', as it should be.'}")
+
+
+check = SelfCheck().check
+
+
+def _try_cases(exercise: Exercise, work: Any, *, told: bool) -> str:
     if not callable(work):
         return f"expected a function that returns {exercise.asks}; came {show(work)}."
     for case in exercise.cases:
@@ -41,8 +59,8 @@ def _try_cases(exercise: Exercise, work: Any) -> str:
         if complaint:
             given = ", ".join(f"{name}={value!r}" for name, value in case.arguments.items())
             called = f"{getattr(work, '__name__', 'your function')}({given})"
-            expected = f"expected {case.expected:.6g} ({case.source})"
-            return f"{called}\n  {expected}\n  {complaint}\n  It should return {exercise.asks}."
+            lines = [called, *([f"expected {case.expected:.6g} ({case.source})"] if told else []), complaint]
+            return "\n  ".join([*lines, f"It should return {exercise.asks}."])
     return ""
 
 
@@ -60,4 +78,15 @@ def _judge(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     for wrong, why in case.mistakes.items():
         if math.isclose(came, wrong, rel_tol=exercise.tolerance, abs_tol=1e-12):
             return f"came {came:.6g}: {why}"
-    return f"came {came:.6g}."
+    return f"came {came:.6g}{_hint(came, case.expected)}"
+
+
+def _hint(came: float, expected: float) -> str:
+    """In which direction it is wrong, or by which unit."""
+    if came * expected < 0:
+        return ": the sign is wrong."
+    for factor, words in UNITS.items():
+        for wrong, side in ((expected * factor, "large"), (expected / factor, "small")):
+            if expected and math.isclose(came, wrong, rel_tol=1e-3):
+                return f", which is {words} too {side}: a unit?"
+    return f", which is too {'large' if abs(came) > abs(expected) else 'small'}."

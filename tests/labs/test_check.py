@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pacelab import Experiment, Pacer, Sample, lab, run_pacer
+from pacelab.lab.check import SelfCheck
 from pacelab.lab.limited import call_limited
 from pacelab.options.own_code import UserCodeError
 
@@ -43,15 +44,44 @@ def test_check_passes_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
         (lambda x: x, "it raised TypeError"),
         (lambda **_: exit(3), "it raised SystemExit: 3"),
         (lambda **_: input("goodput? "), "it raised EOFError: input() in a check"),
-        (lambda **_: 5, "came 5."),
+        (lambda **_: 5, "came 5, which is too small."),
         (lambda delivered_pkts, payload_bytes, seconds: delivered_pkts * payload_bytes / seconds, "a byte has 8 bits"),
     ],
 )
 def test_check_says_what_was_expected_and_what_came(work: Callable[..., Any], told: str) -> None:
-    text = complaint(work)
-    assert RIGHT in text
-    assert told in text
-    assert "It should return the goodput in bit/s" in text
+    own = SelfCheck()
+    for attempt in (1, 2, 3, 4):
+        with pytest.raises(lab.CheckFailed) as caught:
+            own.check(NAME, work)
+        assert (RIGHT in str(caught.value)) is (attempt >= 3)
+        assert told in str(caught.value)
+        assert "It should return the goodput in bit/s" in str(caught.value)
+
+
+def test_a_check_that_passed_gives_hints_again(capsys: pytest.CaptureFixture[str]) -> None:
+    own = SelfCheck()
+    for _ in range(3):
+        with pytest.raises(lab.CheckFailed):
+            own.check(NAME, lambda **_: 5)
+    own.check(NAME, lambda delivered_pkts, payload_bytes, seconds: delivered_pkts * payload_bytes * 8 / seconds)
+    with pytest.raises(lab.CheckFailed) as caught:
+        own.check(NAME, lambda **_: 5)
+    assert RIGHT not in str(caught.value)
+    assert "✓" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("came", "hint"),
+    [
+        (116_800_000, "a thousand times too large: a unit?"),
+        (116.8, "a thousand times too small: a unit?"),
+        (-116_800, "the sign is wrong"),
+        (130_000, "which is too large."),
+        (0, "which is too small."),
+    ],
+)
+def test_hint_says_the_direction_or_the_unit(came: float, hint: str) -> None:
+    assert hint in complaint(lambda **_: came)
 
 
 def test_check_of_something_that_is_no_function() -> None:

@@ -251,5 +251,7 @@ lab.on_real_hosts("lab2.window", *(chain(4, window_pkts=window, duration_s=20) f
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: nothing in the derivation names a rate; W\* stays, the curve's height changes.
-# That the fall beyond W\* is small with static routes surprises those who read the paper first: let them say which
-# settings of the paper are not known (its routing in particular), then look at AODV.
+# Question 2, behind three wired links (`direction="mixed"`): each of two flows is at its best with about half of the
+# window that one alone needs, 4 packets against 8; what can be under way is the path's, not a flow's. That the fall
+# beyond W\* is small with static routes surprises those who read the paper first: let them say which settings of the
+# paper are not known (its routing in particular), then look at AODV.

@@ -274,8 +274,11 @@ lab.on_real_hosts("lab6.acks", real.vary(ack="every"), real.vary(ack="delayed"))
 # *Experimental Evaluation of Wireless Simulation Assumptions*, MSWiM 2004 (six assumptions that simulators make).
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 2: count MAC retransmissions on the air with a card in monitor mode: the retry bit in
-# the frames' headers. Question 3: PSH, set on the last segment of what was written. Today's Linux takes
-# a full segment with PSH for the end of a message and acknowledges it as soon as it has been read. PaceLab's first
-# recordings said "delayed ACKs gain next to nothing on Linux", until somebody counted ACKs. The last table is the
-# lab's point. Let students defend a sentence such as "delayed ACKs gain wherever the link layer repairs losses".
+# **For the instructor.** Question 1: keep the packet until the receiver has it. The frame's ACK tells the access point
+# that the station itself has the packet, so it may make TCP's ACK; over two hops it tells that the next relay has it,
+# which may still lose it: the relay would have to repeat it, as a split connection does. Question 2: count MAC
+# retransmissions on the air with a card in monitor mode: the retry bit in the frames' headers. Question 3: PSH, set on
+# the last segment of what was written. Today's Linux takes a full segment with PSH for the end of a message and
+# acknowledges it as soon as it has been read. PaceLab's first recordings said "delayed ACKs gain next to nothing on
+# Linux", until somebody counted ACKs. The last table is the lab's point. Let students defend a sentence such as
+# "delayed ACKs gain wherever the link layer repairs losses".

@@ -21,6 +21,9 @@ from pacelab.schemes import HookSettings, Scheme
 class LinkLayer:
     """What one wireless node does with packets before its interface queue. As it stands: nothing."""
 
+    node = 0
+    """Which node this is, as `pacelab topologies NAME` counts them: known from the first call on."""
+
     def __init__(self, random: Random) -> None:
         """`random` is this node's own stream: with the same seed the same draws."""
         self.random = random
@@ -61,6 +64,7 @@ class _Hook:
     def __init__(self, code: OwnCalls, settings: HookSettings) -> None:
         self._code = code
         self._layer: LinkLayer = code.make(settings.stream("own link layer"))
+        self._layer.node = settings.node
         self._actions: deque[Action] = deque()
         self._dropped = 0
 

@@ -140,6 +140,19 @@ def test_own_link_layer_drops_what_it_says_and_hears_every_attempt() -> None:
     assert run_link_layer(CHAIN, Tenth).goodput_bps == result.goodput_bps
 
 
+def test_own_link_layer_knows_its_node() -> None:
+    """Packets pass at every node of a chain: each of them asks, and the last one, which receives, for the ACKs."""
+    asked: set[int] = set()
+
+    class Asked(LinkLayer):
+        def passes(self) -> bool:
+            asked.add(self.node)
+            return True
+
+    run_link_layer(CHAIN, Asked)
+    assert asked == {0, 1, 2, 3}
+
+
 @pytest.mark.parametrize("answer", [None, 1, "yes"])
 def test_own_link_layer_with_a_bad_answer_is_told(answer: Any) -> None:
     class Bad(LinkLayer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from pacelab.experiment.settings import build_experiment, parse_one, place, spli
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import RUNS, check_destination, write_file
 from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
+from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab.topologies.domain import Whole
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
     ] = False,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="QUANTITY", help=f"table and figure of it: {', '.join(SHORT_NAMES)} (goodput)"),
+    ] = None,
     jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
@@ -97,16 +102,20 @@ def compare(
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     first = "newreno" if names == ["all"] else names[0]
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
+    if quantity is not None and quantity.of_calls:
+        _check_calls(quantity, base, axes)
     _compare(
         base,
         title=f"{topology}: {', '.join(names)}",
         out=out,
         json=json,
         quiet=quiet,
+        y=quantity,
         schemes=names,
         axes=axes,
         seeds=count,
@@ -201,6 +210,7 @@ def _compare(
     out: Path | None,
     json: bool,
     quiet: bool,
+    y: Quantity | None = None,
     **options: Any,
 ) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
@@ -208,18 +218,34 @@ def _compare(
 
     with runs_bar(title, kept=options.get("cache") or UNFINISHED, quiet=quiet) as on_done:
         comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
+    if y is not None:
+        comparison = comparison.of(y.name)
     folder = comparison.write(out, name=name)
     if json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not quiet:
-        from pacelab.show.tables import comparison_table, comparison_title
+        from pacelab.show.tables import comparison_table, comparison_title, quantity_table
 
-        print_table(comparison_table(comparison), title=comparison_title(comparison))
+        table = comparison_table(comparison) if y is None else quantity_table(comparison)
+        print_table(table, title=comparison_title(comparison))
     if not quiet:
-        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
+        name = "goodput" if y is None else y.short
+        figures = " and ".join(str(folder / f"{name}.{form}") for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
     _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison
+
+
+def _check_calls(quantity: Quantity, base: Experiment, axes: Mapping[str, Sequence[Any]]) -> None:
+    """ConfigError where no point has a call that it could be read of."""
+    from pacelab.grid.grid import Grid
+    from pacelab.show.tables import BASELINE
+
+    points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
+    if not any(flow.call is not None for experiment in points for flow in experiment.flows):
+        raise ConfigError(
+            f"--y {quantity.short}: there are no calls in these networks: add some, as by --traffic voice"
+        )
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:

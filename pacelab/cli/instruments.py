@@ -12,6 +12,7 @@ from pacelab.console import log, print_json, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one, place, split_axes
 from pacelab.results.folder import write_file
+from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab.show.tables import show_name
 from pacelab.topologies.domain import Real, Whole
 
@@ -20,6 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout"
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress or notes")]
 MOMENT = Real(0, 10_000)
 """A time in ms that a picture may show."""
+OVER_TIME = tuple(quantity.short for quantity in QUANTITIES if quantity.series)
 
 
 @with_experiment_options
@@ -106,7 +108,7 @@ def sweep(
         fresh, total = done.host["fresh_runs"], len(done.rows)
         log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
         x = show_name(next(iter(axes))) if axes else "scheme"
-        log(f"to draw it: pacelab plot {out} --x {x} --y goodput_bps --by scheme")
+        log(f"to draw it: pacelab plot {out} --x {x} --y goodput --by scheme")
 
 
 def plot(
@@ -115,7 +117,9 @@ def plot(
     x: Annotated[
         str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
     ] = None,
-    y: Annotated[str, typer.Option("--y", metavar="NAME", help="a column of table.csv")] = "goodput_bps",
+    y: Annotated[
+        str, typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; of a run {', '.join(OVER_TIME)}")
+    ] = "goodput",
     by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
     where: Annotated[
         list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
@@ -128,7 +132,7 @@ def plot(
     from pacelab.grid.sweep_plots import load_points, parse_where, plot_points
     from pacelab.show.figures import check_figure, figure_bytes
 
-    place_ = out or folder / f"{y}.svg"
+    place_ = out or folder / f"{find_quantity(y).short}.svg"
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():

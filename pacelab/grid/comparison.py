@@ -21,6 +21,7 @@ from pacelab.grid.grid import Grid, Point, describe_runs
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
+from pacelab.results.quantities import find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
 from pacelab.running.cached import run_cached, run_resumed
@@ -63,6 +64,29 @@ class Comparison:
         """One row per point and scheme."""
         rows: list[dict[str, Any]] = self.compare["rows"]
         return rows
+
+    def of(self, y: str) -> Comparison:
+        """The same with the quantity `y` in figure and table: in each row its estimate `y` over the seeds' runs, and
+        `difference`, that of the differences from the first scheme at the same point, seed by seed.
+        """
+        quantity = find_quantity(y)
+        runs, count, each = self.compare["runs"], len(self.compare["schemes"]), len(self.compare["seeds"])
+        cells = [[run[quantity.name] for run in runs[start : start + each]] for start in range(0, len(runs), each)]
+        rows = [
+            row
+            | {
+                "y": _estimate_known(cell),
+                "difference": _estimate_known(_minus(cell, cells[place - place % count])) if place % count else None,
+            }
+            for place, (row, cell) in enumerate(zip(self.rows, cells, strict=True))
+        ]
+        notes = list(self.compare["notes"])
+        if all(row["y"] is None for row in rows):
+            notes.append(f"no run has {quantity.title}" + (": there are no calls" if quantity.of_calls else ""))
+        return Comparison(
+            compare=self.compare | {"y": quantity.name, "rows": rows, "notes": notes},
+            host=self.host,
+        )
 
     def write(self, out: Path | None = None, *, name: str | None = None) -> Path:
         """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`."""
@@ -222,6 +246,11 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
 def _some(points: list[str]) -> str:
     rest = len(points) - POINTS_NAMED
     return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _minus(values: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:
+    """Differences, run by run; None where one of the two is not there."""
+    return [None if one is None or two is None else one - two for one, two in zip(values, others, strict=True)]
 
 
 def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:

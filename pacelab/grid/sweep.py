@@ -16,8 +16,9 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.grid import QUANTITIES, Grid, describe_runs
+from pacelab.grid.grid import Grid, describe_runs
 from pacelab.results.folder import write_file
+from pacelab.results.quantities import QUANTITIES
 from pacelab.results.results import dump
 from pacelab.running.cache import key_of
 from pacelab.running.cached import run_cached
@@ -100,9 +101,10 @@ def sweep_csv(done: Sweep) -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     axes = done.sweep["axes"]
-    lines.writerow([*map(show_name, axes), "scheme", "seed", *QUANTITIES])
+    names = [quantity.name for quantity in QUANTITIES]
+    lines.writerow([*map(show_name, axes), "scheme", "seed", *names])
     for row in done.rows:
         point = [show_value(name, row["point"][name]) for name in axes]
-        values = ["" if row[name] is None else repr(row[name]) for name in QUANTITIES]
+        values = ["" if row[name] is None else repr(row[name]) for name in names]
         lines.writerow([*point, row["scheme"], row["seed"], *values])
     return text.getvalue()

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.grid.grid import QUANTITIES
 from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
+from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import Style
 from pacelab.show.plots import axis_label, style_of
@@ -20,23 +20,6 @@ from pacelab.show.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SCALES = {
-    "goodput_bps": (1e-3, "goodput (kbit/s)"),
-    "throughput_bps": (1e-3, "throughput (kbit/s)"),
-    "jain": (1.0, "Jain's index"),
-    "rtt_mean_s": (1e3, "mean round-trip time (ms)"),
-    "delivered_pkts": (1.0, "delivered (packets)"),
-    "retransmitted_pkts": (1.0, "retransmitted (packets)"),
-    "timeouts": (1.0, "timeouts"),
-    "dropped_pkts": (1.0, "dropped (packets)"),
-    "hook_actions": (1.0, "actions of the scheme"),
-    "end_s": (1.0, "simulated time (s)"),
-    "calls_acceptable": (1.0, "calls with a MOS of 3.6 or better"),
-    "mos_mean": (1.0, "MOS, mean of the calls"),
-    "mos_worst": (1.0, "MOS, worst call"),
-}
-"""Quantity -> factor and label of its axis."""
 
 LINES = (
     *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
@@ -104,14 +87,15 @@ def plot_points(
     ax: Axes | None = None,
     *,
     x: str | None = None,
-    y: str = "goodput_bps",
+    y: str = "goodput",
     by: Sequence[str] = ("scheme",),
     where: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Means of `y` against the option `x` (default: the first that varies), a line for each combination of `by`.
+    """Means of a quantity against the option `x` (default: the first that varies), a line for each combination of `by`.
 
-    Names are those of options, on the command line or as in `Experiment`, or "scheme"; `where` picks runs by option ->
-    value as written on the command line. ConfigError when another option varies: its values must not be mixed.
+    `y` is a quantity's name, short or as in files. The other names are those of options, on the command line or as in
+    `Experiment`, or "scheme"; `where` picks runs by option -> value as written on the command line. ConfigError when
+    another option varies: its values must not be mixed.
     """
     if ax is None:
         from matplotlib import pyplot
@@ -120,17 +104,18 @@ def plot_points(
     rows, picked = _pick(points, where or {})
     x = _name(points, "--x", x) if x else next((name for name in points.axes if name not in by), "scheme")
     lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]
-    _check(points, rows, y, {x, *lines, *picked})
+    quantity = _known(rows, y)
+    _check(points, rows, {x, *lines, *picked})
     values = [value for value in points.axes[x] if any(_value(row, x) == value for row in rows)]
-    counts = _draw_lines(ax, rows, x, values, y, lines)
+    counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
         ax.set_xticks(
             range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
         )
     elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
         ax.set_xticks(values)
-    ax.set(xlabel=axis_label(x), ylabel=SCALES[y][1])
-    ax.set_ylim(bottom=0)
+    ax.set(xlabel=axis_label(x), ylabel=quantity.label)
+    ax.set_ylim(*quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
         ax.legend(fontsize="small")
@@ -147,10 +132,10 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def _draw_lines(
-    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: str, lines: Sequence[str]
+    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: Quantity, lines: Sequence[str]
 ) -> set[int]:
     """A line with intervals for each combination of `lines`; how many samples points have."""
-    numeric, scale = _are_numbers(values), SCALES[y][0]
+    numeric, scale = _are_numbers(values), y.scale
     counts: set[int] = set()
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
     for place, group in enumerate(groups):
@@ -159,7 +144,7 @@ def _draw_lines(
             own = [
                 row for row in rows if _value(row, x) == value and tuple(_value(row, name) for name in lines) == group
             ]
-            samples = [row[y] for row in own if row[y] is not None]
+            samples = [row[y.name] for row in own if row[y.name] is not None]
             if not samples:
                 continue
             counts.add(len(samples))
@@ -191,9 +176,16 @@ def _pick(points: Points, where: Mapping[str, str]) -> tuple[list[dict[str, Any]
     return rows, picked
 
 
-def _check(points: Points, rows: Sequence[dict[str, Any]], y: str, used: set[str]) -> None:
-    if y not in SCALES or y not in rows[0]:
-        raise ConfigError(f"--y {y!r}: allowed is one of {', '.join(name for name in QUANTITIES if name in rows[0])}")
+def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
+    """The quantity called so; ConfigError where these runs do not have it."""
+    quantity = find_quantity(y)
+    if all(row.get(quantity.name) is None for row in rows):
+        known = [one.short for one in QUANTITIES if any(row.get(one.name) is not None for row in rows)]
+        raise ConfigError(f"--y {y}: none of these runs has it: allowed is one of {', '.join(known)}")
+    return quantity
+
+
+def _check(points: Points, rows: Sequence[dict[str, Any]], used: set[str]) -> None:
     for name in points.axes:
         varies = len({repr(_value(row, name)) for row in rows}) > 1
         if varies and name not in used:

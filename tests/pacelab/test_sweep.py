@@ -14,8 +14,8 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.comparison import compare
-from pacelab.grid.grid import QUANTITIES
 from pacelab.grid.sweep import run_sweep
+from pacelab.results.quantities import QUANTITIES
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of
 from pacelab.running.runner import run
@@ -62,7 +62,7 @@ def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
     assert last["goodput_bps"] == alone["totals"]["goodput_bps"]
     assert last["rtt_mean_s"] == alone["flows"][0]["rtt_mean_s"]
     assert last["hook_actions"] == 0
-    assert set(QUANTITIES) < set(last)
+    assert {quantity.name for quantity in QUANTITIES} < set(last)
 
 
 def test_sweep_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:

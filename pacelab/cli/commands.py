@@ -91,6 +91,9 @@ def compare(
         str | None,
         typer.Option("--y", metavar="QUANTITY", help=f"table and figure of it: {', '.join(SHORT_NAMES)} (goodput)"),
     ] = None,
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="also the distribution over the flows of all seeds, as cumulative curves")
+    ] = False,
     jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
@@ -107,8 +110,13 @@ def compare(
     first = "newreno" if names == ["all"] else names[0]
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
+    from pacelab.show.distributions import check_panels, find_distributed
+
     if quantity is not None and quantity.of_calls:
         _check_calls(quantity, base, axes)
+    if cdf:
+        find_distributed(y or "goodput")
+        check_panels(axes)
     _compare(
         base,
         title=f"{topology}: {', '.join(names)}",
@@ -116,6 +124,7 @@ def compare(
         json=json,
         quiet=quiet,
         y=quantity,
+        cdf=cdf,
         schemes=names,
         axes=axes,
         seeds=count,
@@ -211,6 +220,7 @@ def _compare(
     json: bool,
     quiet: bool,
     y: Quantity | None = None,
+    cdf: bool = False,
     **options: Any,
 ) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
@@ -220,7 +230,7 @@ def _compare(
         comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
     if y is not None:
         comparison = comparison.of(y.name)
-    folder = comparison.write(out, name=name)
+    folder = comparison.write(out, name=name, cdf=cdf)
     if json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not quiet:
@@ -230,7 +240,11 @@ def _compare(
         print_table(table, title=comparison_title(comparison))
     if not quiet:
         name = "goodput" if y is None else y.short
-        figures = " and ".join(str(folder / f"{name}.{form}") for form in ("png", "svg"))
+        figures = " and ".join(
+            str(folder / f"{shown}.{form}")
+            for shown in (name, *([f"{name}-cdf"] if cdf else []))
+            for form in ("png", "svg")
+        )
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
     _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison

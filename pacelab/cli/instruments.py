@@ -121,6 +121,9 @@ def plot(
         str, typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; of a run {', '.join(OVER_TIME)}")
     ] = "goodput",
     by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="distributions over flows as cumulative curves; of a run over time")
+    ] = False,
     where: Annotated[
         list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
     ] = None,
@@ -129,20 +132,27 @@ def plot(
     """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
     from matplotlib.figure import Figure
 
-    from pacelab.grid.sweep_plots import load_points, parse_where, plot_points
+    from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
     from pacelab.show.figures import check_figure, figure_bytes
 
-    place_ = out or folder / f"{find_quantity(y).short}.svg"
+    if cdf and x is not None:
+        raise ConfigError("--x with --cdf: the quantity is along the x axis: allowed is --by")
+    place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
         from pacelab.results.results import load_result
+        from pacelab.show.distributions import plot_moments
         from pacelab.show.plots import plot_series
 
-        plot_series(load_result(folder), figure.subplots(), quantity=y)
+        (plot_moments if cdf else plot_series)(load_result(folder), figure.subplots(), quantity=y)
     else:
-        points = load_points(folder)
+        points = load_points(folder, whole_runs=cdf)
         lines = [name.strip() for name in by.split(",") if name.strip()]
-        plot_points(points, figure.subplots(), x=x, y=y, by=lines, where=parse_where(where or []))
+        chosen = parse_where(where or [])
+        if cdf:
+            plot_flows(points, figure.subplots(), y=y, by=lines, where=chosen)
+        else:
+            plot_points(points, figure.subplots(), x=x, y=y, by=lines, where=chosen)
     write_file(place_, figure_bytes(figure, place_))
     log(f"drawn into {place_}")

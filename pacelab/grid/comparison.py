@@ -88,8 +88,12 @@ class Comparison:
             host=self.host,
         )
 
-    def write(self, out: Path | None = None, *, name: str | None = None) -> Path:
-        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`."""
+    def write(self, out: Path | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
+        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
+
+        With `cdf` also that of the distributions over flows.
+        """
+        from pacelab.show.distributions import render_curves
         from pacelab.show.plots import render_comparison
 
         files = {
@@ -97,6 +101,7 @@ class Comparison:
             "host.json": dump(self.host),
             "table.csv": comparison_csv(self).encode(),
             **render_comparison(self),
+            **(render_curves(self) if cdf else {}),
         }
         return write_folder(out, files, name=name or f"compare-{self.compare['config']['topology']}")
 

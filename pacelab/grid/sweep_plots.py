@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
+from pacelab.grid.grid import FLOWS
 from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import Style
+from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.show.plots import axis_label, style_of
 from pacelab.show.tables import settings, show_name, show_value
 
@@ -40,20 +42,21 @@ class Points:
     """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
-def load_points(folder: Path) -> Points:
-    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended."""
+def load_points(folder: Path, *, whole_runs: bool = False) -> Points:
+    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
+
+    Of a comparison in full mode, rows are batches of packets, or with `whole_runs` runs as everywhere else.
+    """
     try:
         swept = (folder / DOCUMENT).is_file()
         document = json.loads((folder / (DOCUMENT if swept else "compare.json")).read_text(encoding="utf-8"))
         if document["schema_version"] != SCHEMA_VERSION:
             said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
             raise ConfigError(f"folder {str(folder)!r}: {said}")
-        if swept:
-            rows = document["rows"]
-        else:
-            rows = document["runs"] if document["interval"]["over"] == "seeds" else _batches(document["rows"])
+        batches = not (swept or whole_runs or document["interval"]["over"] == "seeds")
+        rows = _batches(document["rows"]) if batches else document["rows" if swept else "runs"]
         axes = {name: list(values) for name, values in document["axes"].items()}
-        batches_of = () if swept or document["interval"]["over"] == "seeds" else tuple(document["seeds"])
+        batches_of = tuple(document["seeds"]) if batches else ()
         axes |= {"scheme": document["schemes"]}
         return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -119,11 +122,53 @@ def plot_points(
     ax.grid(alpha=0.3)
     if lines:
         ax.legend(fontsize="small")
+    _entitle(ax, points, rows, picked)
+    _note(ax, _caption(points, rows, counts))
+    return ax
+
+
+def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: Sequence[str]) -> None:
     fixed = [_show(name, _value(rows[0], name)) for name in picked]
     ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
-    ax.text(
-        1.0, -0.16, _caption(points, rows, counts), transform=ax.transAxes, ha="right", va="top", fontsize="x-small"
-    )
+
+
+def _note(ax: Axes, text: str) -> None:
+    ax.text(1.0, -0.16, text, transform=ax.transAxes, ha="right", va="top", fontsize="x-small")
+
+
+def plot_flows(
+    points: Points,
+    ax: Axes,
+    *,
+    y: str = "goodput",
+    by: Sequence[str] = ("scheme",),
+    where: Mapping[str, str] | None = None,
+) -> Axes:
+    """How flows share the quantity `y`: a cumulative curve for each combination of `by`, over all its runs.
+
+    Names are as in `plot_points`.
+    """
+    quantity = find_distributed(y)
+    rows, picked = _pick(points, where or {})
+    lines = list(dict.fromkeys(_name(points, "--by", name) for name in by))
+    _check(points, rows, {*lines, *picked})
+    curves = {}
+    groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
+    for place, group in enumerate(groups):
+        own = [row for row in rows if tuple(_value(row, name) for name in lines) == group]
+        values = [value for row in own for value in row.get(FLOWS, {}).get(quantity.name, ()) if value is not None]
+        text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or "all"
+        look = style_of(group[0]) if lines == ["scheme"] else LINES[place % len(LINES)]
+        if values:
+            curves[text] = ([value * quantity.scale for value in values], look)
+    if not curves:
+        raise ConfigError(f"--cdf --y {y}: no flow of these runs has it")
+    draw_curves(ax, curves, quantity)
+    ax.set_ylabel(f"share of {ones(quantity)}")
+    _entitle(ax, points, rows, picked)
+    seeds = sorted({row["seed"] for row in rows})
+    count = count_of(quantity, {len(values) for values, _ in curves.values()}, seeds)
+    _note(ax, f"{_settings(points)}\n{count}")
     return ax
 
 
@@ -214,10 +259,14 @@ def _show(name: str, value: Any) -> str:
 
 
 def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:
-    varying = tuple(name for name in points.axes if name in BY_FIELD)
     count = f"n = {'-'.join(map(str, sorted({min(counts), max(counts)})))}" if counts else "n = 0"
     seeds = sorted(points.batches_of or {row["seed"] for row in rows})
     count += " batches" if points.batches_of else ""
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
     interval = f"bars: {LEVEL:.0%} t intervals" if counts and max(counts) > 1 else "no interval"
-    return f"{settings(points.config, without=varying)}\n{count} per point, {span}; {interval}"
+    return f"{_settings(points)}\n{count} per point, {span}; {interval}"
+
+
+def _settings(points: Points) -> str:
+    """What all runs have in common."""
+    return settings(points.config, without=tuple(name for name in points.axes if name in BY_FIELD))

@@ -63,7 +63,8 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         line = lines[number % len(lines)]
         ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
     title = f"{result.run['topology']['description']}, {acting_name(config)}"
-    ax.set(xlabel="time (s)", ylabel=shown.label_of_one, title=title)
+    ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
+    ax.set_title(title, fontsize="medium", wrap=True)
     ax.set_ylim(*shown.limits)
     if name == "mos":
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)

@@ -45,11 +45,11 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
         marks: dict[str, Any] = {"markersize": 4, "markevery": (1, max(1, len(ordered) // MARKS))}
         look = style._asdict() | marks
         ax.plot([*ordered[:1], *ordered], shares, drawstyle="steps-post", label=text, linewidth=1.4, **look)
-    ends = [value for panel in (curves, *beside) for values, _ in panel.values() for value in values]
-    low = quantity.limits[0]
-    ax.set(
-        xlabel=quantity.label_of_one, ylim=(0, 1.03), xlim=(low, low + 1.05 * (max(ends, default=low) - low) or None)
-    )
+    shown = [value for panel in (curves, *beside) for values, _ in panel.values() for value in values]
+    low, high = quantity.limits[0], max(shown, default=0.0)
+    ax.set(xlabel=quantity.label_of_one, ylim=(0, 1.03))
+    if high > low:
+        ax.set_xlim(low, low + 1.05 * (high - low))
     ax.grid(alpha=0.3)
     if curves:
         ax.legend(fontsize="small")

@@ -140,3 +140,10 @@ def test_a_full_comparison_keeps_its_runs_beside_its_batches(tmp_path: Path) -> 
     (tmp_path / "compare.json").write_text(json.dumps(document))
     assert len(load_points(tmp_path).rows) == 2
     assert load_points(tmp_path, whole_runs=True).rows == document["runs"]
+
+
+def test_flows_that_all_have_nothing_are_drawn_without_a_warning() -> None:
+    ax = Figure().subplots()
+    draw_curves(ax, {"newreno": ([0.0, 0.0], style_of("newreno"))}, find_quantity("timeouts"))
+    assert curve(ax) == [(0, 0), (0, 0.5), (0, 1)]
+    draw_curves(ax, {}, GOODPUT)

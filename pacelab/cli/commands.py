@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from pacelab.topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
+    from pacelab.running.cached import Kept
 
 PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
@@ -102,6 +104,9 @@ def compare(
     **values: Any,
 ) -> None:
     """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
+    from pacelab.running.cached import Kept
+    from pacelab.show.distributions import check_panels, find_distributed
+
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
@@ -110,8 +115,6 @@ def compare(
     first = "newreno" if names == ["all"] else names[0]
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
-    from pacelab.show.distributions import check_panels, find_distributed
-
     if quantity is not None and quantity.of_calls:
         _check_calls(quantity, base, axes)
     if cdf:
@@ -119,18 +122,13 @@ def compare(
         check_panels(axes)
     _compare(
         base,
-        title=f"{topology}: {', '.join(names)}",
-        out=out,
-        json=json,
-        quiet=quiet,
-        y=quantity,
-        cdf=cdf,
+        _Wanted(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
         schemes=names,
         axes=axes,
         seeds=count,
         full=full,
         jobs=workers,
-        cache=cache,
+        kept=None if cache is None else Kept(folder=cache),
     )
 
 
@@ -153,11 +151,7 @@ def lab(
         log(announce(workers or usable_cores()))
     comparison = _compare(
         base,
-        title="chains of 1 to 10 hops",
-        name="lab",
-        out=out,
-        json=json,
-        quiet=quiet,
+        _Wanted(title="chains of 1 to 10 hops", name="lab", out=out, json=json, quiet=quiet),
         schemes=SCHEMES,
         axes=AXES,
         seeds=SEEDS,
@@ -211,40 +205,42 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
-def _compare(
-    base: Experiment,
-    *,
-    title: str,
-    name: str | None = None,
-    out: Path | None,
-    json: bool,
-    quiet: bool,
-    y: Quantity | None = None,
-    cdf: bool = False,
-    **options: Any,
-) -> Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What a comparison prints and writes."""
+
+    title: str
+    name: str | None = None
+    """Of its folder."""
+    out: Path | None
+    json: bool
+    quiet: bool
+    y: Quantity | None = None
+    cdf: bool = False
+
+
+def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
+    from pacelab.running.cached import Kept
 
-    with runs_bar(title, kept=options.get("cache") or UNFINISHED, quiet=quiet) as on_done:
-        comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
-    if y is not None:
-        comparison = comparison.of(y.name)
-    folder = comparison.write(out, name=name, cdf=cdf)
-    if json:
+    kept = kept or Kept(folder=UNFINISHED, until_done=True)
+    with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
+        comparison = compare_schemes(base, **options, kept=kept, on_done=on_done)
+    if wanted.y is not None:
+        comparison = comparison.of(wanted.y.name)
+    folder = comparison.write(wanted.out, name=wanted.name, cdf=wanted.cdf)
+    if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})
-    elif not quiet:
+    elif not wanted.quiet:
         from pacelab.show.tables import comparison_table, comparison_title, quantity_table
 
-        table = comparison_table(comparison) if y is None else quantity_table(comparison)
+        table = comparison_table(comparison) if wanted.y is None else quantity_table(comparison)
         print_table(table, title=comparison_title(comparison))
-    if not quiet:
-        name = "goodput" if y is None else y.short
-        figures = " and ".join(
-            str(folder / f"{shown}.{form}")
-            for shown in (name, *([f"{name}-cdf"] if cdf else []))
-            for form in ("png", "svg")
-        )
+    if not wanted.quiet:
+        name = "goodput" if wanted.y is None else wanted.y.short
+        names = (name, f"{name}-cdf") if wanted.cdf else (name,)
+        figures = " and ".join(str(folder / f"{one}.{form}") for one in names for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
     _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison

@@ -81,10 +81,11 @@ def sweep(
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
     from pacelab.grid.sweep import check_sweep_folder, run_sweep
+    from pacelab.running.workers import Workers
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
-    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    processes = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
     check_sweep_folder(out)
@@ -96,8 +97,7 @@ def sweep(
             seeds=count,
             out=out,
             cache=cache,
-            jobs=workers,
-            scheduler=scheduler,
+            workers=Workers(jobs=processes, scheduler=scheduler),
             on_done=on_done,
         )
     if json:

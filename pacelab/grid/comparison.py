@@ -24,9 +24,8 @@ from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, 
 from pacelab.results.quantities import find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import run_cached, run_resumed
-from pacelab.running.registry import in_real_time
-from pacelab.running.runner import run_many
+from pacelab.running.cached import Kept, run_kept
+from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
 from pacelab.show.tables import BASELINE, comparison_csv, show_point
 
@@ -114,17 +113,16 @@ def compare(
     seeds: int | None = None,
     full: bool = False,
     jobs: int | None = None,
-    cache: Path | None = None,
-    unfinished: Path | None = None,
+    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `cache` is a folder of finished runs, which sweeps and other comparisons may share. Without it, `unfinished` is
-    where an interrupted comparison leaves them, and the same one goes on. `on_done` hears the runs done and their
-    number. All combinations are checked before the first run.
+    `kept` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
+    comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
+    are checked before the first run.
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
@@ -137,15 +135,8 @@ def compare(
     names = names_of(list(grid.schemes))
     own = dict(zip(grid.schemes, names, strict=True))
     experiments = grid.experiments()
-    if cache is not None and any(in_real_time(experiment) for experiment in experiments):
-        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
-    if cache is not None:
-        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
-    elif unfinished is not None:
-        results = run_resumed(experiments, unfinished, jobs=jobs, on_done=on_done)
-    else:
-        results = run_many(experiments, jobs=jobs, on_done=on_done)
+    results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=on_done)
     rows = [
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
-from pacelab import __version__, each_finished, usable_cores, write_file
+from pacelab import Workers, __version__, each_finished, usable_cores, write_file
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Verdict
@@ -54,7 +54,8 @@ def grade_all(
         on_done(len(verdicts))
     work = [submissions[number] for number in todo]
     if scheduler is not None:
-        finished = each_finished(partial(grade_one, settings=settings), work, jobs=jobs, scheduler=scheduler)
+        workers = Workers(jobs=jobs, scheduler=scheduler)
+        finished = each_finished(partial(grade_one, settings=settings), work, workers=workers)
     else:
         finished = _here(work, settings, min(jobs or usable_cores(), max(1, len(work))))
     with closing(finished):

@@ -39,8 +39,9 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.results.metrics import jain
     from pacelab.results.pcap import PcapFile
     from pacelab.results.results import RunResult, load_result
+    from pacelab.running.cached import Kept
     from pacelab.running.runner import run, run_many
-    from pacelab.running.workers import each_finished, usable_cores
+    from pacelab.running.workers import Workers, each_finished, usable_cores
     from pacelab.schemes import HookSettings, Scheme
     from pacelab.show.plots import plot_goodput, plot_series
     from pacelab.show.timeline import plot_timeline, record_air
@@ -65,6 +66,7 @@ _PUBLIC: dict[str, str] = {
     "HookSettings": "pacelab.schemes",
     "HostError": "pacelab.errors",
     "Inject": "pacelab.pacer.core.contract",
+    "Kept": "pacelab.running.cached",
     "LinkLayer": "pacelab.own.link",
     "LinkRate": "pacelab.topologies.model",
     "Move": "pacelab.topologies.model",
@@ -90,6 +92,7 @@ _PUBLIC: dict[str, str] = {
     "TransmitResult": "pacelab.pacer.core.contract",
     "VoiceQuality": "pacelab.pacer.core.segment",
     "WiredLink": "pacelab.topologies.model",
+    "Workers": "pacelab.running.workers",
     "compare": "pacelab.grid.comparison",
     "each_finished": "pacelab.running.workers",
     "jain": "pacelab.results.metrics",

@@ -40,7 +40,7 @@ def claims(
 
 
 def reproduce(
-    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")],
+    claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,
     seeds: Annotated[str | None, typer.Option("--seeds", metavar="N", help="runs per cell (the claim's own)")] = None,
@@ -55,13 +55,15 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")] = False,
 ) -> None:
     """Run a paper's claims and judge them by the bands that were written before; a verdict is no failure."""
-    from pacelab.claims.load import select_claims
+    from pacelab.claims.load import OWN, find_claims
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
 
     if docs is not None and (quick or seeds is not None):
         raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")
-    chosen = select_claims(claim)
+    if docs is not None and claim.endswith(OWN):
+        raise ConfigError(f"--docs with {claim}: allowed with the papers' claims, whose outcomes are kept")
+    chosen = find_claims(claim)
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     check_destination(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,8 @@ from pacelab.errors import ConfigError
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"
 """A paper's file: what the paper is (see `pacelab.claims.paper`), then its claims, a YAML document each."""
+OWN = (".yaml", ".yml")
+"""Endings of a claim file of one's own."""
 
 Content = TypeVar("Content", bound=BaseModel)
 
@@ -45,8 +48,29 @@ def select_claims(name: str) -> list[Claim]:
     found = [claim for claim in claims.values() if claim.paper == name]
     if not found:
         papers = ", ".join(dict.fromkeys(claim.paper for claim in claims.values()))
-        raise ConfigError(f"claim {name!r}: allowed is all, a paper ({papers}) or an id that `pacelab claims` lists")
+        allowed = f"all, a paper ({papers}), an id that `pacelab claims` lists, or a file of your own, FILE.yaml"
+        raise ConfigError(f"claim {name!r}: allowed is {allowed}")
     return found
+
+
+def find_claims(name: str) -> list[Claim]:
+    """As `select_claims`, or those of a file of one's own, FILE.yaml, a document each."""
+    if not name.endswith(OWN):
+        return select_claims(name)
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"claim file {name!r}: {getattr(error, 'strerror', None) or error}") from None
+    found: dict[str, Claim] = {}
+    papers = {claim.paper for claim in all_claims().values()}
+    for document in _documents(text, name):
+        claim = validate(document, name, Claim)
+        if claim.paper in papers or claim.id in found:
+            raise ConfigError(f"claim file {name}: {claim.id}: allowed is each id once, and another paper, as own")
+        found[claim.id] = claim
+    if not found:
+        raise ConfigError(f"claim file {name}: it is empty: `pacelab new claim NAME` writes one")
+    return list(found.values())
 
 
 def parse_claim(text: str, place: str) -> Claim:

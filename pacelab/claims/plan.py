@@ -96,8 +96,9 @@ def _cell(
 
 
 def _own(claim: Claim, name: str) -> str:
-    """The path of a file that stands beside the claim; other names as they are."""
-    return str(DATA / claim.paper / name) if name.endswith(FILES) else name
+    """The path of a file that stands beside a paper's claims; other names as they are."""
+    beside = DATA / claim.paper
+    return str(beside / name) if name.endswith(FILES) and beside.is_dir() else name
 
 
 def _parse(topology: str, name: str, value: Scalar) -> tuple[str, Any]:

@@ -89,7 +89,9 @@ def outcomes_table(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> Tabl
 def summary(outcomes: Sequence[Outcome]) -> str:
     """How many claims got which verdict."""
     counts = {verdict: sum(outcome["verdict"] == verdict.value for outcome in outcomes) for verdict in Verdict}
-    return f"{len(outcomes)} claims: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{len(outcomes)} claim{'s' * (len(outcomes) != 1)}: " + ", ".join(
+        f"{count} {verdict}" for verdict, count in counts.items() if count
+    )
 
 
 def outcomes_csv(claims: Sequence[Claim], outcomes: Sequence[Outcome]) -> str:

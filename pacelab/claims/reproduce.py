@@ -28,6 +28,7 @@ from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
 from pacelab.running.cached import run_cached
 from pacelab.running.runner import describe_host, for_each, run_in_worker
+from pacelab.running.workers import Workers
 
 NODE_KEYS = ("name", "rts_sent", "rts_failures", "drops_rts", "queue_mean_pkts", "queue_sd_pkts", "queue_max_pkts")
 """What the quantities ask of a node."""
@@ -101,12 +102,13 @@ def reproduce(
 
     `on_done` hears runs and total.
 
-    `jobs` and `scheduler` say where they are run (see `workers.each_finished`).
+    `jobs` and `scheduler` say where they are run (see `workers.Workers`).
 
     `cache` is a folder of finished runs (`pacelab.running.cache`): a long reproduction can be interrupted and go on.
 
     All claims are planned before the first run: ConfigError comes early.
     """
+    workers = Workers(jobs=jobs, scheduler=scheduler)
     plans = [_plans(claim, quick=quick, seeds=seeds) for claim in claims]
     runs: dict[str, Experiment] = {}
     for plan in (plan for several in plans for plan in several.all()):
@@ -115,9 +117,9 @@ def reproduce(
     started, wall = time.time(), time.perf_counter()
     experiments = list(runs.values())
     if cache is None:
-        results = for_each(run_lean, experiments, jobs=jobs, scheduler=scheduler, on_done=on_done)
+        results = for_each(run_lean, experiments, workers=workers, on_done=on_done)
     else:
-        kept, _ = run_cached(experiments, cache, jobs=jobs, scheduler=scheduler, on_done=on_done)
+        kept, _ = run_cached(experiments, cache, workers=workers, on_done=on_done)
         results = [lean(result) for result in kept]
     by_key = dict(zip(runs, results, strict=True))
     host = describe_host(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +17,12 @@ from pacelab.experiment.settings import build_experiment, parse_one, place, spli
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import RUNS, check_destination, write_file
 from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
+from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab.topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
+    from pacelab.running.cached import Kept
 
 PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
@@ -86,6 +89,13 @@ def compare(
     full: Annotated[
         bool, typer.Option("--full", help="the TCP-GAP paper's way: 55,000 packets per flow, 11 batches")
     ] = False,
+    y: Annotated[
+        str | None,
+        typer.Option("--y", metavar="QUANTITY", help=f"table and figure of it: {', '.join(SHORT_NAMES)} (goodput)"),
+    ] = None,
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="also the distribution over the flows of all seeds, as cumulative curves")
+    ] = False,
     jobs: Jobs = None,
     cache: Annotated[Path | None, typer.Option("--cache", metavar="DIR", help="keep finished runs here")] = None,
     out: Out = None,
@@ -94,25 +104,31 @@ def compare(
     **values: Any,
 ) -> None:
     """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
+    from pacelab.running.cached import Kept
+    from pacelab.show.distributions import check_panels, find_distributed
+
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
+    quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     first = "newreno" if names == ["all"] else names[0]
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
+    if quantity is not None and quantity.of_calls:
+        _check_calls(quantity, base, axes)
+    if cdf:
+        find_distributed(y or "goodput")
+        check_panels(axes)
     _compare(
         base,
-        title=f"{topology}: {', '.join(names)}",
-        out=out,
-        json=json,
-        quiet=quiet,
+        _Wanted(title=f"{topology}: {', '.join(names)}", out=out, json=json, quiet=quiet, y=quantity, cdf=cdf),
         schemes=names,
         axes=axes,
         seeds=count,
         full=full,
         jobs=workers,
-        cache=cache,
+        kept=None if cache is None else Kept(folder=cache),
     )
 
 
@@ -135,11 +151,7 @@ def lab(
         log(announce(workers or usable_cores()))
     comparison = _compare(
         base,
-        title="chains of 1 to 10 hops",
-        name="lab",
-        out=out,
-        json=json,
-        quiet=quiet,
+        _Wanted(title="chains of 1 to 10 hops", name="lab", out=out, json=json, quiet=quiet),
         schemes=SCHEMES,
         axes=AXES,
         seeds=SEEDS,
@@ -193,33 +205,57 @@ def doctor(*, json: Json = False) -> None:
         raise typer.Exit(HostError.exit_code)
 
 
-def _compare(
-    base: Experiment,
-    *,
-    title: str,
-    name: str | None = None,
-    out: Path | None,
-    json: bool,
-    quiet: bool,
-    **options: Any,
-) -> Comparison:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What a comparison prints and writes."""
+
+    title: str
+    name: str | None = None
+    """Of its folder."""
+    out: Path | None
+    json: bool
+    quiet: bool
+    y: Quantity | None = None
+    cdf: bool = False
+
+
+def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
+    from pacelab.running.cached import Kept
 
-    with runs_bar(title, kept=options.get("cache") or UNFINISHED, quiet=quiet) as on_done:
-        comparison = compare_schemes(base, **options, unfinished=UNFINISHED, on_done=on_done)
-    folder = comparison.write(out, name=name)
-    if json:
+    kept = kept or Kept(folder=UNFINISHED, until_done=True)
+    with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
+        comparison = compare_schemes(base, **options, kept=kept, on_done=on_done)
+    if wanted.y is not None:
+        comparison = comparison.of(wanted.y.name)
+    folder = comparison.write(wanted.out, name=wanted.name, cdf=wanted.cdf)
+    if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})
-    elif not quiet:
-        from pacelab.show.tables import comparison_table, comparison_title
+    elif not wanted.quiet:
+        from pacelab.show.tables import comparison_table, comparison_title, quantity_table
 
-        print_table(comparison_table(comparison), title=comparison_title(comparison))
-    if not quiet:
-        figures = " and ".join(str(folder / f"goodput.{form}") for form in ("png", "svg"))
+        table = comparison_table(comparison) if wanted.y is None else quantity_table(comparison)
+        print_table(table, title=comparison_title(comparison))
+    if not wanted.quiet:
+        name = "goodput" if wanted.y is None else wanted.y.short
+        names = (name, f"{name}-cdf") if wanted.cdf else (name,)
+        figures = " and ".join(str(folder / f"{one}.{form}") for one in names for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
     _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison
+
+
+def _check_calls(quantity: Quantity, base: Experiment, axes: Mapping[str, Sequence[Any]]) -> None:
+    """ConfigError where no point has a call that it could be read of."""
+    from pacelab.grid.grid import Grid
+    from pacelab.show.tables import BASELINE
+
+    points = Grid.of(base, schemes=[BASELINE], axes=axes, seeds=1).experiments()
+    if not any(flow.call is not None for experiment in points for flow in experiment.flows):
+        raise ConfigError(
+            f"--y {quantity.short}: there are no calls in these networks: add some, as by --traffic voice"
+        )
 
 
 def _capture(path: Path | None, snap: str | None, garbled: bool) -> PcapFile | None:

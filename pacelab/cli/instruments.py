@@ -12,6 +12,7 @@ from pacelab.console import log, print_json, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one, place, split_axes
 from pacelab.results.folder import write_file
+from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab.show.tables import show_name
 from pacelab.topologies.domain import Real, Whole
 
@@ -20,6 +21,7 @@ Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout"
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress or notes")]
 MOMENT = Real(0, 10_000)
 """A time in ms that a picture may show."""
+OVER_TIME = tuple(quantity.short for quantity in QUANTITIES if quantity.series)
 
 
 @with_experiment_options
@@ -79,10 +81,11 @@ def sweep(
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
     from pacelab.grid.sweep import check_sweep_folder, run_sweep
+    from pacelab.running.workers import Workers
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
-    workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
+    processes = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
     check_sweep_folder(out)
@@ -94,8 +97,7 @@ def sweep(
             seeds=count,
             out=out,
             cache=cache,
-            jobs=workers,
-            scheduler=scheduler,
+            workers=Workers(jobs=processes, scheduler=scheduler),
             on_done=on_done,
         )
     if json:
@@ -106,7 +108,7 @@ def sweep(
         fresh, total = done.host["fresh_runs"], len(done.rows)
         log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
         x = show_name(next(iter(axes))) if axes else "scheme"
-        log(f"to draw it: pacelab plot {out} --x {x} --y goodput_bps --by scheme")
+        log(f"to draw it: pacelab plot {out} --x {x} --y goodput --by scheme")
 
 
 def plot(
@@ -115,8 +117,13 @@ def plot(
     x: Annotated[
         str | None, typer.Option("--x", metavar="NAME", help="an option that varies (default: the first)")
     ] = None,
-    y: Annotated[str, typer.Option("--y", metavar="NAME", help="a column of table.csv")] = "goodput_bps",
+    y: Annotated[
+        str, typer.Option("--y", metavar="QUANTITY", help=f"{', '.join(SHORT_NAMES)}; of a run {', '.join(OVER_TIME)}")
+    ] = "goodput",
     by: Annotated[str, typer.Option("--by", metavar="A,B", help="a line for each: scheme, options")] = "scheme",
+    cdf: Annotated[
+        bool, typer.Option("--cdf", help="distributions over flows as cumulative curves; of a run over time")
+    ] = False,
     where: Annotated[
         list[str] | None, typer.Option("--where", metavar="NAME=VALUE", help="only these runs (may be repeated)")
     ] = None,
@@ -125,20 +132,27 @@ def plot(
     """Draw a sweep or a comparison: means and 95 % intervals; or a run's time series."""
     from matplotlib.figure import Figure
 
-    from pacelab.grid.sweep_plots import load_points, parse_where, plot_points
+    from pacelab.grid.sweep_plots import load_points, parse_where, plot_flows, plot_points
     from pacelab.show.figures import check_figure, figure_bytes
 
-    place_ = out or folder / f"{y}.svg"
+    if cdf and x is not None:
+        raise ConfigError("--x with --cdf: the quantity is along the x axis: allowed is --by")
+    place_ = out or folder / f"{find_quantity(y).short}{'-cdf' * cdf}.svg"
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
         from pacelab.results.results import load_result
+        from pacelab.show.distributions import plot_moments
         from pacelab.show.plots import plot_series
 
-        plot_series(load_result(folder), figure.subplots(), quantity=y)
+        (plot_moments if cdf else plot_series)(load_result(folder), figure.subplots(), quantity=y)
     else:
-        points = load_points(folder)
+        points = load_points(folder, whole_runs=cdf)
         lines = [name.strip() for name in by.split(",") if name.strip()]
-        plot_points(points, figure.subplots(), x=x, y=y, by=lines, where=parse_where(where or []))
+        chosen = parse_where(where or [])
+        if cdf:
+            plot_flows(points, figure.subplots(), y=y, by=lines, where=chosen)
+        else:
+            plot_points(points, figure.subplots(), x=x, y=y, by=lines, where=chosen)
     write_file(place_, figure_bytes(figure, place_))
     log(f"drawn into {place_}")

@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "new": (
             "pacelab.own.new:new",
-            "Write a file of your own that runs as it stands, and a test beside it: new cc|pacer|link|topology NAME.",
+            "Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.",
         ),
         "demo": (
             "pacelab.demo.command:demo",

@@ -21,11 +21,11 @@ from pacelab.grid.grid import Grid, Point, describe_runs
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
+from pacelab.results.quantities import find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import run_cached, run_resumed
-from pacelab.running.registry import in_real_time
-from pacelab.running.runner import run_many
+from pacelab.running.cached import Kept, run_kept
+from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
 from pacelab.show.tables import BASELINE, comparison_csv, show_point
 
@@ -64,8 +64,35 @@ class Comparison:
         rows: list[dict[str, Any]] = self.compare["rows"]
         return rows
 
-    def write(self, out: Path | None = None, *, name: str | None = None) -> Path:
-        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`."""
+    def of(self, y: str) -> Comparison:
+        """The same with the quantity `y` in figure and table: in each row its estimate `y` over the seeds' runs, and
+        `difference`, that of the differences from the first scheme at the same point, seed by seed.
+        """
+        quantity = find_quantity(y)
+        runs, count, each = self.compare["runs"], len(self.compare["schemes"]), len(self.compare["seeds"])
+        cells = [[run[quantity.name] for run in runs[start : start + each]] for start in range(0, len(runs), each)]
+        rows = [
+            row
+            | {
+                "y": _estimate_known(cell),
+                "difference": _estimate_known(_minus(cell, cells[place - place % count])) if place % count else None,
+            }
+            for place, (row, cell) in enumerate(zip(self.rows, cells, strict=True))
+        ]
+        notes = list(self.compare["notes"])
+        if all(row["y"] is None for row in rows):
+            notes.append(f"no run has {quantity.title}" + (": there are no calls" if quantity.of_calls else ""))
+        return Comparison(
+            compare=self.compare | {"y": quantity.name, "rows": rows, "notes": notes},
+            host=self.host,
+        )
+
+    def write(self, out: Path | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
+        """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
+
+        With `cdf` also that of the distributions over flows.
+        """
+        from pacelab.show.distributions import render_curves
         from pacelab.show.plots import render_comparison
 
         files = {
@@ -73,6 +100,7 @@ class Comparison:
             "host.json": dump(self.host),
             "table.csv": comparison_csv(self).encode(),
             **render_comparison(self),
+            **(render_curves(self) if cdf else {}),
         }
         return write_folder(out, files, name=name or f"compare-{self.compare['config']['topology']}")
 
@@ -85,17 +113,16 @@ def compare(
     seeds: int | None = None,
     full: bool = False,
     jobs: int | None = None,
-    cache: Path | None = None,
-    unfinished: Path | None = None,
+    kept: Kept | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Comparison:
     """Run `schemes` at every combination of the values in `axes` with `seeds` seeds from `base.seed` on.
 
     `axes` maps an option (field of `Experiment` or option of the topology) to its values. Default 5 seeds, 1 in full
     mode. `schemes` may be ["all"]: those that can act at every point; the others are listed with the reason.
-    `cache` is a folder of finished runs, which sweeps and other comparisons may share. Without it, `unfinished` is
-    where an interrupted comparison leaves them, and the same one goes on. `on_done` hears the runs done and their
-    number. All combinations are checked before the first run.
+    `kept` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
+    comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
+    are checked before the first run.
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
@@ -108,15 +135,8 @@ def compare(
     names = names_of(list(grid.schemes))
     own = dict(zip(grid.schemes, names, strict=True))
     experiments = grid.experiments()
-    if cache is not None and any(in_real_time(experiment) for experiment in experiments):
-        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     started, wall = time.time(), time.perf_counter()
-    if cache is not None:
-        results, _ = run_cached(experiments, cache, jobs=jobs, on_done=on_done)
-    elif unfinished is not None:
-        results = run_resumed(experiments, unfinished, jobs=jobs, on_done=on_done)
-    else:
-        results = run_many(experiments, jobs=jobs, on_done=on_done)
+    results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=on_done)
     rows = [
         _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
@@ -222,6 +242,11 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
 def _some(points: list[str]) -> str:
     rest = len(points) - POINTS_NAMED
     return "; ".join(points[:POINTS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _minus(values: Sequence[float | None], others: Sequence[float | None]) -> list[float | None]:
+    """Differences, run by run; None where one of the two is not there."""
+    return [None if one is None or two is None else one - two for one, two in zip(values, others, strict=True)]
 
 
 def _estimate_known(values: Iterable[float | None]) -> dict[str, Any] | None:

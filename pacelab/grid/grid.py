@@ -16,21 +16,16 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import changes_of
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
-from pacelab.results.metrics import estimate
+from pacelab.results.quantities import read_flows, read_quantities
 from pacelab.results.results import RunResult
-from pacelab.results.types import Run
 from pacelab.running.runner import describe_host
 from pacelab.show.tables import BASELINE
 
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
 
-QUANTITIES = (
-    *("goodput_bps", "throughput_bps", "jain", "rtt_mean_s", "delivered_pkts", "retransmitted_pkts", "timeouts"),
-    *("dropped_pkts", "hook_actions", "end_s", "calls_acceptable", "mos_mean", "mos_worst"),
-)
-"""What the table says of each run, over all its flows but calls, and of its calls."""
-
+FLOWS = "flows"
+"""In the row of a run: quantity -> its value of each flow, or of each call."""
 _FIELDS = frozenset(item.name for item in fields(Options))
 
 
@@ -93,23 +88,18 @@ class Grid:
         return self.base.vary(**changes)
 
     def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:
-        """A tidy row of each run: its point, scheme, seed and quantities."""
+        """A tidy row of each run: its point, scheme, seed and quantities, and those of its flows."""
         places = [(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
         return [
-            {"point": point, "scheme": scheme, "seed": seed, **quantities(result.run)}
+            {
+                "point": point,
+                "scheme": scheme,
+                "seed": seed,
+                **read_quantities(result.run),
+                FLOWS: read_flows(result.run),
+            }
             for (point, scheme, seed), result in zip(places, results, strict=True)
         ]
-
-
-def quantities(run: Run) -> dict[str, Any]:
-    """`QUANTITIES` of one run."""
-    rtts = [flow["rtt_mean_s"] for flow in run["flows"] if flow["rtt_mean_s"] is not None]
-    found: dict[str, Any] = {
-        **run["totals"],
-        "rtt_mean_s": estimate(rtts).mean if rtts else None,
-        "hook_actions": run["hooks"]["actions"],
-    }
-    return {name: found[name] for name in QUANTITIES}
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:

@@ -16,11 +16,13 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.grid import QUANTITIES, Grid, describe_runs
+from pacelab.grid.grid import Grid, describe_runs
 from pacelab.results.folder import write_file
+from pacelab.results.quantities import QUANTITIES
 from pacelab.results.results import dump
 from pacelab.running.cache import key_of
 from pacelab.running.cached import run_cached
+from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.show.tables import show_name, show_value
 
 SCHEMA_VERSION = 2
@@ -50,17 +52,15 @@ def run_sweep(
     axes: Mapping[str, Sequence[Any]] | None = None,
     seeds: int = 1,
     cache: Path | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
+    workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Sweep:
     """Run every combination of the values in `axes` (field of `Experiment` or topology option -> values) with every
     scheme and with `seeds` seeds from `base.seed` on, and write the folder `out`, going on with what is there.
 
-    `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `jobs` and
-    `scheduler` say where they are run (see `workers.each_finished`). `on_done` hears the runs finished and their
-    number. All combinations are checked before the first run. Worker processes import the
-    calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
+    `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `on_done` hears
+    the runs finished and their number. All combinations are checked before the first run. Worker processes import the
+    calling script: call this below `if __name__ == "__main__":`, or with `Workers(jobs=1)`.
     """
     if seeds < 1 or not schemes:
         raise ConfigError(f"a sweep of {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
@@ -68,7 +68,7 @@ def run_sweep(
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds)
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    results, fresh = run_cached(experiments, cache or out / RUNS, jobs=jobs, scheduler=scheduler, on_done=on_done)
+    results, fresh = run_cached(experiments, cache or out / RUNS, workers=workers, on_done=on_done)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it
@@ -100,9 +100,10 @@ def sweep_csv(done: Sweep) -> str:
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     axes = done.sweep["axes"]
-    lines.writerow([*map(show_name, axes), "scheme", "seed", *QUANTITIES])
+    names = [quantity.name for quantity in QUANTITIES]
+    lines.writerow([*map(show_name, axes), "scheme", "seed", *names])
     for row in done.rows:
         point = [show_value(name, row["point"][name]) for name in axes]
-        values = ["" if row[name] is None else repr(row[name]) for name in QUANTITIES]
+        values = ["" if row[name] is None else repr(row[name]) for name in names]
         lines.writerow([*point, row["scheme"], row["seed"], *values])
     return text.getvalue()

@@ -9,34 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.grid.grid import QUANTITIES
+from pacelab.grid.grid import FLOWS
 from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
+from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import Style
+from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.show.plots import axis_label, style_of
 from pacelab.show.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-SCALES = {
-    "goodput_bps": (1e-3, "goodput (kbit/s)"),
-    "throughput_bps": (1e-3, "throughput (kbit/s)"),
-    "jain": (1.0, "Jain's index"),
-    "rtt_mean_s": (1e3, "mean round-trip time (ms)"),
-    "delivered_pkts": (1.0, "delivered (packets)"),
-    "retransmitted_pkts": (1.0, "retransmitted (packets)"),
-    "timeouts": (1.0, "timeouts"),
-    "dropped_pkts": (1.0, "dropped (packets)"),
-    "hook_actions": (1.0, "actions of the scheme"),
-    "end_s": (1.0, "simulated time (s)"),
-    "calls_acceptable": (1.0, "calls with a MOS of 3.6 or better"),
-    "mos_mean": (1.0, "MOS, mean of the calls"),
-    "mos_worst": (1.0, "MOS, worst call"),
-}
-"""Quantity -> factor and label of its axis."""
 
 LINES = (
     *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
@@ -57,20 +42,21 @@ class Points:
     """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
-def load_points(folder: Path) -> Points:
-    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended."""
+def load_points(folder: Path, *, whole_runs: bool = False) -> Points:
+    """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
+
+    Of a comparison in full mode, rows are batches of packets, or with `whole_runs` runs as everywhere else.
+    """
     try:
         swept = (folder / DOCUMENT).is_file()
         document = json.loads((folder / (DOCUMENT if swept else "compare.json")).read_text(encoding="utf-8"))
         if document["schema_version"] != SCHEMA_VERSION:
             said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
             raise ConfigError(f"folder {str(folder)!r}: {said}")
-        if swept:
-            rows = document["rows"]
-        else:
-            rows = document["runs"] if document["interval"]["over"] == "seeds" else _batches(document["rows"])
+        batches = not (swept or whole_runs or document["interval"]["over"] == "seeds")
+        rows = _batches(document["rows"]) if batches else document["rows" if swept else "runs"]
         axes = {name: list(values) for name, values in document["axes"].items()}
-        batches_of = () if swept or document["interval"]["over"] == "seeds" else tuple(document["seeds"])
+        batches_of = tuple(document["seeds"]) if batches else ()
         axes |= {"scheme": document["schemes"]}
         return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -104,14 +90,15 @@ def plot_points(
     ax: Axes | None = None,
     *,
     x: str | None = None,
-    y: str = "goodput_bps",
+    y: str = "goodput",
     by: Sequence[str] = ("scheme",),
     where: Mapping[str, str] | None = None,
 ) -> Axes:
-    """Means of `y` against the option `x` (default: the first that varies), a line for each combination of `by`.
+    """Means of a quantity against the option `x` (default: the first that varies), a line for each combination of `by`.
 
-    Names are those of options, on the command line or as in `Experiment`, or "scheme"; `where` picks runs by option ->
-    value as written on the command line. ConfigError when another option varies: its values must not be mixed.
+    `y` is a quantity's name, short or as in files. The other names are those of options, on the command line or as in
+    `Experiment`, or "scheme"; `where` picks runs by option -> value as written on the command line. ConfigError when
+    another option varies: its values must not be mixed.
     """
     if ax is None:
         from matplotlib import pyplot
@@ -120,25 +107,68 @@ def plot_points(
     rows, picked = _pick(points, where or {})
     x = _name(points, "--x", x) if x else next((name for name in points.axes if name not in by), "scheme")
     lines = [name for name in dict.fromkeys(_name(points, "--by", name) for name in by) if name != x]
-    _check(points, rows, y, {x, *lines, *picked})
+    quantity = _known(rows, y)
+    _check(points, rows, {x, *lines, *picked})
     values = [value for value in points.axes[x] if any(_value(row, x) == value for row in rows)]
-    counts = _draw_lines(ax, rows, x, values, y, lines)
+    counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
         ax.set_xticks(
             range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
         )
     elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
         ax.set_xticks(values)
-    ax.set(xlabel=axis_label(x), ylabel=SCALES[y][1])
-    ax.set_ylim(bottom=0)
+    ax.set(xlabel=axis_label(x), ylabel=quantity.label)
+    ax.set_ylim(*quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
         ax.legend(fontsize="small")
+    _entitle(ax, points, rows, picked)
+    _note(ax, _caption(points, rows, counts))
+    return ax
+
+
+def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: Sequence[str]) -> None:
     fixed = [_show(name, _value(rows[0], name)) for name in picked]
     ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
-    ax.text(
-        1.0, -0.16, _caption(points, rows, counts), transform=ax.transAxes, ha="right", va="top", fontsize="x-small"
-    )
+
+
+def _note(ax: Axes, text: str) -> None:
+    ax.text(1.0, -0.16, text, transform=ax.transAxes, ha="right", va="top", fontsize="x-small")
+
+
+def plot_flows(
+    points: Points,
+    ax: Axes,
+    *,
+    y: str = "goodput",
+    by: Sequence[str] = ("scheme",),
+    where: Mapping[str, str] | None = None,
+) -> Axes:
+    """How flows share the quantity `y`: a cumulative curve for each combination of `by`, over all its runs.
+
+    Names are as in `plot_points`.
+    """
+    quantity = find_distributed(y)
+    rows, picked = _pick(points, where or {})
+    lines = list(dict.fromkeys(_name(points, "--by", name) for name in by))
+    _check(points, rows, {*lines, *picked})
+    curves = {}
+    groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
+    for place, group in enumerate(groups):
+        own = [row for row in rows if tuple(_value(row, name) for name in lines) == group]
+        values = [value for row in own for value in row.get(FLOWS, {}).get(quantity.name, ()) if value is not None]
+        text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or "all"
+        look = style_of(group[0]) if lines == ["scheme"] else LINES[place % len(LINES)]
+        if values:
+            curves[text] = ([value * quantity.scale for value in values], look)
+    if not curves:
+        raise ConfigError(f"--cdf --y {y}: no flow of these runs has it")
+    draw_curves(ax, curves, quantity)
+    ax.set_ylabel(f"share of {ones(quantity)}")
+    _entitle(ax, points, rows, picked)
+    seeds = sorted({row["seed"] for row in rows})
+    count = count_of(quantity, {len(values) for values, _ in curves.values()}, seeds)
+    _note(ax, f"{_settings(points)}\n{count}")
     return ax
 
 
@@ -147,10 +177,10 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def _draw_lines(
-    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: str, lines: Sequence[str]
+    ax: Axes, rows: Sequence[dict[str, Any]], x: str, values: Sequence[Any], y: Quantity, lines: Sequence[str]
 ) -> set[int]:
     """A line with intervals for each combination of `lines`; how many samples points have."""
-    numeric, scale = _are_numbers(values), SCALES[y][0]
+    numeric, scale = _are_numbers(values), y.scale
     counts: set[int] = set()
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
     for place, group in enumerate(groups):
@@ -159,7 +189,7 @@ def _draw_lines(
             own = [
                 row for row in rows if _value(row, x) == value and tuple(_value(row, name) for name in lines) == group
             ]
-            samples = [row[y] for row in own if row[y] is not None]
+            samples = [row[y.name] for row in own if row[y.name] is not None]
             if not samples:
                 continue
             counts.add(len(samples))
@@ -191,9 +221,16 @@ def _pick(points: Points, where: Mapping[str, str]) -> tuple[list[dict[str, Any]
     return rows, picked
 
 
-def _check(points: Points, rows: Sequence[dict[str, Any]], y: str, used: set[str]) -> None:
-    if y not in SCALES or y not in rows[0]:
-        raise ConfigError(f"--y {y!r}: allowed is one of {', '.join(name for name in QUANTITIES if name in rows[0])}")
+def _known(rows: Sequence[dict[str, Any]], y: str) -> Quantity:
+    """The quantity called so; ConfigError where these runs do not have it."""
+    quantity = find_quantity(y)
+    if all(row.get(quantity.name) is None for row in rows):
+        known = [one.short for one in QUANTITIES if any(row.get(one.name) is not None for row in rows)]
+        raise ConfigError(f"--y {y}: none of these runs has it: allowed is one of {', '.join(known)}")
+    return quantity
+
+
+def _check(points: Points, rows: Sequence[dict[str, Any]], used: set[str]) -> None:
     for name in points.axes:
         varies = len({repr(_value(row, name)) for row in rows}) > 1
         if varies and name not in used:
@@ -222,10 +259,14 @@ def _show(name: str, value: Any) -> str:
 
 
 def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:
-    varying = tuple(name for name in points.axes if name in BY_FIELD)
     count = f"n = {'-'.join(map(str, sorted({min(counts), max(counts)})))}" if counts else "n = 0"
     seeds = sorted(points.batches_of or {row["seed"] for row in rows})
     count += " batches" if points.batches_of else ""
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
     interval = f"bars: {LEVEL:.0%} t intervals" if counts and max(counts) > 1 else "no interval"
-    return f"{settings(points.config, without=varying)}\n{count} per point, {span}; {interval}"
+    return f"{_settings(points)}\n{count} per point, {span}; {interval}"
+
+
+def _settings(points: Points) -> str:
+    """What all runs have in common."""
+    return settings(points.config, without=tuple(name for name in points.axes if name in BY_FIELD))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.grid.comparison import Comparison
 from pacelab.lab.picture import Picture
+from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
-from pacelab.show.plots import SERIES_SCALES, caption, plot_goodput, style_of
+from pacelab.show.plots import caption, find_series, plot_goodput, plot_quantity, style_of
 from pacelab.show.tables import show_point
 
 if TYPE_CHECKING:
@@ -82,21 +83,21 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
 
 
 def series(result: RunResult, *quantities: str) -> Picture:
-    """Time series of a run, one panel for each quantity: "goodput_bps", "cwnd_pkts", "rtt_s"."""
+    """Time series of a run, one panel for each quantity: "goodput", "cwnd", "rtt"."""
     from matplotlib.figure import Figure
 
-    quantities = quantities or ("goodput_bps", "cwnd_pkts")
+    quantities = quantities or ("goodput", "cwnd")
     figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
     panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
     ends = {flow["id"]: f"{flow['src']}→{flow['dst']}" for flow in result.run["flows"]}
     for ax, quantity in zip(panels, quantities, strict=True):
-        scale, label = SERIES_SCALES[quantity]
+        shown, name = find_series(quantity)
         for number, flow in enumerate(result.series["flows"]):
-            values = [float("nan") if value is None else value * scale for value in flow[quantity]]
+            values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
             look = {"color": COLOURS[number % len(COLOURS)], "marker": "os^vDPX*"[number % 8]}
             ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=ends[flow["id"]], **look)
-        ax.set_ylabel(label)
-        ax.set_ylim(bottom=0)
+        ax.set_ylabel(shown.label_of_one)
+        ax.set_ylim(*shown.limits)
         ax.grid(alpha=0.3)
     panels[-1].set_xlabel("time (s)")
     if len(ends) > 1:
@@ -133,22 +134,33 @@ def lost(result: RunResult) -> str:
     return "Packets lost: " + (", ".join(found) if found else "none")
 
 
-def comparison(result: Comparison, *points: Mapping[str, Any]) -> Picture:
-    """A comparison, one panel for each of `points` (values of the options that do not run along the x axis)."""
+def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = None) -> Picture:
+    """A comparison, one panel for each of `points` (values of the options that do not run along the x axis).
+
+    Of goodput, or of the quantity `y`.
+    """
     from matplotlib.figure import Figure
 
     chosen = [dict(point) for point in points] or [{}]
     figure = Figure(figsize=(0.8 + 5.2 * len(chosen), 4.0), layout="constrained")
     panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
+    shown, plot, key, quantity = result, plot_goodput, "goodput_bps", find_quantity(y or "goodput")
+    if y is not None:
+        shown, plot, key = result.of(y), plot_quantity, "y"
     for ax, point in zip(panels, chosen, strict=True):
-        plot_goodput(result, ax, point=point)
-    figure.supxlabel(caption(result), fontsize="small")
-    lines = []
-    for row in result.rows:
-        half = row["goodput_bps"]["half_width"]
-        interval = f" ± {half * KBPS:.0f}" if half is not None else ""
-        lines.append(f"{show_point(row['point'])} {row['scheme']}: {row['goodput_bps']['mean'] * KBPS:.0f}{interval}")
-    return Picture(figure, "Goodput in kbit/s. " + "; ".join(lines))
+        plot(shown, ax, point=point)
+    figure.supxlabel(caption(shown), fontsize="small")
+    lines = [f"{show_point(row['point'])} {row['scheme']}: {_told(row[key], quantity)}" for row in shown.rows]
+    unit = f" in {quantity.unit}" if quantity.unit else ""
+    return Picture(figure, f"{quantity.title[0].upper()}{quantity.title[1:]}{unit}. {'; '.join(lines)}")
+
+
+def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
+    """Mean and half width, as shown."""
+    if found is None:
+        return "none"
+    mean, half = show(found["mean"] * quantity.scale), found["half_width"]
+    return mean if half is None else f"{mean} ± {show(half * quantity.scale)}"
 
 
 def curves(

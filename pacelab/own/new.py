@@ -102,6 +102,32 @@ def topology(*, arms: int = 3):
         name="{file}", description=f"{{arms}} arms", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0
     )
 '''
+CLAIM = """# A claim: a sentence, the runs that could refute it, and the band that it means, written before them.
+#
+#     pacelab reproduce {file}.yaml --quick
+#     pacelab reproduce {file}.yaml
+#
+# docs/verdicts.md has the rules: as it stands, the claim holds if the whole 95 % interval lies in the band.
+schema: 2
+id: own-{id}
+paper: own
+section: ""
+title: RTS/CTS mends two senders that cannot hear each other
+quote: Two senders that cannot hear each other carry more with RTS/CTS than without.
+scenario:
+  topology: hidden
+  options: {{rate: 2}} # as on the command line, without the dashes
+  axes:
+    rts: [off, on] # each value with each seed; schemes: [newreno, tcp-gap] would be one more axis
+  full: {{seconds: 60, warmup: 5, seeds: 10}}
+  quick: {{seconds: 10, warmup: 1, seeds: 3}}
+checks:
+  - what: goodput with RTS/CTS over goodput without
+    role: headline # decides; a detail does not
+    measure: {{of: goodput_kbps, at: {{rts: on}}, against: {{rts: off}}, compare: ratio}}
+    band: [1, .inf]
+    band_from: the sentence says more, not how much
+"""
 TESTS = {
     "cc": 'run(Experiment(topology="chain", cc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
     "pacer": 'run_pacer(Experiment(topology="chain", duration_s=5), load().{name})',
@@ -133,7 +159,27 @@ def load():
     return module
 
 '''
-TEMPLATES: Mapping[str, str] = MappingProxyType({"cc": CC, "pacer": PACER, "link": LINK, "topology": TOPOLOGY})
+CLAIM_TEST = '''"""pytest {test}.py"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+CLAIM = Path(__file__).with_name("{file}.yaml")
+
+
+def test_the_claim_holds(tmp_path):
+    """As many runs as --quick makes; a change of code that refutes the claim fails here."""
+    command = [sys.executable, "-m", "pacelab", "reproduce", str(CLAIM), "--quick", "--quiet", "--json"]
+    ran = subprocess.run([*command, "--out", str(tmp_path / "out")], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    for outcome in json.loads(ran.stdout)["reproduce"]["outcomes"]:
+        assert outcome["verdict"] in ("reproduced", "holds"), outcome["checks"]
+'''
+TEMPLATES: Mapping[str, str] = MappingProxyType(
+    {"cc": CC, "pacer": PACER, "link": LINK, "topology": TOPOLOGY, "claim": CLAIM}
+)
 """Kind -> the file."""
 
 
@@ -144,12 +190,12 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
     file = name.lower()
-    words = {"name": name, "file": file, "test": f"test_{file}"}
-    call = TESTS[kind].format(**words)
-    load = LOAD.format(**words) if "load()" in call else ""
+    words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}
+    if kind == "claim" and not (file.isascii() and words["id"]):
+        raise ConfigError(f"new claim {name!r}: allowed is a name of the letters a to z, digits and _")
     contents = {
-        folder / f"{file}.py": TEMPLATES[kind].format(**words),
-        folder / f"test_{file}.py": TEST.format(**words, needs=NEEDS.get(kind, "run"), load=load, call=call),
+        folder / f"{file}.{'yaml' if kind == 'claim' else 'py'}": TEMPLATES[kind].format(**words),
+        folder / f"test_{file}.py": _test(kind, words),
     }
     for path in contents:
         if path.exists():
@@ -160,10 +206,21 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     return one, test
 
 
+def _test(kind: str, words: Mapping[str, str]) -> str:
+    if kind == "claim":
+        return CLAIM_TEST.format(**words)
+    call = TESTS[kind].format(**words)
+    load = LOAD.format(**words) if "load()" in call else ""
+    return TEST.format(**words, needs=NEEDS.get(kind, "run"), load=load, call=call)
+
+
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link or topology")],
-    name: Annotated[str, typer.Argument(metavar="NAME", help="of the class; its file is called so in small letters")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, topology or claim")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
-    """Write a file of your own that runs as it stands, and a test beside it: new cc|pacer|link|topology NAME."""
+    """Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.
+
+    KIND is cc, pacer, link, topology or claim.
+    """
     one, test = write_new(kind, name, Path())
     log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test})")

@@ -4,24 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.results import RunResult
 from pacelab.running.cache import RunCache, key_of
-from pacelab.running.runner import each_run, run_in_worker
-from pacelab.running.workers import WorkerDied
+from pacelab.running.registry import in_real_time
+from pacelab.running.runner import each_run, for_each, run_in_worker
+from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A folder of finished runs: for good, or `until_done`, so that an interrupted call goes on."""
+
+    folder: Path
+    until_done: bool = False
+
+
+def run_kept(
+    experiments: Sequence[Experiment],
+    kept: Kept | None,
+    *,
+    workers: Workers = ALL_CORES,
+    on_done: Callable[[int, int], None] | None = None,
+) -> list[RunResult]:
+    """As `runner.run_many`, keeping finished runs as `kept` says. ConfigError: those in real time are not for good."""
+    if kept is None:
+        return for_each(run_in_worker, experiments, workers=workers, on_done=on_done)
+    if kept.until_done:
+        return run_resumed(experiments, kept.folder, workers=workers, on_done=on_done)
+    if any(in_real_time(experiment) for experiment in experiments):
+        raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
+    return run_cached(experiments, kept.folder, workers=workers, on_done=on_done)[0]
 
 
 def run_cached(
     experiments: Sequence[Experiment],
     folder: Path,
     *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
+    workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> tuple[list[RunResult], int]:
     """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
@@ -37,7 +64,7 @@ def run_cached(
     while todo:
         names, left_before = list(todo), len(todo)
         try:
-            with closing(each_run(run_in_worker, list(todo.values()), jobs=jobs, scheduler=scheduler)) as finished:
+            with closing(each_run(run_in_worker, list(todo.values()), workers=workers)) as finished:
                 for place, result in finished:
                     store.keep(todo.pop(names[place]), result)
                     tell(total - len(todo), total)
@@ -52,7 +79,7 @@ def run_resumed(
     experiments: Sequence[Experiment],
     unfinished: Path,
     *,
-    jobs: int | None = None,
+    workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[RunResult]:
     """As `runner.run_many`, but what is finished when it is interrupted, by whatever, goes to the folder `unfinished`.
@@ -66,7 +93,7 @@ def run_resumed(
     tell = on_done or (lambda _done, _total: None)
     tell(len(done), len(experiments))
     try:
-        with closing(each_run(run_in_worker, [experiments[place] for place in todo], jobs=jobs)) as finished:
+        with closing(each_run(run_in_worker, [experiments[place] for place in todo], workers=workers)) as finished:
             for number, result in finished:
                 done[todo[number]] = result
                 tell(len(done), len(experiments))

@@ -19,7 +19,7 @@ from pacelab.results.pcap import PcapFile
 from pacelab.results.results import RunResult, assemble, join_series
 from pacelab.results.types import Host
 from pacelab.running.registry import find_backend, in_real_time
-from pacelab.running.workers import each_finished, stop_is_wanted, usable_cores
+from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
 
 Outcome = TypeVar("Outcome")
@@ -62,20 +62,19 @@ def run_many(
 
     `on_done` hears the runs complete and their number. On any error the remaining runs are cancelled.
     """
-    return for_each(run_in_worker, experiments, jobs=jobs, on_done=on_done)
+    return for_each(run_in_worker, experiments, workers=Workers(jobs=jobs), on_done=on_done)
 
 
 def for_each(
     work: Callable[[Experiment], Outcome],
     experiments: Sequence[Experiment],
     *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
+    workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[Outcome]:
     """Do `work` for all experiments over workers (see `each_run`); outcomes in the same order."""
     outcomes: dict[int, Outcome] = {}
-    with closing(each_run(work, experiments, jobs=jobs, scheduler=scheduler)) as finished:
+    with closing(each_run(work, experiments, workers=workers)) as finished:
         for place, outcome in finished:
             outcomes[place] = outcome
             if on_done is not None:
@@ -87,16 +86,15 @@ def each_run(
     work: Callable[[Experiment], Outcome],
     experiments: Sequence[Experiment],
     *,
-    jobs: int | None = None,
-    scheduler: str | None = None,
+    workers: Workers = ALL_CORES,
 ) -> Generator[tuple[int, Outcome]]:
     """As `workers.each_finished`, but runs in real time go one after the other, and here."""
     if any(in_real_time(experiment) for experiment in experiments):
-        if scheduler is not None or (jobs is not None and jobs > 1):
-            where = f"--jobs {jobs}" if scheduler is None else f"--scheduler {scheduler}"
+        if workers not in (ALL_CORES, Workers(jobs=1)):
+            where = f"--scheduler {workers.scheduler}" if workers.scheduler else f"--jobs {workers.jobs}"
             raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
-        jobs = 1
-    return each_finished(work, experiments, jobs=jobs, scheduler=scheduler)
+        workers = Workers(jobs=1)
+    return each_finished(work, experiments, workers=workers)
 
 
 def run_in_worker(experiment: Experiment) -> RunResult:

@@ -19,6 +19,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,25 +35,40 @@ CONNECT_S = 10
 """How long to wait for a scheduler to answer."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """Where work is done: in `jobs` processes (default: one per usable core; 1 does without), or by a Dask cluster.
+
+    `scheduler` is that one's address, tcp://HOST:PORT; its workers have this version of PaceLab.
+    """
+
+    jobs: int | None = None
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.jobs is not None:
+            raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
+
+
+ALL_CORES = Workers()
+
+
 class WorkerDied(HostError):
     """A worker process was killed, for want of memory perhaps."""
 
 
 def each_finished(
-    work: Callable[[Item], Outcome], items: Sequence[Item], *, jobs: int | None = None, scheduler: str | None = None
+    work: Callable[[Item], Outcome], items: Sequence[Item], *, workers: Workers = ALL_CORES
 ) -> Generator[tuple[int, Outcome]]:
     """Do `work` (which must be picklable) for all items; yields the place of an item and its outcome, once finished.
 
-    `jobs` is the number of processes (default: one per usable core; 1 does without), `scheduler` the address of a Dask
-    scheduler, tcp://HOST:PORT, whose workers have this version of PaceLab. Close the iterator when you leave it early.
+    Close the iterator when you leave it early.
 
     Raises what `work` raises; WorkerDied once nothing is left but what died with a worker; HostError.
     """
-    if scheduler is not None:
-        if jobs is not None:
-            raise ConfigError(f"--jobs {jobs} with --scheduler {scheduler}: allowed is one of the two")
-        return _on_cluster(work, items, scheduler)
-    jobs = min(jobs or usable_cores(), len(items))
+    if workers.scheduler is not None:
+        return _on_cluster(work, items, workers.scheduler)
+    jobs = min(workers.jobs or usable_cores(), len(items))
     return _here(work, items) if jobs <= 1 else _in_processes(work, items, jobs)
 
 

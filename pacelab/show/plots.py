@@ -6,12 +6,15 @@ Figures of one result are the same bytes each time.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
@@ -28,14 +31,6 @@ LOG_RATIO = 5.0
 """From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
 
 KBPS = 1e-3
-SERIES_SCALES = {
-    "goodput_bps": (KBPS, "goodput (kbit/s)"),
-    "cwnd_pkts": (1.0, "congestion window (packets)"),
-    "rtt_s": (1e3, "round-trip time (ms)"),
-    "mos": (1.0, "MOS"),
-    "delay_s": (1e3, "network delay (ms)"),
-}
-"""What a run's time series hold -> factor and label of the axis. The last two are of calls alone."""
 
 
 def style_of(scheme: str) -> Style:
@@ -43,32 +38,36 @@ def style_of(scheme: str) -> Style:
     return SCHEMES[scheme].style if scheme in SCHEMES else OTHER
 
 
-def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput_bps") -> Axes:
-    """A run's time series, one line per flow that has it.
+def find_series(given: str) -> tuple[Quantity, str]:
+    """The quantity of this name and what it is called over time; ConfigError where it has no series."""
+    quantity = find_quantity(given)
+    if quantity.series is None:
+        allowed = ", ".join(one.short for one in QUANTITIES if one.series)
+        raise ConfigError(f"--y {given}: a run has no time series of it: allowed is one of {allowed}")
+    return quantity, quantity.series
 
-    `quantity` is "goodput_bps", "cwnd_pkts", "rtt_s", or of calls "mos" or "delay_s".
-    """
+
+def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
+    """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     ax = ax or _new_axes()
-    if quantity not in SERIES_SCALES:
-        raise ConfigError(f"--y {quantity!r}: allowed is one of {', '.join(SERIES_SCALES)}")
-    scale, label = SERIES_SCALES[quantity]
+    shown, name = find_series(quantity)
     config = result.run["config"]
     style = style_of(config["scheme"])
     lines = ("-", "--", ":", "-.")
-    flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(quantity, []))]
+    flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(name, []))]
     if not flows:
-        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay_s")
+        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
     for number, flow in enumerate(flows):
-        values = [float("nan") if value is None else value * scale for value in flow[quantity]]
+        values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
         color = style.color if number == 0 else f"C{number % 10}"
         line = lines[number % len(lines)]
         ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
-    ax.set(xlabel="time (s)", ylabel=label, title=f"{result.run['topology']['description']}, {acting_name(config)}")
-    if quantity == "mos":
-        ax.set_ylim(1, 4.5)
+    title = f"{result.run['topology']['description']}, {acting_name(config)}"
+    ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
+    ax.set_title(title, fontsize="medium", wrap=True)
+    ax.set_ylim(*shown.limits)
+    if name == "mos":
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
-    else:
-        ax.set_ylim(bottom=0)
     for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:
         text = f" {handover['station']}: {handover['from']} to {handover['to']}"
         ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
@@ -85,13 +84,7 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
     `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
     """
     ax = ax or _new_axes()
-    schemes: list[str] = comparison.compare["schemes"]
-    for place, scheme in enumerate(schemes):
-        x, rows = _line(comparison, scheme, place, point)
-        means = [row["goodput_bps"]["mean"] * KBPS for row in rows]
-        halves = [(row["goodput_bps"]["half_width"] or 0.0) * KBPS for row in rows]
-        _draw(ax, scheme, x, means, halves)
-    _frame(ax, comparison, schemes, point)
+    _draw(ax, comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS))
     ax.set_ylabel("goodput (kbit/s)")
     _scale_goodput(ax, comparison)
     return ax
@@ -100,14 +93,31 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
 def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
     ax = ax or _new_axes()
-    schemes = [scheme for scheme in comparison.compare["schemes"] if scheme != BASELINE]
-    for place, scheme in enumerate(schemes):
-        x, rows = _line(comparison, scheme, place, point)
-        gains = [float("nan") if row["gain"] is None else row["gain"] * 100 for row in rows]
-        _draw(ax, scheme, x, gains, [(row["gain_half_width"] or 0.0) * 100 for row in rows])
+    _draw(ax, comparison, point, _gain, without=BASELINE)
     ax.axhline(0, color="#7f7f7f", linewidth=0.8)
-    _frame(ax, comparison, schemes, point)
     ax.set_ylabel(f"gain over {BASELINE} (%)")
+    return ax
+
+
+def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """Means of the quantity that a comparison was asked for (`Comparison.of`), drawn as `plot_goodput` draws."""
+    ax = ax or _new_axes()
+    quantity = find_quantity(comparison.compare["y"])
+    _draw(ax, comparison, point, lambda row: _scaled(row["y"], quantity.scale))
+    ax.set_ylabel(quantity.label)
+    low, high = quantity.limits
+    top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
+    ax.set_ylim(low, max(high or 0.0, top or 0.0) or None)
+    return ax
+
+
+def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
+    """The same of each scheme minus the first one, seed by seed, with the interval of that difference."""
+    ax = ax or _new_axes()
+    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
+    _draw(ax, comparison, point, lambda row: _scaled(row["difference"], quantity.scale), without=first)
+    ax.axhline(0, color="#7f7f7f", linewidth=0.8)
+    ax.set_ylabel(f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else ""))
     return ax
 
 
@@ -120,9 +130,31 @@ def _line(
     return [row["point"][axis] if axis else place for row in rows], rows
 
 
-def _draw(ax: Axes, scheme: str, x: list[Any], means: list[float], halves: list[float]) -> None:
-    look = style_of(scheme)._asdict()
-    ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+def _draw(
+    ax: Axes,
+    comparison: Compared,
+    point: dict[str, Any] | None,
+    read: Callable[[dict[str, Any]], tuple[float, float]],
+    *,
+    without: str | None = None,
+) -> None:
+    """A line for each scheme but one; `read` gives mean and half width of a row."""
+    schemes = [scheme for scheme in comparison.compare["schemes"] if scheme != without]
+    for place, scheme in enumerate(schemes):
+        x, rows = _line(comparison, scheme, place, point)
+        means, halves = zip(*map(read, rows), strict=True)
+        look = style_of(scheme)._asdict()
+        ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+    _frame(ax, comparison, schemes, point)
+
+
+def _scaled(value: dict[str, Any] | None, scale: float) -> tuple[float, float]:
+    """Mean and half width of an estimate as shown; of none, what is not drawn."""
+    return (math.nan, 0.0) if value is None else (value["mean"] * scale, (value["half_width"] or 0.0) * scale)
+
+
+def _gain(row: dict[str, Any]) -> tuple[float, float]:
+    return math.nan if row["gain"] is None else row["gain"] * 100, (row["gain_half_width"] or 0.0) * 100
 
 
 def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, Any] | None) -> None:
@@ -131,12 +163,14 @@ def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, 
     ax.set_xlabel(axis_label(axis))
     if axis is None:
         ax.set_xticks(range(len(schemes)), schemes)
+        ax.set_xlim(-0.5, len(schemes) - 0.5)
         ax.tick_params(axis="x", rotation=25)  # eight names do not fit side by side
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
     ax.set_title(show_point(_fixed(comparison, point)))
     ax.grid(alpha=0.3, which="both")
-    ax.legend(fontsize="small")
+    if axis is not None:
+        ax.legend(fontsize="small")
 
 
 def _fixed(comparison: Compared, point: dict[str, Any] | None) -> dict[str, Any]:
@@ -148,15 +182,21 @@ def _scale_goodput(ax: Axes, comparison: Compared) -> None:
     """From zero; logarithmic where one hop would flatten all others, the same for all panels of a comparison."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    means = [row["goodput_bps"]["mean"] * KBPS for row in comparison.rows]
+    found = [_scaled(row["goodput_bps"], KBPS) for row in comparison.rows]
+    means = [mean for mean, _ in found]
     if min(means) <= 0 or max(means) < LOG_RATIO * min(means):
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, _top(found))
         return
     ax.set_yscale("log")
     ax.set_ylim(min(means) / 1.5, max(means) * 1.3)
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _top(found: Iterable[tuple[float, float]]) -> float | None:
+    """Where the y axis of all panels ends, by means and half widths; None of nothing above zero."""
+    return 1.05 * max((mean + half for mean, half in found if not math.isnan(mean)), default=0.0) or None
 
 
 def x_axis(comparison: Compared) -> str | None:
@@ -170,42 +210,49 @@ def x_axis(comparison: Compared) -> str | None:
 
 
 def render_comparison(comparison: Compared) -> dict[str, bytes]:
-    """goodput.png and goodput.svg: a panel for each combination of the other varying options, and beside these, where
-    schemes are compared with the baseline, one of what they gain over it.
+    """NAME.png and NAME.svg: a panel for each combination of the other varying options.
+
+    NAME is goodput, with panels beside it of what is gained over the baseline, where that is there; or the quantity
+    that was asked for (`Comparison.of`), with panels of the schemes' differences from the first one.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    axis = x_axis(comparison)
+    axis, schemes = x_axis(comparison), comparison.compare["schemes"]
     others = {name: values for name, values in comparison.axes.items() if name != axis}
     points = [dict(zip(others, values, strict=True)) for values in product(*others.values())]
     columns = len(list(others.values())[-1]) if others else 1
     rows = -(-len(points) // columns)
-    gains = BASELINE in comparison.compare["schemes"] and len(comparison.compare["schemes"]) > 1
+    asked = comparison.compare.get("y")
+    name = find_quantity(asked).short if asked else "goodput"
+    plots = [plot_quantity, plot_difference] if asked else [plot_goodput, plot_gain]
+    if len(schemes) < 2 or (not asked and BASELINE not in schemes):
+        del plots[1]
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        width = 3.3 * 2 * columns if gains else 4.5 * columns
+        width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns
         figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
-        left, *right = figure.subfigures(1, 1 + gains, squeeze=False)[0]
-        for part, plot in zip((left, *right), (plot_goodput, plot_gain), strict=False):
+        for part, plot in zip(figure.subfigures(1, len(plots), squeeze=False)[0], plots, strict=True):
             panels = part.subplots(rows, columns, squeeze=False, sharey=True)
             for panel, point in zip(panels.flat, points, strict=True):
                 plot(comparison, panel, point=point)
         config = comparison.compare["config"]
         figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
         figure.supxlabel(caption(comparison), fontsize="small")
-        return {"goodput.png": _bytes(figure, "png"), "goodput.svg": _bytes(figure, "svg")}
+        return {f"{name}.png": _bytes(figure, "png"), f"{name}.svg": _bytes(figure, "svg")}
 
 
 def caption(comparison: Compared) -> str:
     """How the intervals came about: n, seeds, level."""
     document = comparison.compare
-    samples = sorted({len(row["goodput_bps"]["samples"]) for row in comparison.rows})
+    estimates = [row["y" if document.get("y") else "goodput_bps"] for row in comparison.rows]
+    samples = sorted({len(one["samples"]) if one else 0 for one in estimates})
     counts = "-".join(map(str, sorted({samples[0], samples[-1]})))
     seeds = document["seeds"]
     span = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}-{seeds[-1]}"
     length = "" if document["config"]["stop_after_pkts"] else f" of {document['config']['duration_s']:g} s"
     interval = document["interval"]
-    text = f"n = {counts} {interval['over']}{length}, {span}"
+    over = "seeds" if document.get("y") else interval["over"]
+    text = f"n = {counts} {over}{length}, {span}"
     return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
 
 

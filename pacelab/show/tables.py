@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.options.table import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
+from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import acting_name
 from pacelab.units import BPS_PER_MBPS
 
@@ -32,6 +33,8 @@ COLUMNS = (
 )
 CALL_COLUMNS = ("mos_mean", "mos_worst")
 """The same of comparisons with calls."""
+ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
+"""Behind the column of the quantity that was asked for."""
 
 
 class Compared(Protocol):
@@ -70,6 +73,9 @@ def show_point(point: dict[str, Any]) -> str:
 def comparison_csv(comparison: Compared) -> str:
     """One line per point and scheme, all digits."""
     columns = (*COLUMNS, *CALL_COLUMNS) if has_calls(comparison) else COLUMNS
+    asked = comparison.compare.get("y")
+    if asked:
+        columns = (*(name for name in columns if name != asked), asked, *ASKED_COLUMNS)
     lines = [",".join([*map(show_name, comparison.axes), "scheme", *columns])]
     for row in comparison.rows:
         values = {
@@ -78,6 +84,10 @@ def comparison_csv(comparison: Compared) -> str:
             "goodput_half_width_bps": row["goodput_bps"]["half_width"],
             **{name: row[name]["mean"] if row[name] else None for name in ("jain", *CALL_COLUMNS)},
         }
+        if asked:
+            for name, key in ((asked, "y"), ("difference", "difference")):
+                found = row[key] or {"mean": None, "half_width": None}
+                values |= {name: found["mean"], f"{key}_half_width": found["half_width"]}
         cells = [show_value(name, row["point"][name]) for name in comparison.axes]
         cells += [row["scheme"], *("" if values[name] is None else repr(values[name]) for name in columns)]
         lines.append(",".join(cells))
@@ -124,6 +134,38 @@ def comparison_table(comparison: Compared) -> Table:
         )
         before = point
     return table
+
+
+def quantity_table(comparison: Compared) -> Table:
+    """The quantity that a comparison was asked for, with what each scheme has more or less of it than the first."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
+    table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
+    for name in map(show_name, comparison.axes):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("scheme", no_wrap=True)
+    differences = [f"minus {first}", "±"] if len(comparison.compare["schemes"]) > 1 else []
+    for heading in (quantity.short, "±", *differences):
+        table.add_column(heading, justify="right", no_wrap=True)
+    before = None
+    for row in comparison.rows:
+        point = [show_value(name, row["point"][name]) for name in comparison.axes]
+        cells = [*_estimated(row["y"], quantity), *_estimated(row["difference"], quantity, sign="+")]
+        if row["scheme"] == first:
+            cells[2:] = ["", ""]
+        table.add_row(*(point if point != before else [""] * len(point)), row["scheme"], *cells[: 2 + len(differences)])
+        before = point
+    return table
+
+
+def _estimated(value: dict[str, Any] | None, quantity: Quantity, *, sign: str = "") -> list[str]:
+    """Mean and half width as shown."""
+    if value is None:
+        return ["-", ""]
+    mean, half = (None if one is None else one * quantity.scale for one in (value["mean"], value["half_width"]))
+    return [f"{mean:{sign}.{quantity.digits}f}", "" if half is None else f"{half:.{quantity.digits}f}"]
 
 
 def run_tables(result: RunResult) -> list[Table]:
@@ -226,6 +268,9 @@ def comparison_title(comparison: Compared) -> str:
     document = comparison.compare
     config, interval = document["config"], document["interval"]
     about = f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"
+    if document.get("y"):
+        shown = f"{find_quantity(document['y']).label} ± {interval['level']:.0%} interval over"
+        return f"{about}\n{shown} {len(document['seeds'])} seed(s); differences seed by seed"
     means = f"means per run, {len(document['seeds'])} seed(s); goodput in kbit/s ± {interval['level']:.0%} interval"
     return f"{about}\n{means} over {interval['over']}, gain over {BASELINE}, RTT in ms, hooks: how often they acted"
 

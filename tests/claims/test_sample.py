@@ -20,6 +20,7 @@ from pacelab.claims.plan import key_of, plan_claim
 from pacelab.claims.reproduce import _collect, run_lean
 from pacelab.results.metrics import LEVEL
 from pacelab.running.runner import for_each
+from pacelab.running.workers import Workers
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -44,7 +45,7 @@ def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
     stored = load_store(claim.paper)[name]["as_stated"]
     plan = plan_claim(claim, quick=False, seeds=seeds)
     runs = {key_of(experiment): experiment for cell in plan.cells for experiment in cell.experiments}
-    results = dict(zip(runs, for_each(run_lean, list(runs.values()), jobs=1), strict=True))
+    results = dict(zip(runs, for_each(run_lean, list(runs.values()), workers=Workers(jobs=1)), strict=True))
     measured = _collect(plan, results)
     for check in claim.checks:
         now = measure(measured, check.measure)

@@ -56,24 +56,44 @@ def half_width(sample: Sequence[float], sd: float | None = None) -> float:
     return T_975[count - 1] * spread / math.sqrt(count)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Radio:
+    """All nodes' radio. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate; `ns2-2001` has those
+    of its time, and one rate for all.
+    """
+
+    rate_mbps: float
+    rts: bool = True
+    preset: str = "ns2"
+    propagation: dict[str, Any] | None = None
+
+    @property
+    def air(self) -> dict[str, Any]:
+        """As the air configuration has it."""
+        return {
+            "preset": self.preset,
+            "basic_rate_bps": round(self.rate_mbps * 1e6) if self.preset == "ns2-2001" else 1_000_000,
+            "data_rate_bps": round(self.rate_mbps * 1e6),
+            "rts_threshold_bytes": 0 if self.rts else NEVER_RTS,
+            "short_retry_limit": 7,
+            "long_retry_limit": 4,
+            "queue_pkts": 50,
+            "mac_ack_rate": "basic" if self.preset.startswith("ns2") else "data",
+            "propagation": self.propagation or {"kind": "two-ray", "capture_db": 10.0},
+        }
+
+
 def config(
     *,
     positions_m: Sequence[tuple[float, float]],
     flows: Sequence[dict[str, Any]],
-    rate_mbps: float,
+    radio: Radio,
     seconds: float,
     warmup_s: float = 0.0,
-    rts: bool = True,
-    preset: str = "ns2",
     routing: str = "static",
-    propagation: dict[str, Any] | None = None,
     wired_end: bool = False,
 ) -> dict[str, Any]:
-    """An air configuration without its seed. `ns2` has ns-2's headers, `standard` real ones and ACKs at the data rate;
-    `ns2-2001` has those of its time, and one rate for all.
-
-    `wired_end` hangs a host on the last node: 10 Mbit/s, 40 ms.
-    """
+    """An air configuration without its seed. `wired_end` hangs a host on the last node: 10 Mbit/s, 40 ms."""
     nodes: list[dict[str, Any]] = [
         {"name": f"n{i}", "wireless": True, "position_m": list(place)} for i, place in enumerate(positions_m)
     ]
@@ -88,18 +108,8 @@ def config(
         "warmup_s": warmup_s,
         "series_interval_s": 1.0,
         "tap": False,
-        "radio": {
-            "preset": preset,
-            "basic_rate_bps": round(rate_mbps * 1e6) if preset == "ns2-2001" else 1_000_000,
-            "data_rate_bps": round(rate_mbps * 1e6),
-            "rts_threshold_bytes": 0 if rts else NEVER_RTS,
-            "short_retry_limit": 7,
-            "long_retry_limit": 4,
-            "queue_pkts": 50,
-            "mac_ack_rate": "basic" if preset.startswith("ns2") else "data",
-            "propagation": propagation or {"kind": "two-ray", "capture_db": 10.0},
-        },
-        "headers": preset if preset.startswith("ns2") else "real",
+        "radio": radio.air,
+        "headers": radio.preset if radio.preset.startswith("ns2") else "real",
         "nodes": nodes,
         "wired": wired,
         "routing": routing,

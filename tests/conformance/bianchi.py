@@ -10,7 +10,7 @@ Source: G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordin
 
 from __future__ import annotations
 
-from air_case import Case, config, udp
+from air_case import Case, Radio, config, udp
 from scipy.optimize import brentq
 
 STATIONS = (2, 5, 10, 20, 50)
@@ -57,12 +57,14 @@ def cases() -> list[Case]:
                     config=config(
                         positions_m=[(0.0, 0.0)] * (count + 1),
                         flows=[udp(i, i + 1, 0) for i in range(count)],
-                        rate_mbps=11,
-                        rts=rts,
+                        radio=Radio(
+                            rate_mbps=11,
+                            rts=rts,
+                            preset="standard",
+                            propagation={"kind": "matrix", "capture_db": 10.0, "links": links},
+                        ),
                         seconds=62,
                         warmup_s=2.0,
-                        preset="standard",
-                        propagation={"kind": "matrix", "capture_db": 10.0, "links": links},
                     ),
                     seeds=range(1, 6),
                     expected_kbps=goodput_kbps(count, rts),

@@ -54,9 +54,8 @@ class Chain:
         return air_case.config(
             positions_m=places,
             flows=flows,
-            rate_mbps=2,
+            radio=air_case.Radio(rate_mbps=2, preset="ns2-2001"),
             seconds=SECONDS,
-            preset="ns2-2001",
             routing="static" if self.routing == "static" else "aodv",
         )
 
@@ -117,11 +116,11 @@ def _saturated(
         config=air_case.config(
             positions_m=[(x, y) for x, y in x_y],
             flows=[air_case.udp(number, src, dst) for number, (src, dst) in enumerate(ends)],
-            rate_mbps=float(rate),
+            radio=air_case.Radio(
+                rate_mbps=float(rate), preset="ns2-2001", propagation=references.ranges(float(sense_m))
+            ),
             seconds=66,
             warmup_s=6.0,
-            preset="ns2-2001",
-            propagation=references.ranges(float(sense_m)),
         ),
         seeds=range(1, len(flows_kbps) + 1),
         expected_kbps=sum(means),

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from air_case import Case, config, half_width, line, tcp, udp
+from air_case import Case, Radio, config, half_width, line, tcp, udp
 
 DATA = Path(__file__).parents[1] / "data"
 SEEDS = range(1, 6)
@@ -61,11 +61,9 @@ def saturated(
         config=config(
             positions_m=line(*x_m),
             flows=[udp(i, src, dst) for i, (src, dst) in enumerate(ends)],
-            rate_mbps=float(rate),
-            rts=rts == "on",
+            radio=Radio(rate_mbps=float(rate), rts=rts == "on", propagation=ranges(sense_m)),
             seconds=26,
             warmup_s=6.0,
-            propagation=ranges(sense_m),
         ),
         seeds=MANY_SEEDS if hidden else SEEDS,
         expected_kbps=float(totals),
@@ -128,7 +126,7 @@ def chain(
         config=config(
             positions_m=line(*(spacing_m * i for i in range(hops + 1))),
             flows=[tcp(0, hops, window_pkts)],
-            rate_mbps=rate_mbps,
+            radio=Radio(rate_mbps=rate_mbps),
             seconds=200,
             routing=routing,
         ),
@@ -233,11 +231,9 @@ def _ns3_case(row: dict[str, str]) -> Case:
         config=config(
             positions_m=places,
             flows=flows,
-            rate_mbps=rate,
-            rts=row["rts"] == "1",
+            radio=Radio(rate_mbps=rate, rts=row["rts"] == "1", preset="standard"),
             seconds=float(row["sim_s"]),
             warmup_s=2.0 if cell else 0.0,
-            preset="standard",
             wired_end=row["topo"] == "chainwired",
         ),
         seeds=SEEDS,

@@ -13,11 +13,9 @@ def goodputs_kbps(categories: list[tuple[int, str]], *, edca: bool = True) -> li
     config = air_case.config(
         positions_m=air_case.line(0.0, 30.0, -30.0),
         flows=[air_case.udp(i, src, 0) | {"category": name} for i, (src, name) in enumerate(categories)],
-        rate_mbps=12,
+        radio=air_case.Radio(rate_mbps=12, rts=False, preset="standard"),
         seconds=6.0,
         warmup_s=1.0,
-        rts=False,
-        preset="standard",
     )
     config["radio"] |= {
         "phy": "802.11a",

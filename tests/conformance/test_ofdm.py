@@ -37,10 +37,8 @@ def measured_cycles_ns(phy: str, rate_mbps: int, rts: bool) -> set[int]:
     config = air_case.config(
         positions_m=air_case.line(0.0, 30.0),
         flows=[air_case.udp(0, 0, 1)],
-        rate_mbps=rate_mbps,
+        radio=air_case.Radio(rate_mbps=rate_mbps, rts=rts, preset="standard"),
         seconds=1.0,
-        rts=rts,
-        preset="standard",
     )
     config["radio"] |= {"phy": phy, "basic_rate_bps": 6_000_000, "mac_ack_rate": "mandatory"}
     records = json.loads(air_case.run_json(json.dumps(config | {"seed": 1, "tap": True})))["tap"]

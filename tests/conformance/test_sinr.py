@@ -12,6 +12,7 @@ import air_case
 import pytest
 import references
 
+RADIO = air_case.Radio(rate_mbps=2, preset="sinr")
 SEEDS = range(1, 6)
 BAND = 0.10
 
@@ -33,9 +34,8 @@ def case(name: str, hops: int, row: dict[str, str], *, seconds: float) -> air_ca
         config=air_case.config(
             positions_m=air_case.line(*(200.0 * i for i in range(hops + 1))),
             flows=[air_case.tcp(0, hops, window, initial_window=1, min_rto_s=1.0)],
-            rate_mbps=2,
+            radio=RADIO,
             seconds=seconds,
-            preset="sinr",
         ),
         seeds=SEEDS,
         expected_kbps=float(row["goodput_mean_kbps"]),
@@ -54,9 +54,7 @@ def cross_cases() -> list[air_case.Case]:
         cases.append(
             air_case.Case(
                 name=f"cross W={window} SACK {row['sack']}",
-                config=air_case.config(
-                    positions_m=row_of + column, flows=flows, rate_mbps=2, seconds=60, preset="sinr"
-                ),
+                config=air_case.config(positions_m=row_of + column, flows=flows, radio=RADIO, seconds=60),
                 seeds=SEEDS,
                 expected_kbps=float(row["goodput_kbps"]),
             )

@@ -12,6 +12,7 @@ import pacelab
 from pacelab.cli.main import main
 from pacelab.console import runs_bar
 from pacelab.grid.comparison import add_gains, compare
+from pacelab.running.cached import Kept
 from pacelab.running.runner import run_many
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -91,7 +92,7 @@ def test_full_compare_has_ten_batches() -> None:
 
 
 def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pacelab.grid.comparison.run_many", lambda *_, **__: pytest.fail("ran"))
+    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
 
@@ -123,7 +124,7 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
 def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2)
     unfinished = in_tmp / "unfinished"
-    schemes = ["newreno", "tcp-gap"]
+    schemes, kept = ["newreno", "tcp-gap"], Kept(folder=unfinished, until_done=True)
 
     def begin() -> None:
         with runs_bar("four runs", kept=unfinished, quiet=False) as note:
@@ -133,16 +134,14 @@ def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsy
                 if done == 3:
                     raise KeyboardInterrupt
 
-            compare(base, schemes=schemes, seeds=2, jobs=1, unfinished=unfinished, on_done=on_done)
+            compare(base, schemes=schemes, seeds=2, jobs=1, kept=kept, on_done=on_done)
 
     with pytest.raises(KeyboardInterrupt):
         begin()
     assert capsys.readouterr().err == f"pacelab: 3 of 4 runs are kept in {unfinished}; the same command goes on\n"
     assert len(list(unfinished.iterdir())) == 3
     heard: list[tuple[int, int]] = []
-    resumed = compare(
-        base, schemes=schemes, seeds=2, jobs=1, unfinished=unfinished, on_done=lambda *told: heard.append(told)
-    )
+    resumed = compare(base, schemes=schemes, seeds=2, jobs=1, kept=kept, on_done=lambda *told: heard.append(told))
     assert heard == [(3, 4), (4, 4)]
     assert not unfinished.exists()
     assert resumed.compare == compare(base, schemes=schemes, seeds=2, jobs=1).compare

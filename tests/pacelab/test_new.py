@@ -14,6 +14,7 @@ from pacelab.own.new import TEMPLATES
 pytestmark = pytest.mark.usefixtures("engine")
 
 RUNS = {
+    "claim": ["reproduce", "mine.yaml", "--quick", "--jobs", "1", "--out", "out"],
     "cc": ["run", "chain", "--cc", "mine.py:Mine", "--seconds", "3"],
     "topology": ["run", "mine.py", "--set", "arms=4", "--seconds", "3"],
 }
@@ -42,9 +43,11 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology"),
+        (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology, claim"),
         (["new", "cc", "my-own"], "allowed is a name of letters"),
         (["new", "cc", "class"], "allowed is a name of letters"),
+        (["new", "claim", "Größe"], "allowed is a name of the letters a to z"),
+        (["new", "claim", "_"], "allowed is a name of the letters a to z"),
     ],
 )
 def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -59,3 +62,42 @@ def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str
     assert "is there already" in capsys.readouterr().err
     assert Path("test_mine.py").read_text() == "mine"
     assert not Path("mine.py").exists()
+
+
+def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "claim", "My_Own"]) == 0
+    text = Path("my_own.yaml").read_text()
+    assert "id: own-my-own\n" in text
+    Path("my_own.yaml").write_text(text.replace("{rts: on}, against: {rts: off}", "{rts: off}, against: {rts: on}"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    ran = subprocess.run(command, capture_output=True, check=False)
+    assert ran.returncode == 1
+    assert b"not reproduced" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("paper: own", "paper: fu"), "id 'own-mine': allowed is fu-NAME"),
+        (("own", "fu"), "fu-mine: allowed is each id once, and another paper, as own"),
+        (("goodput_kbps", "beauty"), "of 'beauty': allowed is one of goodput_kbps"),
+        (("rate: 2", "rates: 2"), "option 'rates'"),
+        (None, "it is empty"),
+    ],
+)
+def test_a_claim_file_that_is_none_is_refused(
+    change: tuple[str, str] | None, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "claim", "Mine"]) == 0
+    text = Path("mine.yaml").read_text()
+    Path("mine.yaml").write_text(text.replace(*change) if change else "")
+    capsys.readouterr()
+    assert main(["reproduce", "mine.yaml", "--quick"]) == 2
+    assert told in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_claim_file_that_is_not_there_is_told(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "mine.yaml"]) == 2
+    assert "claim file 'mine.yaml': No such file" in capsys.readouterr().err
+    assert main(["reproduce", "mine.yaml", "--docs", "page.md"]) == 2
+    assert "allowed with the papers' claims" in capsys.readouterr().err.replace("\n", " ")

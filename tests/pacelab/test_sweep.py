@@ -14,18 +14,20 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.comparison import compare
-from pacelab.grid.grid import QUANTITIES
 from pacelab.grid.sweep import run_sweep
+from pacelab.results.quantities import QUANTITIES
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of
+from pacelab.running.cached import Kept
 from pacelab.running.runner import run
-from pacelab.running.workers import WorkerDied
+from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
 from pacelab.topologies.registry import KINDS
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
+HERE = Workers(jobs=1)
 BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
 
 
@@ -55,14 +57,14 @@ def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
 
 
 def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
-    done = run_sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", jobs=1)
+    done = run_sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", workers=HERE)
     last = done.rows[-1]
     assert (last["point"], last["scheme"], last["seed"]) == ({"hops": 3}, "newreno", 2)
     alone = run(BASE.vary(topology_options={"hops": 3}, seed=2)).run
     assert last["goodput_bps"] == alone["totals"]["goodput_bps"]
     assert last["rtt_mean_s"] == alone["flows"][0]["rtt_mean_s"]
     assert last["hook_actions"] == 0
-    assert set(QUANTITIES) < set(last)
+    assert {quantity.name for quantity in QUANTITIES} < set(last)
 
 
 def test_sweep_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:
@@ -85,16 +87,16 @@ def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.
 
 
 def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
-    one = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", jobs=1)
-    two = run_sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", jobs=1)
+    one = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", workers=HERE)
+    two = run_sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", workers=HERE)
     assert (one.host["fresh_runs"], two.host["fresh_runs"]) == (2, 1)
     assert two.rows[:2] == one.rows
 
 
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", jobs=1)
+    swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", workers=HERE)
     monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
-    (row,) = compare(BASE, schemes=["newreno"], seeds=2, cache=in_tmp / "s" / "runs").rows
+    (row,) = compare(BASE, schemes=["newreno"], seeds=2, kept=Kept(folder=in_tmp / "s" / "runs")).rows
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
 

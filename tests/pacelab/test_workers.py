@@ -10,21 +10,22 @@ from contextlib import closing
 import pytest
 
 from pacelab import ConfigError, HostError
-from pacelab.running.workers import WorkerDied, _checked, each_finished
+from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 
 pytestmark = pytest.mark.usefixtures("engine")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
-    found = dict(each_finished(abs, [-3, 1, -2], jobs=jobs))
+    found = dict(each_finished(abs, [-3, 1, -2], workers=Workers(jobs=jobs)))
     assert found == {0: 3, 1: 1, 2: 2}
-    assert list(each_finished(abs, [], jobs=jobs)) == []
+    assert list(each_finished(abs, [], workers=Workers(jobs=jobs))) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_the_work_raises_passes_through(jobs: int) -> None:
-    with pytest.raises(TypeError, match="abs"), closing(each_finished(abs, ["a", 1], jobs=jobs)) as finished:  # type: ignore[arg-type]
+    begun = each_finished(abs, ["a", 1], workers=Workers(jobs=jobs))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="abs"), closing(begun) as finished:
         list(finished)
 
 
@@ -38,7 +39,7 @@ def die_of_zero(number: int) -> int:
 def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() -> None:
     found: list[tuple[int, int]] = []
     with pytest.raises(WorkerDied, match="one died"):
-        found.extend(each_finished(die_of_zero, [6, 4, 2, 0], jobs=2))
+        found.extend(each_finished(die_of_zero, [6, 4, 2, 0], workers=Workers(jobs=2)))
     assert found == [(place, 6 - 2 * place) for place, _ in found], "each with its own place"
 
 
@@ -49,10 +50,10 @@ def test_a_worker_with_other_code_refuses() -> None:
 
 def test_jobs_and_scheduler_exclude_each_other() -> None:
     with pytest.raises(ConfigError, match="--jobs 2 with --scheduler tcp://x:1"):
-        each_finished(abs, [1], jobs=2, scheduler="tcp://x:1")
+        Workers(jobs=2, scheduler="tcp://x:1")
 
 
 def test_a_scheduler_that_cannot_be_reached_is_a_host_error() -> None:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
     with pytest.raises(HostError, match="cannot be reached"):
-        list(each_finished(abs, [1], scheduler="tcp://127.0.0.1:9"))
+        list(each_finished(abs, [1], workers=Workers(scheduler="tcp://127.0.0.1:9")))

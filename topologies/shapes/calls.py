@@ -11,6 +11,7 @@ these give what the paper measured for each traffic alone (docs/voice.md). The e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypedDict
 
 from pacelab.topologies.common import DECODE_M, SENSE_M, directed
 from pacelab.topologies.domain import Choice, Real, Whole
@@ -35,6 +36,15 @@ def voice_option(default: int | None = 0) -> TopologyOption:
 def tcp_option(default: int | None = 3) -> TopologyOption:
     """Number of TCP flows."""
     return TopologyOption(name="tcp", domain=TCP, default=default, help="TCP flows per leaf or destination")
+
+
+class Calls(TypedDict):
+    """What `OPTIONS` are, by their names."""
+
+    voice: int
+    tcp: int
+    internet: float
+    interference: str
 
 
 OPTIONS = (

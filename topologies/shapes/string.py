@@ -13,6 +13,8 @@ MP7 and MAP8 end at every node of the string (Fig. 10).
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from pacelab.topologies.common import DECODE_M, HOPS, host, radio, wire
 from pacelab.topologies.domain import ON_OFF, Choice
 from pacelab.topologies.kind import Kind, TopologyOption
@@ -25,6 +27,7 @@ from pacelab.topologies.shapes.calls import (
     RATE_BPS,
     SENSE_RANGES_M,
     STEP_M,
+    Calls,
     flows_to,
 )
 
@@ -38,13 +41,10 @@ def build(
     *,
     direction: str,
     hops: int,
-    voice: int,
-    tcp: int,
-    internet: float,
-    interference: str,
     destinations: str = "last",
     varying: bool = False,
     spacing: float = STEP_M,
+    **calls: Unpack[Calls],
 ) -> Topology:
     """String of `hops` wireless hops."""
     if varying and hops < max(VARYING):
@@ -53,6 +53,7 @@ def build(
     server, exchange = hops + 1, hops + 2
     leaves = [hops] if destinations == "last" else list(range(1, hops + 1))
     one_way = [(at_s, a, b, bps) for at_s, bps in SCHEDULE for a, b in (VARYING, VARYING[::-1])] if varying else []
+    voice, tcp = calls["voice"], calls["tcp"]
     return Topology(
         name="string",
         description=f"a string of {hops} wireless hops with {voice} call(s) and {tcp} TCP flow(s) per destination",
@@ -63,9 +64,9 @@ def build(
         ),
         flows=flows_to(leaves, server=server, exchange=exchange, voice=voice, tcp=tcp, direction=direction),
         decode_m=DECODE_M,
-        sense_m=SENSE_RANGES_M[interference],
+        sense_m=SENSE_RANGES_M[calls["interference"]],
         wired=(
-            wire(0, server, rate_bps=INTERNET_RATE_BPS, delay_s=internet),
+            wire(0, server, rate_bps=INTERNET_RATE_BPS, delay_s=calls["internet"]),
             wire(0, exchange, rate_bps=INTERNET_RATE_BPS, delay_s=EXCHANGE_DELAY_S),
         ),
         link_rates=tuple(LinkRate(a=a, b=b, rate_bps=bps, at_s=at_s) for at_s, a, b, bps in one_way),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacelab.hosts.network.meter import Window
+from pacelab.hosts.plan import Tcp
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 FIRST_PORT = 5201
@@ -31,19 +32,8 @@ def server_command(*, port: int, address: str, interval_s: float) -> list[str]:
     return ["iperf3", "-4", "-s", "-1", "-J", "-p", str(port), "-B", address, "-i", f"{interval_s:g}"]
 
 
-def client_command(
-    *,
-    port: int,
-    src: str,
-    dst: str,
-    interval_s: float,
-    seconds: float,
-    control: str,
-    mss: int,
-    paced: bool = False,
-    ack_every_segment: bool = True,
-) -> list[str]:
-    """Send for so long. `paced`: by the kernel, from window and round trip.
+def client_command(*, port: int, src: str, dst: str, interval_s: float, seconds: float, tcp: Tcp) -> list[str]:
+    """Send for so long. The switch "pacing": by the kernel, from window and round trip.
 
     Written are single segments, which the receiver counts as they come; or two at a time, where ACKs are to be delayed:
     the last segment of what was written is marked as pushed, and Linux (seen in 6.1.192 and 6.18) acknowledges such a
@@ -54,12 +44,12 @@ def client_command(
     return [
         *line,
         "-C",
-        control,
+        tcp.control,
         "-M",
-        str(mss),
+        str(tcp.segment_bytes),
         "-l",
-        str(mss if ack_every_segment else 2 * mss),
-        *(["--fq-rate", PACED_UP_TO] if paced else []),
+        str(tcp.segment_bytes if tcp.ack_every_segment else 2 * tcp.segment_bytes),
+        *(["--fq-rate", PACED_UP_TO] if "pacing" in tcp.switches else []),
         *amount,
     ]
 

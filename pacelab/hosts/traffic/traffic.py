@@ -148,17 +148,14 @@ class Traffic:
         raise HostError(f"{run.server.name}: it does not listen: {run.server.last_words() or 'without a word'}")
 
     def _call(self, run: TcpRun) -> None:
-        flow, tcp = run.flow, self._plan.tcp
+        flow = run.flow
         command = iperf.client_command(
             port=iperf.FIRST_PORT + run.number,
             src=address(flow.src),
             dst=address(flow.dst),
             interval_s=self._report_s,
             seconds=flow.stop_s - flow.start_s,
-            control=tcp.control,
-            mss=tcp.segment_bytes,
-            paced="pacing" in tcp.switches,
-            ack_every_segment=tcp.ack_every_segment,
+            tcp=self._plan.tcp,
         )
         run.called_ns = time.monotonic_ns()
         run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name)

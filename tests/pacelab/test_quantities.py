@@ -1,0 +1,195 @@
+"""Quantities: each known by its names, read off a run by hand, shown alike by compare, plot and labs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+import pacelab
+from pacelab.cli.main import main
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.grid.comparison import Comparison, compare
+from pacelab.lab import figures
+from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity, read_flows, read_quantities
+from pacelab.show.plots import caption, find_series, plot_difference, plot_quantity, plot_series
+from pacelab.show.tables import quantity_table
+
+
+def comparison(**differing: Any) -> Comparison:
+    """Jain's index of two schemes over three seeds, at one point."""
+    values = {"newreno": [0.5, 0.6, 0.7], "tcp-gap": [0.6, 0.8, 0.7]} | differing
+    runs = [
+        {"point": {}, "scheme": scheme, "seed": seed, **{one.name: None for one in QUANTITIES}, "jain": value}
+        for scheme, samples in values.items()
+        for seed, value in enumerate(samples, start=1)
+    ]
+    document = {
+        "config": Experiment().config(),
+        "axes": {},
+        "schemes": list(values),
+        "seeds": [1, 2, 3],
+        "interval": {"level": 0.95, "over": "seeds"},
+        "rows": [{"point": {}, "scheme": scheme} for scheme in values],
+        "runs": runs,
+        "notes": [],
+    }
+    return Comparison(compare=document, host={})
+
+
+def test_a_quantity_has_names_of_its_own() -> None:
+    names = [name for one in QUANTITIES for name in {one.name, one.short, one.series} - {None}]
+    assert len(names) == len(set(names))
+    assert find_quantity("rtt") is find_quantity("rtt_mean_s") is find_quantity("rtt_s")
+    assert find_quantity("rtt").label == "mean round-trip time (ms)"
+    assert find_quantity("rtt").label_of_one == "round-trip time (ms)"
+    assert find_quantity("jain").label == "Jain's index"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("jian", "--y 'jian': did you mean 'jain'. allowed is one of goodput, throughput, jain, rtt"),
+        ("retrys", "did you mean 'retries'"),
+        ("x", "--y 'x': allowed is one of goodput"),
+    ],
+)
+def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        find_quantity(given)
+
+
+def test_what_has_no_series_is_refused_over_time() -> None:
+    assert find_series("cwnd")[1] == "cwnd_pkts"
+    with pytest.raises(ConfigError, match="--y jain: a run has no time series of it: allowed is one of goodput, rtt"):
+        find_series("jain")
+
+
+def test_a_difference_is_taken_seed_by_seed() -> None:
+    # 0.1, 0.2, 0.0: mean 0.1, s 0.1, t of 2 degrees of freedom 4.3027: half width 4.3027 * 0.1 / sqrt(3) = 0.24841
+    found = comparison().of("jain")
+    first, second = found.rows
+    assert first["y"]["mean"] == pytest.approx(0.6)
+    assert first["difference"] is None
+    assert second["y"]["mean"] == pytest.approx(0.7)
+    assert second["difference"]["samples"] == pytest.approx([0.1, 0.2, 0.0])
+    assert second["difference"]["mean"] == pytest.approx(0.1)
+    assert second["difference"]["half_width"] == pytest.approx(0.24841, abs=1e-5)
+    ax = plot_difference(found, Figure().subplots())
+    assert list(ax.containers[0].lines[0].get_ydata()) == [pytest.approx(0.1)]
+    assert ax.get_ylabel() == "jain minus newreno's"
+
+
+def test_a_seed_that_one_of_the_two_has_not_is_left_out() -> None:
+    second = comparison(**{"tcp-gap": [0.6, None, 0.8]}).of("jain").rows[1]
+    assert second["difference"]["samples"] == pytest.approx([0.1, 0.1])
+    nothing = comparison(**{"tcp-gap": [None, None, None]}).of("jain").rows[1]
+    assert (nothing["y"], nothing["difference"]) == (None, None)
+
+
+def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
+    found = comparison().of("jain")
+    table = quantity_table(found)
+    assert [str(column.header) for column in table.columns] == ["scheme", "jain", "±", "minus newreno", "±"]
+    assert [list(column.cells) for column in table.columns] == [
+        ["newreno", "tcp-gap"],
+        ["0.600", "0.700"],
+        ["0.248", "0.248"],
+        ["", "+0.100"],
+        ["", "0.248"],
+    ]
+    ax = plot_quantity(found, Figure().subplots())
+    assert (ax.get_ylabel(), ax.get_ylim()) == ("Jain's index", (0.0, 1.05))
+    assert caption(found).startswith("n = 3 seeds")
+
+
+def test_what_no_run_has_is_said() -> None:
+    assert comparison().of("mos").compare["notes"] == ["no run has MOS, mean of the calls: there are no calls"]
+
+
+@pytest.mark.usefixtures("engine")
+def test_they_are_read_off_a_run() -> None:
+    run = pacelab.run(Experiment(topology="parallel", duration_s=3, warmup_s=1)).run
+    found, flows = read_quantities(run), read_flows(run)
+    assert found["retries"] == sum(node["retries"] for node in run["nodes"]) > 0
+    assert found["dropped_pkts"] == run["totals"]["dropped_pkts"]
+    assert found["hook_actions"] == 0
+    assert found["mos_mean"] is found["delay_mean_s"] is None
+    assert len(run["flows"]) > 1
+    assert flows["goodput_bps"] == [flow["goodput_bps"] for flow in run["flows"]]
+    known = [value for value in flows["rtt_mean_s"] if value is not None]
+    assert found["rtt_mean_s"] == pytest.approx(sum(known) / len(known))
+    assert sum(flows["timeouts"]) == found["timeouts"]  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("engine")
+def test_of_calls_both_are_known() -> None:
+    run = pacelab.run(Experiment(topology_options={"hops": 2}, traffic="voice", duration_s=3)).run
+    found, flows = read_quantities(run), read_flows(run)
+    assert found["mos_mean"] == pytest.approx(sum(flows["mos_mean"]) / len(run["calls"]))  # type: ignore[arg-type]
+    assert found["mos_worst"] == min(flows["mos_worst"])  # type: ignore[type-var]
+    assert found["delay_mean_s"] == pytest.approx(run["calls"][0]["delay_mean_s"])
+    assert (flows["goodput_bps"], found["rtt_mean_s"]) == ([], None)
+
+
+@pytest.mark.usefixtures("engine")
+def test_compare_plot_and_labs_call_them_alike(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "chain", "--hops", "2,3", "--seconds", "1", "--seeds", "2", "--jobs", "1", "--y", "rtt"]
+    assert main([*words, "--out", "c"]) == 0
+    out, err = capsys.readouterr()
+    assert "mean round-trip time (ms)" in out
+    assert "minus newreno" in out
+    assert str(in_tmp / "c" / "rtt.png") in err.replace("\n", "")
+    assert sorted(path.name for path in Path("c").iterdir()) == [
+        "compare.json",
+        "host.json",
+        "rtt.png",
+        "rtt.svg",
+        "table.csv",
+    ]
+    header = Path("c/table.csv").read_text().splitlines()[0]
+    assert header.endswith(",rtt_mean_s,y_half_width,difference,difference_half_width")
+    document = json.loads(Path("c/compare.json").read_text())
+    assert document["y"] == "rtt_mean_s"
+    by_seed = {(run["point"]["hops"], run["scheme"], run["seed"]): run["rtt_mean_s"] for run in document["runs"]}
+    for row in document["rows"]:
+        at = row["point"]["hops"]
+        assert row["y"]["samples"] == [by_seed[at, row["scheme"], seed] for seed in (1, 2)]
+        if row["scheme"] == "tcp-gap":
+            told = [by_seed[at, "tcp-gap", seed] - by_seed[at, "newreno", seed] for seed in (1, 2)]
+            assert row["difference"]["samples"] == told
+    result = pacelab.run(Experiment(topology_options={"hops": 2}, duration_s=2))
+    assert plot_series(result, Figure().subplots(), quantity="rtt").get_ylabel() == "round-trip time (ms)"
+    assert figures.series(result, "rtt").png == figures.series(result, "rtt_s").png
+    found = Comparison(compare=document, host={})
+    assert figures.comparison(found, y="jain").text.startswith("Jain's index. hops 2 newreno: 1")
+    told = figures.comparison(found).text
+    assert told == figures.comparison(found, y="goodput").text
+    assert told.startswith("Goodput in kbit/s. hops 2 newreno: ")
+
+
+@pytest.mark.usefixtures("engine")
+def test_asking_for_calls_where_there_are_none_is_refused_first(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "chain", "--hops", "2,3", "--y", "mos"]) == 2
+    assert "there are no calls in these networks" in capsys.readouterr().err
+    assert main(["compare", "chain", "--y", "jian"]) == 2
+    assert "did you mean 'jain'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["compare", "plot"])
+def test_help_lists_them(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert ", ".join(SHORT_NAMES) in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_comparison_without_a_question_is_as_it_was() -> None:
+    base = Experiment(topology_options={"hops": 1}, duration_s=1)
+    found = compare(base, schemes=["newreno"], seeds=1, jobs=1)
+    assert "y" not in found.compare
+    assert "y" not in found.rows[0]

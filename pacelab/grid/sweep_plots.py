@@ -17,7 +17,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import Style
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.plots import axis_label, style_of
+from pacelab.show.plots import axis_label, styles_of
 from pacelab.show.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
@@ -154,11 +154,12 @@ def plot_flows(
     _check(points, rows, {*lines, *picked})
     curves = {}
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
+    looks = styles_of([str(group[0]) for group in groups]) if lines == ["scheme"] else {}
     for place, group in enumerate(groups):
         own = [row for row in rows if tuple(_value(row, name) for name in lines) == group]
         values = [value for row in own for value in row.get(FLOWS, {}).get(quantity.name, ()) if value is not None]
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or "all"
-        look = style_of(group[0]) if lines == ["scheme"] else LINES[place % len(LINES)]
+        look = looks[group[0]] if lines == ["scheme"] else LINES[place % len(LINES)]
         if values:
             curves[text] = ([value * quantity.scale for value in values], look)
     if not curves:
@@ -183,6 +184,7 @@ def _draw_lines(
     numeric, scale = _are_numbers(values), y.scale
     counts: set[int] = set()
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
+    looks = styles_of([str(group[0]) for group in groups]) if lines == ["scheme"] else {}
     for place, group in enumerate(groups):
         spots, means, halves = [], [], []
         for spot, value in enumerate(values):
@@ -197,7 +199,7 @@ def _draw_lines(
             spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
             means.append(found.mean * scale)
             halves.append((found.half_width or 0.0) * scale)
-        look = style_of(group[0])._asdict() if lines == ["scheme"] else LINES[place % len(LINES)]._asdict()
+        look = (looks[group[0]] if lines == ["scheme"] else LINES[place % len(LINES)])._asdict()
         if not numeric:
             look["linestyle"] = "none"  # between names there is nothing
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None

@@ -1,6 +1,7 @@
 """How a scheme looks in figures: one fixed colour, marker and line, in every figure.
 
-Colours are Okabe and Ito's palette, which colour-blind readers can tell apart.
+Colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Its seven with four lines each are taken:
+one scheme more has a darker green.
 """
 
 from __future__ import annotations
@@ -18,3 +19,12 @@ class Style(NamedTuple):
 
 OTHER = Style("#7f7f7f", "x", ":")
 """Of a scheme that names none."""
+OTHERS = (
+    OTHER,
+    Style("#8c564b", "$a$", "-"),
+    Style("#404040", "$b$", "--"),
+    Style("#bcbd22", "$c$", "-."),
+    Style("#7f7f7f", "$d$", "-"),
+    Style("#8c564b", "$f$", "--"),
+)
+"""Of several of these in one figure, in their order."""

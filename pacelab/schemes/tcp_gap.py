@@ -77,7 +77,7 @@ SCHEMES = (
         name="tcp-gap-eval-nogc",
         summary="tcp-gap-eval without Goodput Control",
         source="as tcp-gap-eval",
-        style=Style("#009e73", "$e$", "-."),
+        style=Style("#117733", "$e$", "-."),
         gateway=partial(gap_gateway, reading="evaluated", control=False),
         sender=partial(gap_sender, reading="evaluated"),
         traffic=("tcp",),

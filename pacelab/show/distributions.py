@@ -14,7 +14,7 @@ from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.schemes.style import Style
-from pacelab.show.plots import find_series, style_of
+from pacelab.show.plots import find_series, style_of, styles_of
 from pacelab.show.tables import Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ MOST_PANELS = 12
 MARKS = 10
 """Markers along a curve: enough to tell it from another of its colour."""
 Curves = Mapping[str, tuple[Sequence[float], Style]]
+WIDE = 2.6
+"""Of the first line; the next ones are thinner, so that equal curves are all seen."""
 FLOW_LINES = ("-", "--", ":", "-.")
 
 
@@ -39,12 +41,19 @@ def find_distributed(given: str) -> Quantity:
 
 def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequence[Curves] = ()) -> None:
     """A cumulative curve for each label -> its values and look; `beside` are those of panels that share the x axis."""
-    for text, (values, style) in curves.items():
+    for place, (text, (values, style)) in enumerate(curves.items()):
         ordered = sorted(values)
         shares = [place / len(ordered) for place in range(len(ordered) + 1)]
         marks: dict[str, Any] = {"markersize": 4, "markevery": (1, max(1, len(ordered) // MARKS))}
         look = style._asdict() | marks
-        ax.plot([*ordered[:1], *ordered], shares, drawstyle="steps-post", label=text, linewidth=1.4, **look)
+        ax.plot(
+            [*ordered[:1], *ordered],
+            shares,
+            drawstyle="steps-post",
+            label=text,
+            linewidth=max(1.0, WIDE - 0.4 * place),
+            **look,
+        )
     shown = [value for panel in (curves, *beside) for values, _ in panel.values() for value in values]
     low, high = quantity.limits[0], max(shown, default=0.0)
     ax.set(xlabel=quantity.label_of_one, ylim=(0, 1.03))
@@ -128,7 +137,8 @@ def _at(comparison: Compared, point: Mapping[str, Any], quantity: Quantity) -> C
         ]
         for scheme in comparison.compare["schemes"]
     }
-    return {scheme: (known, style_of(scheme)) for scheme, known in values.items() if known}
+    looks = styles_of(comparison.compare["schemes"])
+    return {scheme: (known, looks[scheme]) for scheme, known in values.items() if known}
 
 
 def ones(quantity: Quantity) -> str:

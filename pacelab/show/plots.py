@@ -7,7 +7,7 @@ Figures of one result are the same bytes each time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, Style
+from pacelab.schemes.style import OTHER, OTHERS, Style
 from pacelab.show.tables import BASELINE, Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ KBPS = 1e-3
 def style_of(scheme: str) -> Style:
     """The fixed style of a scheme."""
     return SCHEMES[scheme].style if scheme in SCHEMES else OTHER
+
+
+def styles_of(names: Sequence[str]) -> dict[str, Style]:
+    """Styles of what stands in one figure; what has none of its own, as congestion controls, is told apart."""
+    without = [name for name in names if style_of(name) == OTHER]
+    return {name: OTHERS[without.index(name) % len(OTHERS)] if name in without else style_of(name) for name in names}
 
 
 def find_series(given: str) -> tuple[Quantity, str]:
@@ -139,11 +145,12 @@ def _draw(
     without: str | None = None,
 ) -> None:
     """A line for each scheme but one; `read` gives mean and half width of a row."""
-    schemes = [scheme for scheme in comparison.compare["schemes"] if scheme != without]
+    looks = styles_of(comparison.compare["schemes"])
+    schemes = [scheme for scheme in looks if scheme != without]
     for place, scheme in enumerate(schemes):
         x, rows = _line(comparison, scheme, place, point)
         means, halves = zip(*map(read, rows), strict=True)
-        look = style_of(scheme)._asdict()
+        look = looks[scheme]._asdict()
         ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
     _frame(ax, comparison, schemes, point)
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER
-from pacelab.show.plots import caption, plot_gain, plot_goodput, render_comparison, x_axis
+from pacelab.schemes.style import OTHER, OTHERS
+from pacelab.show.plots import caption, plot_gain, plot_goodput, render_comparison, styles_of, x_axis
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -56,6 +56,14 @@ def test_every_scheme_has_a_style_of_its_own() -> None:
     # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
     assert len({(style.color, style.linestyle) for style in styles}) == len(styles)
     assert len({style.marker for style in styles}) == len(styles)
+
+
+def test_two_without_a_style_are_told_apart() -> None:
+    found = styles_of(["newreno", "cubic", "mine", "tcp-gap"])
+    assert (found["newreno"], found["tcp-gap"]) == (SCHEMES["newreno"].style, SCHEMES["tcp-gap"].style)
+    assert (found["cubic"], found["mine"]) == OTHERS[:2]
+    assert not {style.marker for style in OTHERS} & {scheme.style.marker for scheme in SCHEMES.values()}
+    assert len({style.marker for style in OTHERS}) == len(OTHERS)
 
 
 def test_plot_gain_is_in_percent_with_its_interval() -> None:

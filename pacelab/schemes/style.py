@@ -1,6 +1,6 @@
 """How a scheme looks in figures: one fixed colour, marker and line, in every figure.
 
-Colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Its seven with four lines each are taken:
+Colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Its seven with four lines are all taken:
 one scheme more has a darker green.
 """
 

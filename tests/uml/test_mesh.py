@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 
 from pacelab.experiment.experiment import Experiment
+from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 
 pytestmark = pytest.mark.guest
@@ -29,25 +31,38 @@ moves:
 WALK_S, AFTER_S = 60.0, 40
 
 
+SEEDS = (1, 2, 3, 4)
+"""One run of TCP-GAP is as much as 4 % off, and another one with each change of the code: means are compared."""
+STATIC = Experiment(
+    topology="chain",
+    topology_options={"hops": 3},
+    scheme="tcp-gap",
+    rate_bps=2_000_000,
+    backend="hwsim",
+    where="uml",
+    duration_s=15.0,
+    warmup_s=3.0,
+)
+
+
+def goodput_bps(result: RunResult) -> float:
+    return float(result.run["flows"][0]["goodput_bps"])
+
+
+@pytest.fixture(scope="module")
+def static_bps() -> float:
+    return fmean(goodput_bps(run(STATIC.vary(seed=seed))) for seed in SEEDS)
+
+
 @pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
-def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str) -> None:
-    static = Experiment(
-        topology="chain",
-        topology_options={"hops": 3},
-        scheme="tcp-gap",
-        rate_bps=2_000_000,
-        backend="hwsim",
-        where="uml",
-        duration_s=15.0,
-        warmup_s=3.0,
-    )
-    mesh = run(static.vary(routing=routing))
-    ratio = mesh.run["flows"][0]["goodput_bps"] / run(static).run["flows"][0]["goodput_bps"]
+def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str, static_bps: float) -> None:
+    meshes = [run(STATIC.vary(routing=routing, seed=seed)) for seed in SEEDS]
+    ratio = fmean(map(goodput_bps, meshes)) / static_bps
     print(f"{routing}: {ratio:.3f} of static routes' goodput")
     # Its frames are longer, by 6 bytes (802.11s) or 24, of 1536, and it talks on the air.
     assert 0.85 <= ratio <= 1.03
-    assert mesh.run["hooks"]["actions"] > 0
-    assert run(static.vary(routing=routing)).run == mesh.run
+    assert all(mesh.run["hooks"]["actions"] > 0 for mesh in meshes)
+    assert run(STATIC.vary(routing=routing, seed=SEEDS[0])).run == meshes[0].run
 
 
 @pytest.mark.parametrize("routing", ["static", "802.11s", "batman-adv"])

@@ -136,15 +136,16 @@ lab.table(header, [row(name, result) for name, result in pacing.items()], "100 s
 
 # %%
 def draw(hops, routing, scheme, window):
-    tried = chain(hops, routing=routing, scheme=scheme, window_pkts=window, duration_s=40)
-    return lab.series(run(tried), "goodput_bps", "cwnd_pkts")
+    tried = chain(hops, routing=routing, window_pkts=window, duration_s=40)
+    runs = {name: run(tried.vary(scheme=name)) for name in dict.fromkeys(("newreno", scheme))}
+    return lab.series(runs, "goodput_bps", "cwnd_pkts")
 
 
 lab.explore(
     draw,
     hops=lab.slide("hops", 2, 24, start=7),
     routing=lab.choice("routing", ["static", "aodv"]),
-    scheme=lab.choice("scheme", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"]),
+    scheme=lab.choice("beside NewReno", ["newreno", "lred", "lred-ecn", "link-pacing", "lred+pacing"]),
     window=lab.choice("advertised window (packets)", [2, 3, 4, 8, 32], start=32),
 )
 

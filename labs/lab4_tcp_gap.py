@@ -197,12 +197,13 @@ lab.table(
 
 
 # %%
-def draw(hops, direction, routing, scheme):
+def draw(hops, direction, routing, scheme, seed):
     net = {"hops": hops}
     tried = Experiment(
-        topology_options=net, direction=direction, routing=routing, scheme=scheme, window_pkts=64
+        topology_options=net, direction=direction, routing=routing, window_pkts=64, duration_s=20, seed=seed
     )
-    return lab.series(run(tried.vary(duration_s=30)), "goodput_bps", "rtt_s")
+    runs = {name: run(tried.vary(scheme=name)) for name in ("newreno", scheme)}
+    return lab.series(runs, "goodput_bps", "rtt_s")
 
 
 lab.explore(
@@ -210,12 +211,19 @@ lab.explore(
     hops=lab.slide("wireless hops", 1, 12, start=7),
     direction=lab.choice("direction", ["down", "up"]),
     routing=lab.choice("routing", ["aodv", "static"]),
-    scheme=lab.choice("scheme", ["newreno", "tcp-gap", "tcp-gap-eval", "tcp-gap-nogc", "tcp-gap-code"]),
+    scheme=lab.choice("beside NewReno", ["tcp-gap", "tcp-gap-eval", "tcp-gap-nogc", "tcp-gap-code"]),
+    seed=lab.slide("seed", 1, 10, start=1),
 )
 
 # %% [markdown]
-# Set the scheme to `tcp-gap` and compare the round trips, downwards: behind the gateway's queue TCP's own round trip is
+# Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is
 # more than a second long. The packets wait there and not in the air. Upwards the wait is at the source.
+#
+# **An outage.** Now 9 hops, down, AODV, seed 4: in 3 of the ten seeds NewReno delivers nothing for more than ten
+# seconds. Nothing is lost meanwhile. A relay has taken its next link for broken and asks around for another way; its
+# neighbour answers with the route that both had, as old and as long, and ns-2's AODV does not take that for better
+# than what it has. So the relay keeps the packets and asks again, and again, and gives up after ten seconds. (RFC 3561
+# would have taken the answer.) With TCP-GAP no seed is silent for as much as two seconds.
 #
 # ## Fairness: two chains, oncoming flows
 # The paper's figure 4: two chains of five hops beside each other, 400 m apart, one gateway. FTP 1 (flow 0 in the
@@ -274,24 +282,23 @@ lab.table(
 )
 
 # %% [markdown]
-# On the cross NewReno starves the flows that send to the gateway. Pacing alone gives each a share, and Goodput Control
-# makes the shares nearly equal, at no cost of goodput here. With AODV the picture is less clear: there its own route
-# discoveries decide, seed by seed. Try.
+# On the cross NewReno leaves the flows that send to the gateway 15 % at most of what the others get. Pacing alone gives
+# each a share, and Goodput Control makes the shares nearly equal, at no cost of goodput here. With AODV the picture is
+# less clear: there its own route discoveries decide, seed by seed. Try.
 
 
 # %%
-def fairness(net, routing, scheme, seed):
+def fairness(net, routing, seed):
     tried = Experiment(
-        topology=net, direction="mixed", routing=routing, scheme=scheme, seed=seed, window_pkts=64
+        topology=net, direction="mixed", routing=routing, seed=seed, window_pkts=64, duration_s=40
     )
-    return lab.flow_bars({scheme: run(tried.vary(duration_s=40))})
+    return lab.flow_bars({scheme: run(tried.vary(scheme=scheme)) for scheme in schemes})
 
 
 lab.explore(
     fairness,
     net=lab.choice("topology", ["cross-gateway", "parallel"]),
     routing=lab.choice("routing", ["static", "aodv"]),
-    scheme=lab.choice("scheme", ["newreno", "tcp-gap-nogc", "tcp-gap"]),
     seed=lab.slide("seed", 1, 10, start=1),
 )
 

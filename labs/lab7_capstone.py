@@ -107,11 +107,11 @@ mine
 
 
 # %%
-def draw(topology, direction, routing, yours):
+def draw(topology, direction, routing):
     tried = Experiment(
         topology=topology, direction=direction, routing=routing, window_pkts=64, duration_s=15
     )
-    return lab.series(run_pacer(tried, MyPacer) if yours else run(tried), "goodput_bps", "rtt_s")
+    return lab.series({"newreno": run(tried), "yours": run_pacer(tried, MyPacer)}, "goodput_bps", "rtt_s")
 
 
 lab.explore(
@@ -119,7 +119,6 @@ lab.explore(
     topology=lab.choice("topology", ["cross-gateway", "parallel", "chain"]),
     direction=lab.choice("direction", ["mixed", "down", "up"]),
     routing=lab.choice("routing", ["static", "aodv"]),
-    yours=lab.switch("your pacer", start=True),
 )
 
 # %% [markdown]

@@ -82,27 +82,39 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
     return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
 
 
-def series(result: RunResult, *quantities: str) -> Picture:
-    """Time series of a run, one panel for each quantity: "goodput", "cwnd", "rtt"."""
+def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Picture:
+    """Time series of a run, or of several (name -> run) in one picture.
+
+    One panel for each quantity: "goodput", "cwnd", "rtt".
+    """
     from matplotlib.figure import Figure
 
     quantities = quantities or ("goodput", "cwnd")
+    named = {"": results} if isinstance(results, RunResult) else results
+    lines = [(name, result, number) for name, result in named.items() for number in range(len(result.run["flows"]))]
     figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
     panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
-    ends = {flow["id"]: f"{flow['src']}→{flow['dst']}" for flow in result.run["flows"]}
     for ax, quantity in zip(panels, quantities, strict=True):
-        shown, name = find_series(quantity)
-        for number, flow in enumerate(result.series["flows"]):
-            values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
-            look = {"color": COLOURS[number % len(COLOURS)], "marker": "os^vDPX*"[number % 8]}
-            ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=ends[flow["id"]], **look)
+        shown, key = find_series(quantity)
+        for place, (name, result, number) in enumerate(lines):
+            points = result.series["flows"][number][key]
+            values = [float("nan") if value is None else value * shown.scale for value in points]
+            look = {"color": COLOURS[place % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
+            label = _line_name(name, result, number)
+            ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)
         ax.set_ylabel(shown.label_of_one)
         ax.set_ylim(*shown.limits)
         ax.grid(alpha=0.3)
     panels[-1].set_xlabel("time (s)")
-    if len(ends) > 1:
-        panels[0].legend(fontsize="small", ncols=len(ends))
-    return Picture(figure, describe(result))
+    if len(lines) > 1:
+        panels[0].legend(fontsize="small", ncols=min(len(lines), 4))
+    return Picture(figure, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
+
+
+def _line_name(name: str, result: RunResult, number: int) -> str:
+    flows = result.run["flows"]
+    ends = f"{flows[number]['src']}→{flows[number]['dst']}"
+    return f"{name}, {ends}" if name and len(flows) > 1 else name or ends
 
 
 def describe(result: RunResult) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from pacelab import Experiment, run
+from pacelab import Experiment, RunResult, run
 from pacelab.demo.catalog import find_demo
 from pacelab.sim.engine import run_air
 
@@ -31,6 +32,11 @@ class Ran:
     timeouts: int
     cwnd: float | None
     """Mean congestion window of the first flow, packets."""
+    silent_s: float
+    """Longest time without a delivery in the first flow, as the series' intervals tell."""
+    rtt_s: float | None
+    """Mean round trip of the first flow."""
+    jain: float
 
     @property
     def sum(self) -> float:
@@ -78,7 +84,8 @@ class _OfSeed(Mapping[str, Any]):
 
 
 def _experiment(seed: int, settings: dict[str, Any]) -> Ran:
-    document = run(Experiment(seed=seed, **settings)).run
+    result = run(Experiment(seed=seed, **settings))
+    document = result.run
     flows = [flow for flow in document["flows"] if flow["kind"] != "voice"]
     return Ran(
         kbps=[flow["goodput_bps"] / 1e3 for flow in flows],
@@ -86,7 +93,16 @@ def _experiment(seed: int, settings: dict[str, Any]) -> Ran:
         drops=document["drops"],
         timeouts=document["totals"]["timeouts"],
         cwnd=flows[0]["cwnd_mean_pkts"],
+        silent_s=_longest_silence_s(result),
+        rtt_s=flows[0]["rtt_mean_s"],
+        jain=document["totals"]["jain"],
     )
+
+
+def _longest_silence_s(result: RunResult) -> float:
+    rates = result.series["flows"][0]["goodput_bps"]
+    silences = [len(list(group)) for silent, group in groupby(rates, lambda bps: bps == 0) if silent]
+    return max(silences, default=0) * result.run["config"]["series_interval_s"]
 
 
 def _demo(name: str, seed: int, values: Mapping[str, float]) -> Ran:
@@ -117,6 +133,9 @@ def _demo(name: str, seed: int, values: Mapping[str, float]) -> Ran:
         drops={},
         timeouts=sum(flow.get("timeouts", 0) for flow in result["flows"]),
         cwnd=None,
+        silent_s=0.0,
+        rtt_s=None,
+        jain=0.0,
     )
 
 

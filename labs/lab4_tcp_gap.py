@@ -198,10 +198,8 @@ lab.table(
 
 # %%
 def draw(hops, direction, routing, scheme, seed):
-    net = {"hops": hops}
-    tried = Experiment(
-        topology_options=net, direction=direction, routing=routing, window_pkts=64, duration_s=20, seed=seed
-    )
+    net = {"topology_options": {"hops": hops}, "direction": direction, "routing": routing}
+    tried = Experiment(**net, window_pkts=64, duration_s=20, seed=seed)
     runs = {name: run(tried.vary(scheme=name)) for name in ("newreno", scheme)}
     return lab.series(runs, "goodput_bps", "rtt_s")
 

@@ -37,6 +37,8 @@ class Ran:
     rtt_s: float | None
     """Mean round trip of the first flow."""
     jain: float
+    mos: list[float]
+    """Of each call."""
 
     @property
     def sum(self) -> float:
@@ -92,10 +94,11 @@ def _experiment(seed: int, settings: dict[str, Any]) -> Ran:
         in_vain=_in_vain(document["nodes"]),
         drops=document["drops"],
         timeouts=document["totals"]["timeouts"],
-        cwnd=flows[0]["cwnd_mean_pkts"],
+        cwnd=flows[0]["cwnd_mean_pkts"] if flows else None,
         silent_s=_longest_silence_s(result),
-        rtt_s=flows[0]["rtt_mean_s"],
+        rtt_s=flows[0]["rtt_mean_s"] if flows else None,
         jain=document["totals"]["jain"],
+        mos=[call["mos"] for call in document.get("calls") or []],
     )
 
 
@@ -136,6 +139,7 @@ def _demo(name: str, seed: int, values: Mapping[str, float]) -> Ran:
         silent_s=0.0,
         rtt_s=None,
         jain=0.0,
+        mos=[],
     )
 
 

@@ -76,7 +76,8 @@ lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.
 
 # %% [markdown]
 # Ten calls fit. With the eleventh calls fall below 3.6, and with the twelfth none is above 2.5: there is no gentle
-# decline. (The paper has 11 calls, or 1.35 Mbit/s of TCP.) A call is 50 packets a second each way, of 20 bytes of speech: it is the number of packets that fills the air.
+# decline. (The paper has 11 calls, or 1.35 Mbit/s of TCP.) A call is 50 packets a second each way, of 20 bytes of
+# speech: it is the number of packets that fills the air.
 #
 # ## Together
 
@@ -194,10 +195,10 @@ lab.table(
 )
 
 # %% [markdown]
-# The numbers of calls for 1 to 3 hops are our estimate of 70 % (the paper gives 7 for 4 hops). With VAGP the calls' mean
-# is 3.6 or better, as the paper says, but for 3 hops, where it is about 3.5 in these 20 s; and it pays with TCP's
-# goodput. TCP-GAP knows nothing of calls: on one hop its pace is slow enough for all of them, on two it helps a little,
-# and on longer strings it is no better for them than NewReno.
+# The numbers of calls for 1 to 3 hops are our estimate of 70 % (the paper gives 7 for 4 hops). With VAGP the calls'
+# mean is 3.6 or better, as the paper says, but for 3 hops, where it is about 3.5 in these 20 s; and it pays with TCP's
+# goodput. TCP-GAP knows nothing of calls: on one hop its pace is slow enough for all of them, on two it helps a
+# little, and on longer strings it is no better for them than NewReno.
 #
 # ## Explore
 

@@ -112,9 +112,10 @@ print(guess.against(upstream["suppressed"][-1] / upstream["an ACK each"][-1] - 1
 lab.curves(counts, upstream, xlabel="stations, upstream", ylabel="goodput, all (kbit/s)")
 
 # %% [markdown]
-# With many senders the gain is less than half of what it was. The access point must send all ACKs and has but one share of the channel
-# among eleven; its queue overflows, and lost ACKs, being cumulative, need not be sent at all. The channel has delayed
-# them already. (`pacelab claims`, le-fig6: 32 % on average over 1 to 10 stations where the paper has about 50 %.)
+# With many senders the gain is less than half of what it was. The access point must send all ACKs and has but one
+# share of the channel among eleven; its queue overflows, and lost ACKs, being cumulative, need not be sent at all. The
+# channel has delayed them already. (`pacelab claims`, le-fig6: 32 % on average over 1 to 10 stations where the paper
+# has about 50 %.)
 #
 # ## Explore
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pacelab.hosts.agents.task import Task
     from pacelab.pacer.core.contract import Hook
     from pacelab.pacer.linux.agent import AgentConfig
+    from pacelab.pacer.linux.status import Line
 
 TOKEN = "PACELAB_METRICS_TOKEN"
 
@@ -214,8 +215,8 @@ def _follow(lead: _Lead, config: AgentConfig) -> Orders:
     return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
 
 
-def _both(*heard: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-    def tell(status: dict[str, Any]) -> None:
+def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
+    def tell(status: Line) -> None:
         for one in heard:
             one(status)
 

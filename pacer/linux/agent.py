@@ -22,7 +22,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux.errors import AgentError
@@ -37,10 +37,10 @@ from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import Capture, Rules
 from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.shell import HookShell
+from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Stalled, Status
 from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import NS_PER_S
 
-STATUS_VERSION = 1
 TICK_NS = NS_PER_S
 NEVER_NS = 1 << 63
 _COLLECT_TICKS = 30
@@ -137,7 +137,7 @@ class Agent:
         hook: Hook,
         *,
         say: Callable[[str], None],
-        on_status: Callable[[dict[str, Any]], None],
+        on_status: Callable[[Line], None],
         orders: Orders | None = None,
     ) -> None:
         """`say` gets lines for people, `on_status` a JSON document when ready, each second and at the end."""
@@ -330,19 +330,34 @@ class Agent:
 
     def _say_released(self) -> None:
         """In the guard's process."""
-        self._on_status(self._head("released") | {"pid": os.getppid()})
+        stalled: Stalled = {
+            "event": "released",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
+            "pid": os.getppid(),
+        }
+        self._on_status(stalled)
 
-    def _ready(self, punctual: bool) -> dict[str, Any]:
-        return self._head("ready") | {"pid": os.getpid(), "queues": list(self._points), "sched_fifo": punctual}
+    def _ready(self, punctual: bool) -> Ready:
+        return {
+            "event": "ready",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
+            "pid": os.getpid(),
+            "queues": list(self._points),
+            "sched_fifo": punctual,
+        }
 
-    def _head(self, event: str) -> dict[str, Any]:
-        config = self._config
-        return {"event": event, "version": STATUS_VERSION, "agent": config.role.name, "scheme": self._scheme}
-
-    def _status(self, now_ns: int, *, final: bool = False) -> dict[str, Any]:
+    def _status(self, now_ns: int, *, final: bool = False) -> Status:
         shell = self._shell
         late = sorted(self._lateness_ns)
-        return self._head("end" if final else "status") | {
+        return {
+            "event": "end" if final else "status",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._scheme,
             "uptime_s": round((now_ns - self._started_ns) / NS_PER_S, 3),
             "packets": dict(shell.done),
             "held_pkts": shell.held,

@@ -9,10 +9,10 @@ Invariants
 from __future__ import annotations
 
 from socket import inet_ntoa
-from typing import Any
 
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment, VoiceQuality, seq_diff
 from pacelab.pacer.core.vagp.e_model import MOS_MIN, mos
+from pacelab.pacer.linux.status import FlowStatus
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 MAX_FLOWS = 4096
@@ -61,7 +61,7 @@ class FlowMonitor:
         elif segment.quality is not None:
             self._judge(now_ns, segment.quality)
 
-    def report(self, now_ns: int) -> list[dict[str, Any]]:
+    def report(self, now_ns: int) -> list[FlowStatus]:
         """Flows with traffic since the last report, fastest first; forgets the idle ones."""
         span_ns = 0 if self._since_ns is None else now_ns - self._since_ns
         self._since_ns = now_ns
@@ -101,7 +101,7 @@ class FlowMonitor:
             flow.mos = mos(network_delay_ns=quality.delay_ns, loss=loss) if heard else MOS_MIN
 
 
-def _row(key: FlowKey, flow: _Watched, rate_bps: float, span_ns: int) -> dict[str, Any]:
+def _row(key: FlowKey, flow: _Watched, rate_bps: float, span_ns: int) -> FlowStatus:
     return {
         "flow": f"{_text(key.src)}:{key.sport} > {_text(key.dst)}:{key.dport}",
         "protocol": "tcp" if flow.protocol == TCP else "udp",

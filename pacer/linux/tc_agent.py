@@ -19,13 +19,13 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Literal
 
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab.pacer.linux.agent import STATUS_VERSION, TICK_NS, AgentConfig
+from pacelab.pacer.linux.agent import TICK_NS, AgentConfig
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
@@ -33,6 +33,7 @@ from pacelab.pacer.linux.kernel.interfaces import mtu_of
 from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES, PacketReader, Reason
+from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Status
 from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
@@ -74,7 +75,7 @@ class TcAgent:
         hook: Hook,
         *,
         say: Callable[[str], None],
-        on_status: Callable[[dict[str, Any]], None],
+        on_status: Callable[[Line], None],
     ) -> None:
         """As `Agent`. Raises AgentError for a hook without `pace_ns`."""
         if not isinstance(hook, PacingHook) or isinstance(hook, ShapingHook):
@@ -112,7 +113,7 @@ class TcAgent:
             self._kernel = KernelPacing(self._config.air)
             undo.callback(self._kernel.close)
             punctual = self._config.realtime and be_punctual()
-            self._on_status(self._head("ready") | {"pid": os.getpid(), "datapath": "tc", "sched_fifo": punctual})
+            self._on_status(self._ready(punctual))
             self._serve(stop)
         self._on_status(self._status(time.monotonic_ns(), "end"))
 
@@ -253,13 +254,24 @@ class TcAgent:
 
     # Status.
 
-    def _head(self, event: str) -> dict[str, Any]:
-        config = self._config
-        return {"event": event, "version": STATUS_VERSION, "agent": config.role.name, "scheme": config.scheme}
+    def _ready(self, punctual: bool) -> Ready:
+        return {
+            "event": "ready",
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._config.scheme,
+            "pid": os.getpid(),
+            "datapath": "tc",
+            "sched_fifo": punctual,
+        }
 
-    def _status(self, now_ns: int, event: str) -> dict[str, Any]:
+    def _status(self, now_ns: int, event: Literal["status", "end"]) -> Status:
         counters = {} if self._failure else self._guard(self._hook.counters)
-        return self._head(event) | {
+        return {
+            "event": event,
+            "version": STATUS_VERSION,
+            "agent": self._config.role.name,
+            "scheme": self._config.scheme,
             "datapath": "tc",
             "uptime_s": round((now_ns - self._started_ns) / NS_PER_S, 3),
             "packets": dict(self._count) | {"rates_set": self._kernel.updates},
@@ -271,6 +283,7 @@ class TcAgent:
             "not_carried_out": dict(self._watched_only),
             "hook": counters or {},
             "failed": self._failure,
+            "released": {"times": 0, "seconds": 0.0},  # packets do not wait for it
             "errors": 0,
             "release_lateness_us": {"p50": None, "p99": None, "max": None},
             "flows": self._monitor.report(now_ns),

@@ -15,6 +15,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
+from pacelab.pacer.linux import status
+
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]
 _DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
@@ -90,12 +94,13 @@ class RunningAgent:
         self.ready = document
 
     def read(self) -> dict[str, Any]:
-        """The next document."""
+        """The next document: what its type says, and nothing else."""
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         line = self.process.stdout.readline()
         assert line, f"agent ended: {self.process.stderr.read()}"
         document: dict[str, Any] = json.loads(line)
+        assert TypeAdapter(status.Line).dump_python(TypeAdapter(status.Line).validate_json(line)) == document
         self.documents.append(document)
         return document
 

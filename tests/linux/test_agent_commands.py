@@ -13,14 +13,16 @@ import urllib.request
 from ipaddress import IPv4Address
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Console
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.live_view import picture
-from pacelab.hosts.agents.metrics import serve
+from pacelab.hosts.agents.metrics import AgentCollector, serve
 from pacelab.hosts.agents.path_rates import path_table, read_path_rates
+from pacelab.pacer.linux.status import Status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
 
@@ -39,7 +41,7 @@ STATUS = {
     "failed": None,
     "released": {"times": 0, "seconds": 0.0},
     "errors": 0,
-    "release_lateness_us": {"p50": 20, "p99": 90},
+    "release_lateness_us": {"p50": 20, "p99": 90, "max": 120},
     "flows": [
         {
             "flow": "10.0.0.1:80 > 10.0.1.1:5000",
@@ -145,6 +147,13 @@ def test_metrics_tell_flows_and_counters(metrics) -> None:
     assert 'pacelab_passed_unseen_total{agent="gateway",kind="fragment",scheme="vagp"} 5.0' in text
     assert 'flow="10.0.0.1:16384 > 10.0.1.1:16384",scheme="vagp"} 3.59' in text
     assert 'pacelab_failed{agent="gateway",scheme="vagp"} 0.0' in text
+
+
+def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
+    """Of `--datapath tc`, too: both read what every status has, by its type, and nothing else."""
+    least = {name: STATUS[name] for name in TypeAdapter(Status).json_schema()["required"]}
+    assert drawn(least)
+    assert list(AgentCollector(least).collect())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""run.json and host.json are what their types say, and docs/run.schema.json says it to others.
+"""run.json and host.json are what their types say, and docs/*.schema.json say it to others; agents' lines, too.
 
 python tests/pacelab/test_result_types.py      writes the schemas anew
 """
@@ -13,10 +13,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from pacelab import Experiment, run
+from pacelab.pacer.linux.status import Line
 from pacelab.results.types import Host, Run
 
 DOCS = Path(__file__).parents[2] / "docs"
-SCHEMAS = {"run.schema.json": Run, "host.schema.json": Host}
+SCHEMAS = {"run.schema.json": Run, "host.schema.json": Host, "agent-status.schema.json": Line}
 CASES: dict[str, dict[str, Any]] = {
     "tcp": {"topology": "chain", "scheme": "tcp-gap"},
     "calls": {"topology": "string", "topology_options": {"voice": 2, "tcp": 1}, "scheme": "vagp"},

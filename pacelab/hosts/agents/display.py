@@ -12,10 +12,13 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pacelab.pacer.linux.status import Line
 
 
-def documents() -> Iterator[dict[str, Any]]:
+def documents() -> Iterator[Line]:
     """What the agent says."""
     for line in sys.stdin:
         with contextlib.suppress(ValueError):
@@ -41,7 +44,7 @@ def main() -> int:
     return 0
 
 
-def _shown(mode: str) -> Iterator[dict[str, Any]]:
+def _shown(mode: str) -> Iterator[Line]:
     if mode == "json":
         for document in documents():
             print(json.dumps(document), flush=True)

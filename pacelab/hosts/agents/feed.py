@@ -9,7 +9,11 @@ import socket
 import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pacelab.pacer.linux.status import Line
 
 _PATIENCE_S = 3.0
 
@@ -23,7 +27,7 @@ class LinePipe:
         os.set_blocking(self._pipe, False)
         self._rest = b""
 
-    def send(self, document: dict[str, Any], *, patience_s: float = 0.0) -> None:
+    def send(self, document: Mapping[str, Any], *, patience_s: float = 0.0) -> None:
         """Send a document, or drop it while an earlier one is still under way."""
         if self._drain(patience_s):
             self._rest = json.dumps(document, separators=(",", ":")).encode() + b"\n"
@@ -63,9 +67,9 @@ class Feed:
         )
         self._pipe = LinePipe(self._child)
 
-    def send(self, document: dict[str, Any]) -> None:
+    def send(self, document: Line) -> None:
         """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
-        self._pipe.send(document, patience_s=_PATIENCE_S if document.get("event") == "end" else 0.0)
+        self._pipe.send(document, patience_s=_PATIENCE_S if document["event"] == "end" else 0.0)
 
     def close(self) -> None:
         """Wait for the display to finish."""

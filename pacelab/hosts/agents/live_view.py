@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pacelab.pacer.linux.status import FlowStatus, Line, Status
 from pacelab.units import BPS_PER_MBPS
 
 _MS_PER_S = 1000
@@ -17,7 +17,7 @@ SHOWN = 20
 RELEASED = "STOPPED? The agent does not answer: packets pass by it until it does."
 
 
-def show(documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def show(documents: Iterable[Line]) -> Iterator[Line]:
     """Redraw with every document, and pass it on; a last picture stays."""
     console = Console(highlight=False)
     with Live(Text("starting"), console=console, auto_refresh=False, transient=False) as live:
@@ -29,7 +29,7 @@ def show(documents: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield document
 
 
-def picture(status: dict[str, Any]) -> RenderableType:
+def picture(status: Status) -> RenderableType:
     """One status document, drawn."""
     late = status["release_lateness_us"]["p50"]
     seen = status["packets"].get("seen", 0)
@@ -40,14 +40,15 @@ def picture(status: dict[str, Any]) -> RenderableType:
     if status["failed"]:
         lines.append(Text(f"BYPASSED, the algorithm failed: {status['failed']}", style="bold red"))
     lines.append(_flows(status["flows"]))
-    for title, key in (("algorithm", "hook"), ("drops", "drops"), ("passed unseen", "passed_unseen")):
-        counted = {name: count for name, count in status[key].items() if count}
+    counts = {"algorithm": status["hook"], "drops": status["drops"], "passed unseen": status["passed_unseen"]}
+    for title, of in counts.items():
+        counted = {name: count for name, count in of.items() if count}
         if counted:
             lines.append(Text(f"{title}: " + ", ".join(f"{name} {count}" for name, count in counted.items())))
     return Group(*lines)
 
 
-def _flows(rows: list[dict[str, Any]]) -> Table:
+def _flows(rows: list[FlowStatus]) -> Table:
     table = Table("flow", *(("protocol", "Mbit/s", "packets/s", "RTT ms", "MOS")))
     for column in table.columns[2:]:
         column.justify = "right"

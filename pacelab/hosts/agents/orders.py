@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.feed import LinePipe
 from pacelab.options.table import BY_FIELD
+from pacelab.pacer.linux.status import FlowStatus, Line
 from pacelab.schemes import SCHEMES, Scheme
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class Orders:
         """It is not, and why."""
         self._refused = reason[:300]
 
-    def report(self, status: dict[str, Any]) -> None:
+    def report(self, status: Line) -> None:
         """Tell the controller what the agent does and sees."""
         if status["event"] == "status":
             flows = [row for one in status["flows"] if (row := flow_report(one)) is not None]
@@ -129,7 +130,7 @@ class Orders:
         self._process.stdout.close()
 
 
-def flow_report(row: dict[str, Any]) -> dict[str, Any] | None:
+def flow_report(row: FlowStatus) -> dict[str, Any] | None:
     """A row of the agent's status as the controller takes it; None when it says nothing that switches do not know."""
     found = _FLOW.fullmatch(row["flow"])
     if found is None or (row["rtt_s"] is None and row["mos"] is None):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
@@ -32,8 +33,12 @@ SMALLEST_DATAGRAM_BYTES = 20
 
 BRIDGING = ("802.11s", "batman-adv")
 """Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
-ROUTINGS = ("static", *BRIDGING, "olsr")
+FINDING = (*BRIDGING, "olsr")
+"""Routings of Linux's radios that find their ways."""
+ROUTINGS = ("static", *FINDING)
 """Those of Linux's radios."""
+FINDERS = {"tap": "--controller ryu", "hwsim": f"--routing {', '.join(FINDING)}, or --controller ryu"}
+"""What finds nodes that walk, for people: a controller those that are one hop from a gateway."""
 
 GUEST_SWITCHES = ("no-prr", "no-hystart")
 """Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
@@ -46,6 +51,7 @@ def check(
     reasons = [
         *_scheme_reasons(options),
         *_tcp_reasons(options),
+        *_walk_reasons(options, topology),
         *_routing_reasons(options, topology, scheme),
         *_traffic_reasons(options, flows),
         *_radio_reasons(options, topology, scheme, hooks),
@@ -139,6 +145,35 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
             f"{asked} with scheme {options.scheme!r}: relays forward below IP, where its agents see nothing: "
             "allowed is static or olsr"
         )
+    return found
+
+
+def _walk_reasons(options: Options, topology: Topology) -> list[str]:
+    """Why not with nodes that walk (`mobility`)."""
+    if not topology.mobility:
+        return []
+    said = f"the nodes of topology {topology.name!r} walk ({topology.mobility})"
+    if options.builder == "mininet-wifi":
+        return [f"--builder mininet-wifi: {said}, which nobody has tried there: allowed is plain"]
+    if options.controller is None:
+        allowed = FINDERS[options.backend]
+        known = ROUTINGS if options.backend == "hwsim" else ()
+        return [] if options.routing in known else [f"--routing {options.routing}: {said}: allowed is {allowed}"]
+    walking = {move.node for move in topology.moves}
+    asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
+    found = [
+        f"{asked}: it hands stations over from gateway to gateway, and gateway {names[node]!r} walks: allowed are "
+        "gateways that stand still"
+        for node in topology.gateways
+        if node in walking
+    ]
+    for flow in topology.flows:
+        for way in (topology.path(flow), topology.path(replace(flow, src=flow.dst, dst=flow.src))):
+            at = [place for place, node in enumerate(way) if node in walking]
+            beside = [way[place + step] for place in at for step in (-1, 1) if 0 <= place + step < len(way)]
+            if any(0 < place < len(way) - 1 for place in at) or not set(beside) <= set(topology.gateways):
+                told = f"flow {names[flow.src]} -> {names[flow.dst]} begins by way of {' '.join(names[n] for n in way)}"
+                found.append(f"{asked}: {told}: allowed are walking stations that are one hop from a gateway")
     return found
 
 

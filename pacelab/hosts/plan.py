@@ -16,9 +16,10 @@ from pacelab.errors import ConfigError
 from pacelab.hosts.validation import Document, WholeHookSettings, read_document
 from pacelab.schemes import SCHEMES
 
-MOST_BYTES = 262_144
-"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB."""
+MOST_BYTES = 524_288
+"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
 MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
+MOST_MOVES = 4096
 LONGEST_RUN_S = 3600.0
 
 SMALLEST_VOICE_BYTES = 12
@@ -212,7 +213,7 @@ class Plan(Document):
     neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
     """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
     link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)]
-    moves: Annotated[tuple[Move, ...], Field(max_length=4096)]
+    moves: Annotated[tuple[Move, ...], Field(max_length=MOST_MOVES)]
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan

@@ -200,7 +200,7 @@ class Plan(Document):
     """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
-    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`hwsim.mesh`)."""
+    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
     medium: Literal["own", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]

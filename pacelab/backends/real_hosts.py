@@ -33,11 +33,9 @@ SMALLEST_DATAGRAM_BYTES = 20
 
 BRIDGING = ("802.11s", "batman-adv")
 """Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
-FINDING = (*BRIDGING, "olsr")
-"""Routings of Linux's radios that find their ways."""
-ROUTINGS = ("static", *FINDING)
-"""Those of Linux's radios."""
-FINDERS = {"tap": "--controller ryu", "hwsim": f"--routing {', '.join(FINDING)}, or --controller ryu"}
+FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
+"""Routings of Linux's that find their ways, by back end."""
+FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
 """What finds nodes that walk, for people: a controller those that are one hop from a gateway."""
 
 GUEST_SWITCHES = ("no-prr", "no-hystart")
@@ -128,12 +126,13 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     if options.routing == "static":
         return []
     asked = f"--routing {options.routing}"
-    if options.backend != "hwsim":
-        return [f"{asked}: these hosts have static routes: allowed is static"]
-    if options.routing not in ROUTINGS:
-        return [f"{asked}: Linux has none such: allowed is one of {', '.join(ROUTINGS)}"]
+    known = ("static", *FINDING[options.backend])
+    if options.routing in BRIDGING and options.routing not in known:
+        return [f"{asked}: it is below IP, of radios: allowed is {', '.join(known)}, or --backend hwsim"]
+    if options.routing not in known:
+        return [f"{asked}: Linux has none such: allowed is one of {', '.join(known)}"]
     found = []
-    if options.builder != "plain":
+    if options.builder not in (None, "plain"):
         found.append(f"{asked} with --builder {options.builder}: allowed is plain")
     if options.controller is not None:
         found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
@@ -156,9 +155,9 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
     if options.builder == "mininet-wifi":
         return [f"--builder mininet-wifi: {said}, which nobody has tried there: allowed is plain"]
     if options.controller is None:
-        allowed = FINDERS[options.backend]
-        known = ROUTINGS if options.backend == "hwsim" else ()
-        return [] if options.routing in known else [f"--routing {options.routing}: {said}: allowed is {allowed}"]
+        if options.routing in FINDING[options.backend]:
+            return []
+        return [f"--routing {options.routing}: {said}: allowed is {FINDERS[options.backend]}"]
     walking = {move.node for move in topology.moves}
     asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
     found = [

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from pacelab.backends.real_hosts import SMALLEST_DATAGRAM_BYTES
+from pacelab.backends.real_hosts import BRIDGING, SMALLEST_DATAGRAM_BYTES
 from pacelab.errors import ConfigError
 from pacelab.hosts.validation import Document, WholeHookSettings, read_document
 from pacelab.schemes import SCHEMES
@@ -245,8 +245,10 @@ class Plan(Document):
             raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
             raise ValueError("builder and medium belong to radios of hwsim")
-        if self.routing != "static" and (self.radios, self.builder, self.controller) != ("hwsim", "plain", None):
-            raise ValueError("routing other than static belongs to plain radios of hwsim without a controller")
+        if self.routing != "static" and (self.builder, self.controller) != ("plain", None):
+            raise ValueError("routing other than static belongs to plain hosts without a controller")
+        if self.routing in BRIDGING and self.radios != "hwsim":
+            raise ValueError("a routing below IP belongs to radios of hwsim")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]

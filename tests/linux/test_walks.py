@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tap_runs import run, why_not
 
-from pacelab import Experiment
+from pacelab import Experiment, load_result
 from pacelab.controller.switches.ovs import missing
 from pacelab.errors import ConfigError
 from pacelab.hosts.changes import STEP_S, Changes, place_at
 from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.network.mesh import OLSRD
 from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
+from pacelab.hosts.processes import SAFE_PATH
 
 NETWORK = """\
 version: 1
@@ -53,9 +56,15 @@ def plan_of(folder: Path, *arguments: str, **options: Any) -> Plan:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"backend": "tap"}, r"--routing static on .* nobody tells a static route .*: allowed is --controller ryu$"),
-    ({"backend": "tap", "routing": "aodv"}, r"--routing aodv: .* \(waypoints\): allowed is --controller ryu$"),
-    ({"backend": "tap", "routing": "802.11s"}, r"--routing 802.11s: .*: allowed is --controller ryu$"),
+    (
+        {"backend": "tap"},
+        r"--routing static on .* nobody tells a static route .*: allowed is --routing olsr, or --contr",
+    ),
+    ({"backend": "tap", "routing": "aodv"}, r"aodv: .* \(waypoints\): allowed is --routing olsr, or --controller ryu$"),
+    (
+        {"backend": "tap", "routing": "802.11s"},
+        r"--routing 802.11s: .*: allowed is --routing olsr, or --controller ryu$",
+    ),
     ({"backend": "hwsim"}, r"--routing static on .*: allowed is --routing 802.11s, batman-adv, olsr, or --controller"),
     ({"backend": "hwsim", "routing": "aodv"}, r"--routing aodv: .*: allowed is --routing 802.11s, batman-adv, olsr"),
     (
@@ -76,9 +85,13 @@ def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
         Experiment(topology=written(tmp_path), **({"routing": "static"} if len(options) == 1 else {}), **options)
 
 
-@pytest.mark.parametrize("routing", ["802.11s", "batman-adv", "olsr"])
-def test_routings_that_find_their_ways_are_taken(tmp_path: Path, routing: str) -> None:
-    assert plan_of(tmp_path, backend="hwsim", controller=None, routing=routing).routing == routing
+@pytest.mark.parametrize(
+    ("backend", "routing"), [("hwsim", "802.11s"), ("hwsim", "batman-adv"), ("hwsim", "olsr"), ("tap", "olsr")]
+)
+def test_routings_that_find_their_ways_are_taken(tmp_path: Path, backend: str, routing: str) -> None:
+    plan = plan_of(tmp_path, backend=backend, controller=None, routing=routing)
+    assert (plan.radios, plan.routing) == (backend, routing)
+    assert read_plan(dump_plan(plan)) == plan
 
 
 CONTROLLER: list[tuple[tuple[str, ...], str]] = [
@@ -207,6 +220,43 @@ def test_a_place_is_on_the_line_between_two_moves(tmp_path: Path) -> None:
     plan = plan_of(tmp_path)
     places = [place_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
     assert [x for x, _ in places] == [0.0, 0.0, 100.0, 300.0, 400.0, 400.0]
+
+
+RELAYED = """\
+version: 1
+name: relayed
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: walker, at: [0 m, 0 m]}
+  - {name: first, at: [200 m, 0 m]}
+  - {name: second, at: [200 m, 300 m]}
+  - {name: sink, at: [380 m, 150 m]}
+flows: [{from: walker, to: sink}]
+mobility:
+  area: [400 m, 400 m]
+  waypoints: [{node: walker, at: 8 s, to: [0 m, 0 m]}, {node: walker, at: 13 s, to: [0 m, 300 m]}]
+defaults: {rate: 2, seconds: 45, traffic: cbr}
+"""
+
+
+def why_no_olsrd() -> str | None:
+    if (why := why_not()) is not None:
+        return why
+    return None if shutil.which(OLSRD, path=SAFE_PATH) else f"no {OLSRD}: docs/hwsim.md says where from"
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(why_no_olsrd() is not None, reason=why_no_olsrd() or "")
+def test_olsr_finds_a_walker_again_by_another_relay(tmp_path: Path) -> None:
+    (tmp_path / "relayed.yaml").write_text(RELAYED)
+    document = run(str(tmp_path / "relayed.yaml"), "--routing", "olsr", "--out", str(tmp_path / "run"))
+    each_second = load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
+    assert min(each_second[2:8]) > 0
+    assert min(each_second[12:]) == 0  # the first relay's reach has ended, and olsrd takes seconds to see it
+    assert sum(each_second[-5:]) > 0.8 * sum(each_second[2:7])
+    walked = document["host"]["walked"]
+    assert walked["at_end_m"] == {"walker": [0.0, 300.0]}
+    assert walked["off_m"]["max"] <= 60 * walked["longest_step_s"] + 0.01
 
 
 def why_no_controller() -> str | None:

@@ -31,6 +31,8 @@ class BackEndKind:
     """Options that it takes and not all others do, with their defaults."""
     routings: tuple[str, ...] | None = None
     """Those that it has; None: its refusals tell."""
+    finders: str
+    """What finds nodes that walk, for people."""
     check: Refusals = _any
     """Raises ConfigError with the reason when it cannot run this."""
 
@@ -53,9 +55,14 @@ _LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_
 BACK_ENDS: Mapping[str, BackEndKind] = {
     kind.name: kind
     for kind in (
-        BackEndKind(name="sim", routings=("static", "aodv")),
-        BackEndKind(name="tap", options=_LINUX, check=limits.check),
-        BackEndKind(name="hwsim", options={**_LINUX, "builder": "plain", "medium": "own"}, check=limits.check),
+        BackEndKind(name="sim", routings=("static", "aodv"), finders="a routing that finds its way, as aodv"),
+        BackEndKind(name="tap", options=_LINUX, finders=limits.FINDERS["tap"], check=limits.check),
+        BackEndKind(
+            name="hwsim",
+            options={**_LINUX, "builder": "plain", "medium": "own"},
+            finders=limits.FINDERS["hwsim"],
+            check=limits.check,
+        ),
     )
 }
 """Name -> back end; the names are those of --backend."""

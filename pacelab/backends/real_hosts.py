@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
@@ -32,8 +33,10 @@ SMALLEST_DATAGRAM_BYTES = 20
 
 BRIDGING = ("802.11s", "batman-adv")
 """Routings below IP: all stations are neighbours to IP, and no relay sees a packet."""
-ROUTINGS = ("static", *BRIDGING, "olsr")
-"""Those of Linux's radios."""
+FINDING = {"tap": ("olsr",), "hwsim": (*BRIDGING, "olsr")}
+"""Routings of Linux's that find their ways, by back end."""
+FINDERS = {name: f"--routing {', '.join(found)}, or --controller ryu" for name, found in FINDING.items()}
+"""What finds nodes that walk, for people: a controller those that are one hop from a gateway."""
 
 GUEST_SWITCHES = ("no-prr", "no-hystart")
 """Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
@@ -46,6 +49,7 @@ def check(
     reasons = [
         *_scheme_reasons(options),
         *_tcp_reasons(options),
+        *_walk_reasons(options, topology),
         *_routing_reasons(options, topology, scheme),
         *_traffic_reasons(options, flows),
         *_radio_reasons(options, topology, scheme, hooks),
@@ -122,12 +126,13 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     if options.routing == "static":
         return []
     asked = f"--routing {options.routing}"
-    if options.backend != "hwsim":
-        return [f"{asked}: these hosts have static routes: allowed is static"]
-    if options.routing not in ROUTINGS:
-        return [f"{asked}: Linux has none such: allowed is one of {', '.join(ROUTINGS)}"]
+    known = ("static", *FINDING[options.backend])
+    if options.routing in BRIDGING and options.routing not in known:
+        return [f"{asked}: it is below IP, of radios: allowed is {', '.join(known)}, or --backend hwsim"]
+    if options.routing not in known:
+        return [f"{asked}: Linux has none such: allowed is one of {', '.join(known)}"]
     found = []
-    if options.builder != "plain":
+    if options.builder not in (None, "plain"):
         found.append(f"{asked} with --builder {options.builder}: allowed is plain")
     if options.controller is not None:
         found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
@@ -139,6 +144,35 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
             f"{asked} with scheme {options.scheme!r}: relays forward below IP, where its agents see nothing: "
             "allowed is static or olsr"
         )
+    return found
+
+
+def _walk_reasons(options: Options, topology: Topology) -> list[str]:
+    """Why not with nodes that walk (`mobility`)."""
+    if not topology.mobility:
+        return []
+    said = f"the nodes of topology {topology.name!r} walk ({topology.mobility})"
+    if options.builder == "mininet-wifi":
+        return [f"--builder mininet-wifi: {said}, which nobody has tried there: allowed is plain"]
+    if options.controller is None:
+        if options.routing in FINDING[options.backend]:
+            return []
+        return [f"--routing {options.routing}: {said}: allowed is {FINDERS[options.backend]}"]
+    walking = {move.node for move in topology.moves}
+    asked, names = f"--controller {options.controller}: {said}", [node.name for node in topology.nodes]
+    found = [
+        f"{asked}: it hands stations over from gateway to gateway, and gateway {names[node]!r} walks: allowed are "
+        "gateways that stand still"
+        for node in topology.gateways
+        if node in walking
+    ]
+    for flow in topology.flows:
+        for way in (topology.path(flow), topology.path(replace(flow, src=flow.dst, dst=flow.src))):
+            at = [place for place, node in enumerate(way) if node in walking]
+            beside = [way[place + step] for place in at for step in (-1, 1) if 0 <= place + step < len(way)]
+            if any(0 < place < len(way) - 1 for place in at) or not set(beside) <= set(topology.gateways):
+                told = f"flow {names[flow.src]} -> {names[flow.dst]} begins by way of {' '.join(names[n] for n in way)}"
+                found.append(f"{asked}: {told}: allowed are walking stations that are one hop from a gateway")
     return found
 
 

@@ -34,11 +34,12 @@ MOST_SEED = 1_000_000
 MODULES = ("air.js", "scene.js", "timeline.js", "curves.js", "own.js")
 WORKER = """
 let engine;
-onmessage = async ({ data: { engine: bytes, id, air, until_s } }) => {
+onmessage = async ({ data: { engine: bytes, id, air, until_s, where } }) => {
   if (bytes) { engine = startEngine(bytes); return; }
   try {
     const run = await engine;
-    postMessage({ id, result: run(air), tap: run({ ...air, tap: true, duration_s: until_s, warmup_s: 0 }).tap });
+    if (where) postMessage({ id, ...run.places(air) });
+    else postMessage({ id, result: run(air), tap: run({ ...air, tap: true, duration_s: until_s, warmup_s: 0 }).tap });
   } catch (error) {
     postMessage({ id, error: error.message });
   }

@@ -70,10 +70,10 @@ def resolve(request: Request) -> Resolved:
     back_end = BACK_ENDS[values["backend"]]
     back_end.check_given(given)
     back_end.check_routing(values["routing"])
-    if bare.mobility and values["routing"] == "static":
+    if bare.mobility and values["routing"] == "static" and values.get("controller") is None:
         raise ConfigError(
             f"--routing static on topology {bare.name!r}: its nodes walk ({bare.mobility}), and nobody tells a static "
-            f"route where they have gone: allowed is a routing that finds its way, as aodv"
+            f"route where they have gone: allowed is {back_end.finders}"
         )
     phy = PHYS[values["phy"]]
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps

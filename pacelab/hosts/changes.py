@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 from pacelab.hosts.plan import Move, Plan
 from pacelab.hosts.roaming.roaming import Roaming
+from pacelab.hosts.traffic.quantiles import quantiles
 
 STEP_S = 0.1
-"""A moving host is told its place so often: 10 m at 100 m/s."""
+"""A moving host is told its place so often, as in the simulator (medium/network/src/network/motion.rs)."""
+MM_PER_M = 1000
+
+Place = tuple[float, float]
 
 
 class _Medium(Protocol):
     def call(self, method: str, **params: object) -> dict[str, object]:
         """Tell mediumd."""
+
+
+class _Moment(Protocol):
+    """The host is there at that time."""
+
+    @property
+    def at_s(self) -> float: ...
+
+    @property
+    def position_m(self) -> Place: ...
 
 
 class Changes:
@@ -26,6 +42,11 @@ class Changes:
         self._tracks: dict[int, list[Move]] = {}
         for move in plan.moves:
             self._tracks.setdefault(move.node, []).append(move)
+        self._walkers = sorted(self._tracks)
+        self._told = {host: plan.nodes[host].position_m for host in self._walkers}
+        self._off_mm: list[int] = []
+        self._last_s: float | None = None
+        self._longest_s = 0.0
         self._next_s = 0.0
 
     def apply(self, now_s: float) -> None:
@@ -38,18 +59,36 @@ class Changes:
             self._medium.call("set_rate", station=a, to=b, data_rate_bps=link.rate_bps)
         if not self._tracks or now_s < self._next_s:
             return
-        self._next_s = now_s + STEP_S
+        self._next_s = max(self._next_s, now_s - STEP_S) + STEP_S  # what a late moment loses is made up for
+        self._longest_s = max(self._longest_s, now_s - (now_s if self._last_s is None else self._last_s))
+        self._last_s = now_s
         for host, track in list(self._tracks.items()):
             node = self._plan.nodes[host]
             place = place_at(node.position_m, track, now_s)
+            self._off_mm.append(round(MM_PER_M * math.dist(place, self._told[host])))
             self._medium.call("set_position", station=node.name, position_m=list(place))
+            self._told[host] = place
             if self._roaming is not None:
                 self._roaming.follow(now_s, host, place)
             if now_s >= track[-1].at_s:
                 del self._tracks[host]
 
+    def report(self, stations: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+        """Of those that walk, for host.json; None when nobody does. `stations`: mediumd's statistics at the end.
 
-def place_at(start_m: tuple[float, float], track: list[Move], now_s: float) -> tuple[float, float]:
+        `off_m`: how far each was from where mediumd had it, just before it was told anew: the worst of the step.
+        """
+        if not self._walkers:
+            return None
+        walking = {self._plan.nodes[host].name for host in self._walkers}
+        return {
+            "longest_step_s": round(self._longest_s, 4),
+            "off_m": {name: mm / MM_PER_M for name, mm in quantiles(self._off_mm).items()},
+            "at_end_m": {row["name"]: row["position_m"] for row in stations if row["name"] in walking},
+        }
+
+
+def place_at(start_m: Place, track: Sequence[_Moment], now_s: float) -> Place:
     """Where a host is that starts at `start_m` and follows `track`, on straight lines in between."""
     first = track[0]
     corners = [(0.0, start_m), *((move.at_s, move.position_m) for move in track)]

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pacelab.backends.real_hosts import CONTROLS, KINDS
 from pacelab.errors import ConfigError
 from pacelab.hosts import plan as plans
+from pacelab.hosts.changes import place_at
 from pacelab.hosts.validation import complaint
 from pacelab.options.voice import CODECS
 from pacelab.sim.airconfig import compile_air
@@ -46,7 +47,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         "link_rates": [
             {"a": link.a, "b": link.b, "rate_bps": link.rate_bps, "at_s": link.at_s} for link in topology.link_rates
         ],
-        "moves": [{"node": m.node, "at_s": m.at_s, "position_m": m.position_m} for m in topology.moves],
+        "moves": _moves(experiment),
         "tcp": {
             "control": CONTROLS[experiment.cc],
             "segment_bytes": experiment.payload_bytes,
@@ -71,6 +72,24 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         return plans.Plan.model_validate(document, strict=False)
     except ValidationError as error:
         raise ConfigError(f"--backend {experiment.backend}: {complaint(error, given=True)}") from None
+
+
+def _moves(experiment: Experiment) -> list[dict[str, Any]]:
+    """The part of each walk that the run sees: walks drawn by chance may end long after it."""
+    topology, end_s = experiment.network, experiment.duration_s
+    found: list[dict[str, Any]] = []
+    for node in dict.fromkeys(move.node for move in topology.moves):
+        track = [move for move in topology.moves if move.node == node]
+        within = [(move.at_s, move.position_m) for move in track if move.at_s <= end_s]
+        if len(within) < len(track):
+            within.append((end_s, place_at(topology.nodes[node].position_m, track, end_s)))
+        found += [{"node": node, "at_s": at_s, "position_m": place} for at_s, place in within]
+    if len(found) > plans.MOST_MOVES:
+        raise ConfigError(
+            f"--backend {experiment.backend}: the nodes of topology {topology.name!r} turn or pause {len(found)} times "
+            f"within --seconds {end_s:g}: allowed are {plans.MOST_MOVES} times"
+        )
+    return found
 
 
 def _flow(experiment: Experiment, flow: PlannedFlow) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from pacelab.errors import HostError
-from pacelab.hosts.hwsim import mesh, stock
+from pacelab.hosts.hwsim import stock
 from pacelab.hosts.hwsim.radios import Radios
-from pacelab.hosts.network import addresses, tcp_settings
+from pacelab.hosts.network import addresses, mesh, tcp_settings
 from pacelab.hosts.network.medium import SOCKET, Medium, configuration, find_program
 from pacelab.hosts.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.hosts.network.route_tables import index_of, put_route

@@ -11,14 +11,15 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from pacelab.backends.real_hosts import SMALLEST_DATAGRAM_BYTES
+from pacelab.backends.real_hosts import BRIDGING, SMALLEST_DATAGRAM_BYTES
 from pacelab.errors import ConfigError
 from pacelab.hosts.validation import Document, WholeHookSettings, read_document
 from pacelab.schemes import SCHEMES
 
-MOST_BYTES = 262_144
-"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB."""
+MOST_BYTES = 524_288
+"""Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
 MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
+MOST_MOVES = 4096
 LONGEST_RUN_S = 3600.0
 
 SMALLEST_VOICE_BYTES = 12
@@ -199,7 +200,7 @@ class Plan(Document):
     """What the wireless interfaces are: mediumd's TAP devices, or radios of mac80211_hwsim."""
     builder: Literal["plain", "mininet-wifi"]
     routing: Routing
-    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`hwsim.mesh`)."""
+    """Among the radios: host routes over `neighbours`, or who finds the ways instead (`network.mesh`)."""
     medium: Literal["own", "stock"]
     """Of hwsim: mediumd, or the wmediumd of the machine."""
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -212,7 +213,7 @@ class Plan(Document):
     neighbours: Annotated[tuple[tuple[Host, Host], ...], Field(max_length=MOST_STATIONS**2)]
     """Pairs of wireless hosts that decode each other; routes go over these and the wires."""
     link_rates: Annotated[tuple[LinkRate, ...], Field(max_length=4096)]
-    moves: Annotated[tuple[Move, ...], Field(max_length=4096)]
+    moves: Annotated[tuple[Move, ...], Field(max_length=MOST_MOVES)]
     tcp: Tcp
     flows: Annotated[tuple[Flow, ...], Field(max_length=MOST_FLOWS)]
     scheme: SchemePlan
@@ -244,8 +245,10 @@ class Plan(Document):
             raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
             raise ValueError("builder and medium belong to radios of hwsim")
-        if self.routing != "static" and (self.radios, self.builder, self.controller) != ("hwsim", "plain", None):
-            raise ValueError("routing other than static belongs to plain radios of hwsim without a controller")
+        if self.routing != "static" and (self.builder, self.controller) != ("plain", None):
+            raise ValueError("routing other than static belongs to plain hosts without a controller")
+        if self.routing in BRIDGING and self.radios != "hwsim":
+            raise ValueError("a routing below IP belongs to radios of hwsim")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):
             raise ValueError("warm-up and flows end before the run does")
         directions = [(flow.call, flow.src, flow.dst) for flow in self.flows if flow.call is not None]

@@ -117,6 +117,8 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
     notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *agents.faults]
+    if (walked := changes.report(after["stations"])) is not None:
+        host["walked"] = walked
     if roaming is not None and lab.switched is not None:
         handovers = _handovers(plan, measured, roaming)
         host["controller"] = lab.switched.describe() | {"handovers": handovers}

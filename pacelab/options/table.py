@@ -226,7 +226,7 @@ OPTIONS: tuple[Option, ...] = tuple(
             "routing",
             "--routing",
             Choice.of("static", "aodv", "802.11s", "batman-adv", "olsr"),
-            "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim",
+            "routing among the wireless nodes; aodv: of sim; the last three: Linux's own, of hwsim, olsr of tap, too",
             "static",
         ),
         (

@@ -213,10 +213,22 @@ class Walked(TypedDict):
     """`at_s`, `station`, `from`, `to`."""
 
 
+class Walks(TypedDict):
+    """How well mediumd knew where walking hosts were."""
+
+    longest_step_s: float
+    """Between two tellings of their places."""
+    off_m: dict[str, float]
+    """How far they were from where mediumd had them, just before it was told anew: p50, p99, max."""
+    at_end_m: dict[str, list[float]]
+    """Where mediumd has them at the end."""
+
+
 class Host(TypedDict):
     """host.json: versions, machine and times; back ends with real hosts add fields of their own."""
 
     controller: NotRequired[Walked]
+    walked: NotRequired[Walks]
 
     pacelab: str
     python: str

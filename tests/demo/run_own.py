@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.sim.airconfig import compile_air  # noqa: E402
 from pacelab.topologies.registry import KINDS  # noqa: E402
 
+DOCS = Path(__file__).parents[2] / "docs"
 SIZE = {"width": 1366, "height": 1000}
 SETTLED = "document.querySelector('pacelab-own')?.lastRefreshMs && !document.querySelector('pacelab-own').busy"
 
@@ -137,6 +140,72 @@ def test_a_network_without_a_way_is_told(open_page: Any) -> None:
     assert page.locator(".trouble").is_visible()
     do(page, lambda: page.get_by_role("button", name="Reset").click())
     assert page.locator(".trouble").is_hidden()
+
+
+GATEWAYS = re.findall(r"```yaml\n(.*?)```", (DOCS / "mobility.md").read_text("utf-8"), re.DOTALL)[1]
+
+
+def place_of(page: Any, node: int) -> list[float]:
+    transform = page.locator(f".view >> nth=0 >> [data-node='{node}']").get_attribute("transform")
+    return [float(metres) for metres in transform.removeprefix("translate(").removesuffix(")").split()]
+
+
+def go_to(page: Any, seconds: float) -> None:
+    """Drag the slider of the run's time there."""
+    page.get_by_label("Time", exact=True).evaluate(
+        "(time, at) => { time.value = at; time.dispatchEvent(new Event('input')); }", seconds
+    )
+
+
+def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_path: Path) -> None:
+    """docs/mobility.md's: the walker leaves (0, 50) at 10 s, 10 m/s, and is at (800, 50) at 90 s."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    file = tmp_path / "three-gateways.yaml"
+    file.write_text(GATEWAYS)
+    page = open_page(str(file))
+    page.wait_for_function(  # it plays of itself, and the clock tells the run's seconds
+        "Number(document.querySelector('pacelab-own [data-node]').getAttribute('transform').match(/[0-9.]+/)[0]) > 100"
+    )
+    assert float(page.locator(".clock").inner_text().removesuffix(" s")) > 20
+    for seconds, x in ((0, 0), (10, 0), (34.5, 245), (50, 400), (90, 800), (100, 800)):
+        go_to(page, seconds)
+        assert place_of(page, 0) == pytest.approx([x, 50])
+        links = page.locator(".view >> nth=0 >> .cable.radio").count()
+        assert links == sum(math.hypot(x - gateway, 50) <= 250 for gateway in (0, 400, 800))
+    assert page.get_by_role("button", name="Play").is_visible()  # who takes the slider stops the clock
+    widths = []
+    for seconds in (33.5, 34.5):  # it leaves the first gateway's reach: docs/mobility.md tells what that second carries
+        go_to(page, seconds)
+        widths.append(float(page.locator(".view >> nth=0 >> path.flow").get_attribute("stroke-width")))
+    assert widths[1] < 0.8 * widths[0]
+    violations = Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
+    page.get_by_label("Show").select_option("the air, slowly")
+    assert page.locator(".clock").inner_text() == "900.00 ms"
+    assert page.get_by_label("Time", exact=True).is_disabled()
+    (tmp_path / "same.yaml").write_text(file_of(page), "utf-8")
+    assert compile_air(Experiment(topology=str(tmp_path / "same.yaml"))) == compile_air(Experiment(topology=str(file)))
+
+
+def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "three-gateways.yaml"
+    file.write_text(GATEWAYS)
+    page = open_page(str(file))
+    go_to(page, 60)
+    walker = page.locator(".view >> nth=0 >> [data-node='0']")
+    walker.press("ArrowDown")
+    assert page.locator(".clock").inner_text() == "0.0 s"
+    assert place_of(page, 0) == [0, 50]
+    do(page, lambda: walker.press("ArrowDown"))
+    assert place_of(page, 0) == [0, 60]
+    assert '{name: "walker", at: [0 m, 60 m]}' in file_of(page)
+    go_to(page, 5)
+    assert place_of(page, 0) == pytest.approx([0, 55])  # on the way to where it is at 10 s
+    do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
+    assert page.get_by_label("Show").is_hidden()  # and with it its walk
+    assert page.get_by_label("Time", exact=True).is_hidden()
+    assert page.locator(".clock").inner_text().endswith(" ms")
 
 
 def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_page: Any) -> None:

@@ -6,8 +6,7 @@ import pytest
 from test_tap_plan import plan_of
 
 from pacelab.hosts.agents.start import path_rates, task_of
-from pacelab.hosts.hwsim import mesh
-from pacelab.hosts.network import addresses
+from pacelab.hosts.network import addresses, mesh
 from pacelab.hosts.network.addresses import Interface, Route
 
 

@@ -63,8 +63,9 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"routing": "aodv"}, "these hosts have static routes"),
-        ({"routing": "802.11s"}, "these hosts have static routes"),
+        ({"routing": "aodv"}, "Linux has none such: allowed is one of static, olsr"),
+        ({"routing": "802.11s"}, "it is below IP, of radios: allowed is static, olsr, or --backend hwsim"),
+        ({"routing": "olsr", "where": "uml"}, "its guest has no olsrd: allowed is here"),
         ({"cc": "tahoe"}, "Linux has none such"),
         ({"ack": "dynamic"}, "Linux has none such"),
         ({"scheme": "delayed-ack"}, "Linux has none such"),
@@ -135,6 +136,8 @@ def test_experiment_says_at_once_why_not_with_simulated_radios(options: dict[str
         (("scheme", "hooks", 0, "host"), 1),
         (("neighbours",), [[0, 3]]),
         (("radio", "preset"), "mine"),
+        (("routing",), "batman-adv"),
+        (("routing",), "aodv"),
         (("radio", "propagation"), {"kind": "matrix", "capture_db": 10.0, "links": []}),
         (("version",), 1),
     ],

@@ -65,6 +65,31 @@ def test_tcp_gap_crosses_a_mesh_as_it_does_static_routes(routing: str, static_bp
     assert run(STATIC.vary(routing=routing, seed=SEEDS[0])).run == meshes[0].run
 
 
+@pytest.mark.parametrize("routing", ["802.11s", "batman-adv"])
+def test_a_trace_is_walked_and_its_walker_found_again(routing: str, tmp_path: Path) -> None:
+    """The same walk as a trace of ns-2's, 60 m/s: mediumd is told where it is each 0.1 s, so it is 6 m off at most."""
+    (tmp_path / "walk.tcl").write_text('$ns_ at 10 "$node_(0) setdest 0 300 60"\n')
+    moves = WALK.index("moves:")
+    (tmp_path / "walk.yaml").write_text(f"{WALK[:moves]}mobility: {{area: [400 m, 400 m], setdest: walk.tcl}}\n")
+    walk = Experiment(
+        topology=str(tmp_path / "walk.yaml"),
+        rate_bps=2_000_000,
+        backend="hwsim",
+        where="uml",
+        routing=routing,
+        duration_s=WALK_S,
+    )
+    found = run(walk)
+    each_second = found.series["flows"][0]["goodput_bps"]
+    assert min(each_second[1:10]) > 300_000
+    assert min(each_second[AFTER_S:]) > 300_000
+    walked = found.host["walked"]
+    assert walked["at_end_m"] == {"walker": [0.0, 300.0]}
+    print(f"{routing}: {walked}")
+    assert walked["off_m"]["max"] <= 60 * walked["longest_step_s"] + 0.001
+    assert walked["longest_step_s"] < 0.15
+
+
 @pytest.mark.parametrize("routing", ["static", "802.11s", "batman-adv"])
 def test_walker_is_found_again_by_a_mesh_alone(routing: str, tmp_path: Path) -> None:
     (tmp_path / "walk.yaml").write_text(WALK)

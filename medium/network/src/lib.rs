@@ -25,6 +25,7 @@ mod shell;
 mod stations;
 pub mod tcp;
 pub mod voice;
+pub mod walks;
 mod wire;
 
 pub use network::{Network, Progress};

@@ -7,14 +7,19 @@
 //!   read it; give_back(answer, 4 + length)
 //! ```
 //!
+//! `places` is asked as `run` is, and answers where the nodes that move are: `{"step_s": 0.1, "places": {"0": [[x, y], ...]}}`.
+//!
 //! The answer is `{"result": {...}}` or `{"error": "one line"}`. Everything that decides an event is computed in software
 //! (`libm`), so that a page gets the bytes that the native engine gives.
 
 use std::ops::ControlFlow;
 
-use pacelab_air_config::Config;
-use pacelab_network::Network;
+use pacelab_air_config::{Config, ns_from_s};
+use pacelab_network::{Network, walks};
 use serde_json::json;
+
+/// Places of a node that a page is given, at most.
+const MOST_PLACES: u64 = 1000;
 
 /// Runs an air configuration. Schemes need Python and are not here: a configuration runs without hooks.
 pub fn answer(config_json: &str) -> String {
@@ -23,6 +28,18 @@ pub fn answer(config_json: &str) -> String {
         network.report()
     });
     match ran {
+        Ok(result) => json!({"result": result}).to_string(),
+        Err(message) => json!({"error": message}).to_string(),
+    }
+}
+
+/// Where the nodes of an air configuration that move are, from the begin of a run to its end.
+pub fn whereabouts(config_json: &str) -> String {
+    let found = Config::from_json(config_json).map(|config| {
+        let step = walks::STEP_NS.max(ns_from_s(config.duration_s).div_ceil(MOST_PLACES));
+        json!({"step_s": step as f64 / 1e9, "places": walks::places(&config, step)})
+    });
+    match found {
         Ok(result) => json!({"result": result}).to_string(),
         Err(message) => json!({"error": message}).to_string(),
     }
@@ -44,8 +61,24 @@ pub mod door {
     #[unsafe(no_mangle)]
     pub unsafe extern "C" fn run(at: *mut u8, length: usize) -> *mut u8 {
         // SAFETY: the caller's promise.
+        unsafe { asked(at, length, super::answer) }
+    }
+
+    /// Finds the places of the configuration at `at`.
+    ///
+    /// # Safety
+    /// `at` is from `take(length)` and is not used again.
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn places(at: *mut u8, length: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { asked(at, length, super::whereabouts) }
+    }
+
+    /// The answer to the text at `at`.
+    unsafe fn asked(at: *mut u8, length: usize, answer: fn(&str) -> String) -> *mut u8 {
+        // SAFETY: the caller's promise.
         let text = unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, length)) };
-        let answer = super::answer(&String::from_utf8_lossy(&text));
+        let answer = answer(&String::from_utf8_lossy(&text));
         let mut out = (answer.len() as u32).to_le_bytes().to_vec();
         out.extend_from_slice(answer.as_bytes());
         Box::into_raw(out.into_boxed_slice()).cast()
@@ -70,6 +103,37 @@ mod tests {
     fn a_wrong_configuration_is_answered_with_one_line() {
         let answer = answer("{}");
         assert!(answer.starts_with("{\"error\":\""), "{answer}");
+    }
+
+    #[test]
+    fn who_moves_is_where_the_engine_has_it_every_step() {
+        // From (0, 50) at 1 s to (100, 50) at 2 s, of three seconds: 10 m each step on the way.
+        let radio = r#"{"preset": "ns2", "basic_rate_bps": 1000000, "data_rate_bps": 2000000, "rts_threshold_bytes": 0,
+            "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50, "mac_ack_rate": "basic",
+            "propagation": {"kind": "range", "decode_m": 250.0, "sense_m": 550.0, "capture_db": 10.0}}"#;
+        let walk = |duration_s: f64| {
+            format!(
+                r#"{{"version": 1, "seed": 1, "duration_s": {duration_s:?}, "warmup_s": 0.0, "series_interval_s": 1.0,
+                    "tap": false, "radio": {radio}, "headers": "real", "wired": [], "routing": "aodv", "flows": [],
+                    "nodes": [{{"name": "a", "wireless": true, "position_m": [9.0, 9.0]}},
+                              {{"name": "b", "wireless": true, "position_m": [0.0, 50.0]}}],
+                    "moves": [[1, 1.0, 0.0, 50.0], [1, 2.0, 100.0, 50.0]]}}"#
+            )
+        };
+        let read = |text: &str| -> serde_json::Value { serde_json::from_str(text).unwrap() };
+        let found = read(&whereabouts(&walk(3.0)));
+        assert_eq!(found["result"]["step_s"], 0.1);
+        let places = found["result"]["places"].as_object().unwrap();
+        assert_eq!(places.keys().collect::<Vec<_>>(), ["1"]);
+        let x: Vec<f64> = places["1"].as_array().unwrap().iter().map(|place| place[0].as_f64().unwrap()).collect();
+        assert_eq!(x.len(), 31);
+        let far = |step: usize, wanted: f64| (x[step] - wanted).abs() < 1e-9;
+        assert!(far(0, 0.0) && far(10, 0.0) && far(13, 30.0) && far(20, 100.0) && far(30, 100.0), "{x:?}");
+        // A long run's places are further apart.
+        let found = read(&whereabouts(&walk(3600.0)));
+        assert_eq!(found["result"]["step_s"], 3.6);
+        assert_eq!(found["result"]["places"]["1"].as_array().unwrap().len(), 1001);
+        assert!(whereabouts("{}").starts_with("{\"error\":\""));
     }
 
     #[test]

@@ -15,7 +15,8 @@ export class Curves {
     host.append(this.canvas);
   }
 
-  show({ what, unit, t_s: times, lines, low = 0, high, mark, mark_label: markLabel }) {
+  /** `now`: a time with a line across. */
+  show({ what, unit, t_s: times, lines, low = 0, high, mark, mark_label: markLabel, now }) {
     const { width, height, ratio, scale } = sizeOf(this.canvas);
     const letters = legible(scale, 15);
     Object.assign(this.canvas, { width: Math.max(width * ratio, 1), height: Math.max(height * ratio, 1) });
@@ -44,6 +45,10 @@ export class Curves {
       ink.fillStyle = "#7a1f00";
       ink.textAlign = "right";
       ink.fillText(`${mark}: ${markLabel}`, width - 6, EDGE_PX.top / 2);
+    }
+    if (now !== undefined) {
+      ink.fillStyle = "#7a1f00";
+      ink.fillRect(x(now), EDGE_PX.top, 1, height - EDGE_PX.bottom - EDGE_PX.top);
     }
     const ends = lines.map(({ label, values }, index) => {
       const [color, dash] = LINES[index % LINES.length];

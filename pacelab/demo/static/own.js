@@ -1,7 +1,8 @@
 // A network of one's own, live and to be drawn: a picture for each scheme, over the same nodes, flows and seed.
 //
 //   const element = document.createElement("pacelab-own");
-//   element.start(page, run)      page: own.py's document; run(scheme, network, seed): a promise of { result, log }
+//   element.start(page, runs)     page: own.py's document; runs.run(scheme, network, seed): a promise of { result, log },
+//                                 runs.places(network): one of the places of nodes that walk, see engine.js
 //
 // The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
 
@@ -15,6 +16,7 @@ const NEW_M = 150; // a node that is added stands so far from the selected one
 const DENSE = 6; // with more nodes, what each waits for would cover its neighbour
 const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
 const NEVER_RTS = 4294967295;
+const SILENT = { frames: [], collisions: [], holds: [], backoffs: [] };
 const STYLE = `
 main > pacelab-own:not(.seconds) { display: block; min-height: 0; }
 pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); }
@@ -33,6 +35,8 @@ pacelab-own thead th { font-weight: 600; }
 pacelab-own .key { float: none; margin-bottom: 0.5em; }
 pacelab-own .scene { max-height: 60vh; }
 pacelab-own .edit [name="network"] { max-width: 14em; }
+pacelab-own .transport [hidden] { display: none; }
+pacelab-own .transport select { font: inherit; }
 pacelab-own.dense :is(.hold, .backoff) .state { display: none; }
 pacelab-own[aria-busy="true"] table { opacity: 0.6; }
 `;
@@ -106,13 +110,13 @@ export function without(network, gone) {
   };
 }
 
-/** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. */
+/** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. Places: in the worker. */
 export function ownRuns(page) {
   const begun = asYaml(networkOf(page.schemes[0].air, page.file));
   const [from, to] = page.watch_s.map((s) => s * 1e9);
   const waiting = new Map();
   let worker = null;
-  const ask = (air) => new Promise((done, fail) => {
+  const ask = (air, where = false) => new Promise((done, fail) => {
     if (!worker) {
       worker = new Worker(URL.createObjectURL(new Blob([page.worker], { type: "text/javascript" })));
       worker.onmessage = ({ data: { id, error, ...answer } }) => {
@@ -125,7 +129,7 @@ export function ownRuns(page) {
     }
     const id = ask.count = (ask.count ?? 0) + 1;
     waiting.set(id, { done, fail });
-    worker.postMessage({ id, air, until_s: page.watch_s[1] });
+    worker.postMessage({ id, air, until_s: page.watch_s[1], where });
   });
   const serve = async (scheme, network, seed) => {
     const body = JSON.stringify({ scheme: scheme.name, file: asYaml(network), rts: network.rts, seed });
@@ -140,15 +144,22 @@ export function ownRuns(page) {
     if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
     return found[(seed - 1) % found.length];
   };
-  return async (scheme, network, seed) => {
+  const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
     const { result, tap } = await how(scheme, network, seed);
     return { result, log: cut(readRecords(tap), from, to) };
   };
+  return { run, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
 }
 
 const kbps = (bps) => `${Math.round(bps / 1e3)}`;
 const ms = (s) => (s === null || s === undefined ? "–" : `${Math.round(s * 1e3)}`);
+
+/** The most that a flow of a result carries: in the whole run, and in one of its moments. */
+function most({ flows, series }) {
+  const moments = series.flows.flatMap(({ goodput_bps }) => goodput_bps);
+  return { run: Math.max(...flows.map(({ goodput_bps }) => goodput_bps), 0), moment: moments.reduce((a, b) => Math.max(a, b), 0) };
+}
 
 function element(kind, properties = {}, ...children) {
   const made = Object.assign(document.createElement(kind), properties);
@@ -157,9 +168,11 @@ function element(kind, properties = {}, ...children) {
 }
 
 export class PacelabOwn extends HTMLElement {
-  start(page, run) {
-    Object.assign(this, { page, run, seed: 1, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
+  start(page, runs) {
+    Object.assign(this, { page, runs, seed: 1, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
     this.network = networkOf(page.schemes[0].air, page.file);
+    this.walk = null; // where nodes are that walk, as the engine has it
+    this.showing = this.network.moves.length ? "walk" : "air";
     this.build();
     this.draw();
     this.refresh();
@@ -174,7 +187,15 @@ export class PacelabOwn extends HTMLElement {
     requestAnimationFrame(frame);
   }
 
-  get spanNs() { return (this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
+  /** The whole run in fast motion, for nodes that walk; else some of its air in slow motion. */
+  get walking() { return this.showing === "walk" && this.network.moves.length > 0; }
+
+  get seconds() { return this.page.schemes[0].air.duration_s; }
+
+  get spanNs() { return (this.walking ? this.seconds : this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
+
+  /** The moment of the run that is shown. */
+  get nowS() { return (this.walking ? 0 : this.page.watch_s[0]) + this.at / 1e9; }
 
   build() {
     const { page } = this;
@@ -184,6 +205,8 @@ export class PacelabOwn extends HTMLElement {
         <div><div class="views"></div>
           <div class="transport">
             <button type="button" class="play"></button>
+            <label class="walks">Show <select class="showing"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
+            <label class="walks">Time <input type="range" class="time" min="0" step="any"></label>
             <label>Speed <input type="range" class="speed" min="-2" max="3" step="0.25" value="0"></label>
             <span class="clock"></span>
             <button type="button" class="again">Another seed</button>
@@ -218,6 +241,8 @@ export class PacelabOwn extends HTMLElement {
     const on = (selector, event, act) => this.querySelector(selector).addEventListener(event, act);
     on("form", "submit", (event) => event.preventDefault());
     on(".play", "click", () => { this.playing = !this.playing; this.label(); });
+    on(".showing", "change", (event) => this.watch(event.target.value, 0));
+    on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
     on(".again", "click", () => { this.seed += 1; this.refresh(); });
     on(".reset", "click", () => { this.seed = 1; this.change(networkOf(page.schemes[0].air, page.file)); });
     on(".radio", "click", () => this.add(true));
@@ -242,11 +267,21 @@ export class PacelabOwn extends HTMLElement {
     for (const { scene } of this.views) { scene.selected = node; scene.draw(); }
   }
 
+  /** Show the walk, or the air, from a time on. */
+  watch(showing, at) {
+    this.showing = showing;
+    this.shownStep = null;
+    this.seek(at);
+    this.plot();
+  }
+
   /** Another network: drawn anew, and run. */
   change(network) {
     this.network = network;
+    this.walk = null;
+    this.at %= this.spanNs;
     this.selected = Math.min(this.selected, network.nodes.length - 1);
-    for (const view of this.views) { view.view = null; view.log = null; }
+    for (const view of this.views) Object.assign(view, { view: null, log: null, most: null });
     this.draw();
     this.refresh();
   }
@@ -295,6 +330,7 @@ export class PacelabOwn extends HTMLElement {
     this.querySelector("[name='rts']").checked = network.rts;
     this.querySelector("textarea").value = asYaml(network);
     this.places = network.nodes.map(({ at }) => at);
+    for (const part of this.querySelectorAll(".walks")) part.hidden = !network.moves.length;
     for (const view of this.views) {
       view.scene?.svg.remove();
       view.scene = new Scene(view.box, {
@@ -303,6 +339,7 @@ export class PacelabOwn extends HTMLElement {
         radios: network.nodes.map(({ wireless }) => wireless),
         gateway: null,
         wired: true,
+        room: network.moves.map(([, , x, y]) => [x, y]),
         onMove: (node, place) => this.move(node, place),
       });
       view.box.prepend(view.box.querySelector("h2"));
@@ -314,8 +351,18 @@ export class PacelabOwn extends HTMLElement {
     this.listFlows();
   }
 
+  /** A node that walks is moved where it starts: it is shown there first. */
   move(node, place) {
+    const walks = this.network.moves.filter(([mover]) => mover === node);
+    if (walks.length && (this.nowS > 0 || this.playing)) {
+      this.playing = false;
+      this.label();
+      this.querySelector(".showing").value = "walk";
+      this.watch("walk", 0);
+      return;
+    }
     if (this.network.nodes.some(({ at }, other) => other !== node && at[0] === place[0] && at[1] === place[1])) return;
+    for (const first of walks) if (first[1] === 0) [first[2], first[3]] = place;
     this.network.nodes[node].at = place;
     this.places[node] = place;
     this.querySelector("textarea").value = asYaml(this.network);
@@ -343,11 +390,31 @@ export class PacelabOwn extends HTMLElement {
   show({ scene, view }) {
     const { nodes, wires, flows, ranges } = this.network;
     const cables = wires.map(({ a, b }) => ({ ends: [a, b], look: "wire" }));
+    const apart = (a, b) => Math.hypot(this.places[a][0] - this.places[b][0], this.places[a][1] - this.places[b][1]);
     nodes.forEach((one, a) => nodes.forEach((other, b) => {
-      if (a < b && one.wireless && other.wireless && Math.hypot(one.at[0] - other.at[0], one.at[1] - other.at[1]) <= ranges.decode_m) cables.push({ ends: [a, b], look: "radio" });
+      if (a < b && one.wireless && other.wireless && apart(a, b) <= ranges.decode_m) cables.push({ ends: [a, b], look: "radio" });
     }));
-    const full = Math.max(...this.views.flatMap(({ view }) => view?.flows.map(({ goodput_bps }) => goodput_bps) ?? []), 1);
-    scene.show({ places: this.places, cables, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: view?.flows[index]?.goodput_bps ?? 0 })) });
+    const full = Math.max(...this.views.map(({ most }) => most?.[this.walking ? "moment" : "run"] ?? 0), 1);
+    scene.show({ places: this.places, cables, ranges, full, flows: flows.map(({ src, dst }, index) => ({ src, dst, goodput_bps: this.goodputOf(view, index) })) });
+  }
+
+  /** Of a flow: of the run, or on a walk of the moment. */
+  goodputOf(view, flow) {
+    const at = this.walking && view ? view.series.t_s.findIndex((end) => this.nowS < end) : -1;
+    return (at < 0 ? view?.flows[flow]?.goodput_bps : view.series.flows[flow]?.goodput_bps[at]) ?? 0;
+  }
+
+  /** Nodes that walk, at their places; drawn anew with each step of theirs. */
+  stand() {
+    if (!this.walk) return;
+    const step = Math.floor(this.nowS / this.walk.step_s + 1e-6);
+    if (step === this.shownStep) return;
+    this.shownStep = step;
+    for (const [node, track] of Object.entries(this.walk.places)) this.places[node] = track[Math.min(step, track.length - 1)];
+    for (const view of this.views) this.show(view);
+    const second = Math.floor(this.nowS);
+    if (this.walking && second !== this.shownSecond) this.plot();
+    this.shownSecond = second;
   }
 
   /** One change at a time, the newest; what a scheme says of an older one is not shown. */
@@ -357,20 +424,24 @@ export class PacelabOwn extends HTMLElement {
     this.setAttribute("aria-busy", "true");
     const [begun, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
     const said = [];
+    const whereabouts = network.moves.length ? this.runs.places(network).catch(() => null) : null; // refused as the run is
     await Promise.all(this.views.map(async (part) => {
       try {
-        const { result, log } = await this.run(part.scheme, network, seed);
-        Object.assign(part, { log, view: result, failed: "" });
+        const { result, log } = await this.runs.run(part.scheme, network, seed);
+        Object.assign(part, { log, view: result, most: most(result), failed: "" });
       } catch (error) {
-        Object.assign(part, { log: null, view: null, failed: error.message });
+        Object.assign(part, { log: null, view: null, most: null, failed: error.message });
         if (!said.includes(error.message)) said.push(error.message);
       }
     }));
+    const walk = await whereabouts;
     this.busy = false;
     if (this.changed) { this.changed = false; return this.refresh(); }
     this.setAttribute("aria-busy", "false");
     this.lastRefreshMs = performance.now() - begun;
     this.trouble(said.join(" "));
+    this.walk = walk;
+    this.shownStep = null;
     for (const view of this.views) this.show(view);
     this.tell(seed);
     this.plot();
@@ -414,17 +485,21 @@ export class PacelabOwn extends HTMLElement {
       : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
     ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
     const { t_s } = shown[0].view.series;
-    this.goodput.show({ what: single ? "Goodput" : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3) });
+    const now = this.walking ? this.nowS : undefined;
+    this.goodput.show({ what: single ? "Goodput" : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
     const trips = lines("rtt_s", mean, 1e3);
     const known = trips.some(({ values }) => values.some((value) => value !== null));
     this.trip.canvas.hidden = !known;
-    if (known) this.trip.show({ what: single ? "Round trip" : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips });
+    if (known) this.trip.show({ what: single ? "Round trip" : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
   }
 
   seek(at) {
     this.at = at;
-    for (const { scene, log } of this.views) if (log) scene.play(log, at);
-    this.querySelector(".clock").textContent = `${(this.page.watch_s[0] * 1e3 + at / 1e6).toFixed(2)} ms`;
+    this.stand();
+    for (const { scene, log } of this.views) if (log) scene.play(this.walking ? SILENT : log, at);
+    const time = this.querySelector(".time");
+    [time.disabled, time.max, time.value] = [!this.walking, this.seconds, this.nowS];
+    this.querySelector(".clock").textContent = this.walking ? `${this.nowS.toFixed(1)} s` : `${(this.nowS * 1e3).toFixed(2)} ms`;
   }
 }
 

@@ -17,9 +17,10 @@ function make(kind, attributes, parent) {
 export class Scene {
   /**
    * `onMove(node, [x, y])` is told of nodes that a person moves (null: they stay). Nodes without a radio are drawn, as
-   * squares, where the demonstration is of the `wired` side. A `low` scene leaves room for a curve.
+   * squares, where the demonstration is of the `wired` side. A `low` scene leaves room for a curve. `room`: further places
+   * that are to be seen.
    */
-  constructor(host, { names, places, radios, gateway, onMove, wired = false, low = false }) {
+  constructor(host, { names, places, radios, gateway, onMove, wired = false, low = false, room = [] }) {
     this.least = low ? 0.2 : 0.42; // height by width
     this.names = names;
     this.wired = wired;
@@ -27,6 +28,7 @@ export class Scene {
     this.radios = radios;
     this.gateway = gateway;
     this.places = places;
+    this.room = room;
     this.onMove = onMove;
     this.selected = 0;
     this.svg = make("svg", { class: "scene", role: "group", "aria-label": onMove ? "The network; nodes can be dragged, or moved by the arrow keys" : "The network" });
@@ -43,8 +45,8 @@ export class Scene {
   /** The part of the plane that is shown: all nodes and some room to drag them. */
   fit() {
     if (!this.shown.length) return;
-    const xs = this.shown.map((node) => this.places[node][0]);
-    const ys = this.shown.map((node) => this.places[node][1]);
+    const seen = [...this.shown.map((node) => this.places[node]), ...this.room];
+    const [xs, ys] = [seen.map(([x]) => x), seen.map(([, y]) => y)];
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
     const height = Math.max(width * this.least, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
     const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;

@@ -1,14 +1,11 @@
 //! Nodes that move, and link rates that change on schedule.
 
 use pacelab_air_config::ns_from_s;
-use pacelab_engine::Ns;
 
 use super::task::Task;
 use super::{Network, radio_edges, wired_edges};
 use crate::routes::Routes;
-
-/// Positions are brought up to date this often: 0.2 m at 2 m/s.
-const STEP_NS: Ns = 100_000_000;
+use crate::walks::{STEP_NS, place};
 
 impl Network {
     pub(super) fn schedule_motion(&mut self) {
@@ -34,31 +31,15 @@ impl Network {
 
     pub(super) fn move_node(&mut self, node: u32) {
         let Some(station) = self.station_of[node as usize] else { return };
-        let (position_m, moving_at) = self.place(node);
+        let (position_m, on_its_way) = place(&self.config, node, self.now);
         self.air.move_station(station, position_m);
         let edges: Vec<(u32, u32)> = radio_edges(&self.air, &self.node_of).chain(wired_edges(&self.config)).collect();
         if self.routes.edges_differ(&edges) {
             self.routes = Routes::new(self.config.nodes.len(), edges.into_iter());
             self.path_rates.clear();
         }
-        if let Some(at) = moving_at {
-            self.schedule(at, Task::Move(node));
+        if on_its_way {
+            self.schedule(self.now + STEP_NS, Task::Move(node));
         }
-    }
-
-    /// Where the node is now, and when to look again.
-    fn place(&self, node: u32) -> ([f64; 2], Option<Ns>) {
-        let now_s = self.now as f64 / 1e9;
-        let start = self.config.nodes[node as usize].position_m.unwrap_or([0.0, 0.0]);
-        let mut before = (0.0, start);
-        for &(_, at_s, x, y) in self.config.moves.iter().filter(|&&(mover, ..)| mover == node) {
-            if at_s > now_s {
-                let share = (now_s - before.0) / (at_s - before.0);
-                let along = |a: f64, b: f64| a + (b - a) * share;
-                return ([along(before.1[0], x), along(before.1[1], y)], Some(self.now + STEP_NS));
-            }
-            before = (at_s, [x, y]);
-        }
-        (before.1, None)
     }
 }

@@ -1,8 +1,8 @@
 """`--routing` of Linux's own among the radios of a run, and the wait until flows' ends reach each other.
 
-    802.11s     mac80211's mesh: ways on demand by HWMP, below IP (see `radios`)
-    batman-adv  the kernel's module over an IBSS, below IP (see `radios`)
-    olsr        olsrd, a program, at each station of an IBSS
+    802.11s     mac80211's mesh: ways on demand by HWMP, below IP (see `hwsim.radios`)
+    batman-adv  the kernel's module over an IBSS, below IP (see `hwsim.radios`)
+    olsr        olsrd, a program, at each station of an IBSS, or with a TAP device
 
 olsrd keeps its routes in a table of its own; what it finds is copied into the main one with TCP's settings, which
 belong to routes (`tcp_settings`).
@@ -91,9 +91,7 @@ RtTableDefault {TABLE}
 def _start_olsrd(plan: Plan) -> list[Child]:
     program = shutil.which(OLSRD, path=SAFE_PATH)
     if program is None:
-        raise HostError(
-            f"--routing olsr: no program {OLSRD} in {SAFE_PATH}: build it (github.com/OLSR/olsrd), or --routing 802.11s"
-        )
+        raise HostError(f"--routing olsr: no program {OLSRD} in {SAFE_PATH}: build it (github.com/OLSR/olsrd)")
     children = []
     for host in plan.stations:
         name = plan.nodes[host].name

@@ -1,0 +1,286 @@
+"""Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found again."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tap_runs import run, why_not
+
+from pacelab import Experiment, load_result
+from pacelab.controller.switches.ovs import missing
+from pacelab.errors import ConfigError
+from pacelab.hosts.changes import STEP_S, Changes, place_at
+from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.network.mesh import OLSRD
+from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
+from pacelab.hosts.processes import SAFE_PATH
+
+NETWORK = """\
+version: 1
+name: walkers
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: walker, at: [0 m, 50 m]}
+  - {name: g1, at: [0 m, 0 m]}
+  - {name: g2, at: [400 m, 0 m]}
+  - {name: relay, at: [0 m, 200 m]}
+  - {name: router, at: [200 m, 300 m], wired: true}
+wires:
+  - {between: [g1, router], rate: 10 Mbit/s, delay: 2 ms}
+  - {between: [g2, router], rate: 10 Mbit/s, delay: 2 ms}
+flows: [{from: FLOW}]
+mobility:
+  area: [400 m, 400 m]
+  WAY
+defaults: {rate: 2, seconds: 10}
+"""
+WALKED = "waypoints: [{node: walker, at: 2 s, to: [0 m, 50 m]}, {node: walker, at: 6 s, to: [400 m, 50 m]}]"
+PAGE = Path(__file__).parents[2] / "docs" / "mobility.md"
+
+
+def written(folder: Path, way: str = WALKED, flow: str = "walker, to: router", trace: str = "") -> str:
+    (folder / "walk.txt").write_text(trace)
+    file = folder / "net.yaml"
+    file.write_text(NETWORK.replace("WAY", way).replace("FLOW", flow))
+    return str(file)
+
+
+def plan_of(folder: Path, *arguments: str, **options: Any) -> Plan:
+    settings = {"backend": "tap", "controller": "ryu"} | options
+    return compile_plan(Experiment(topology=written(folder, *arguments), **settings))
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"backend": "tap"},
+        r"--routing static on .* nobody tells a static route .*: allowed is --routing olsr, or --contr",
+    ),
+    ({"backend": "tap", "routing": "aodv"}, r"aodv: .* \(waypoints\): allowed is --routing olsr, or --controller ryu$"),
+    (
+        {"backend": "tap", "routing": "802.11s"},
+        r"--routing 802.11s: .*: allowed is --routing olsr, or --controller ryu$",
+    ),
+    ({"backend": "hwsim"}, r"--routing static on .*: allowed is --routing 802.11s, batman-adv, olsr, or --controller"),
+    ({"backend": "hwsim", "routing": "aodv"}, r"--routing aodv: .*: allowed is --routing 802.11s, batman-adv, olsr"),
+    (
+        {"backend": "hwsim", "routing": "802.11s", "builder": "mininet-wifi"},
+        "--builder mininet-wifi: .*, which nobody has tried there: allowed is plain",
+    ),
+    ({"backend": "hwsim", "controller": "ryu", "builder": "mininet-wifi"}, "which nobody has tried there"),
+    ({"backend": "hwsim", "routing": "802.11s", "medium": "stock", "rts": False}, "its stations move"),
+    ({"backend": "tap", "controller": "ryu", "where": "uml"}, "its guest has none"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), REFUSED)
+def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
+    tmp_path: Path, options: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        Experiment(topology=written(tmp_path), **({"routing": "static"} if len(options) == 1 else {}), **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "routing"), [("hwsim", "802.11s"), ("hwsim", "batman-adv"), ("hwsim", "olsr"), ("tap", "olsr")]
+)
+def test_routings_that_find_their_ways_are_taken(tmp_path: Path, backend: str, routing: str) -> None:
+    plan = plan_of(tmp_path, backend=backend, controller=None, routing=routing)
+    assert (plan.radios, plan.routing) == (backend, routing)
+    assert read_plan(dump_plan(plan)) == plan
+
+
+CONTROLLER: list[tuple[tuple[str, ...], str]] = [
+    (("waypoints: [{node: g2, at: 2 s, to: [390 m, 0 m]}]",), "gateway 'g2' walks: allowed are gateways that stand"),
+    ((WALKED, "walker, to: relay"), "flow walker -> relay begins by way of walker relay: allowed are walking stations"),
+    (("waypoints: [{node: relay, at: 2 s, to: [0 m, 390 m]}]", "relay, to: walker"), "relay -> walker begins by way"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "reason"), CONTROLLER)
+def test_a_controller_takes_stations_beside_their_gateways(
+    tmp_path: Path, arguments: tuple[str, ...], reason: str
+) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        plan_of(tmp_path, *arguments)
+
+
+BAD_TRACES = [
+    (
+        "setdest",
+        '$node_(0) set X_ 1\n$ns_ at 1 "$node_(4) setdest 1 1 1"\n',
+        "line 2: there is no node 4; allowed is 0",
+    ),
+    ("setdest", '$ns_ at 2 "$node_(0) setdest 9 9 1"\n$ns_ at 1 "$node_(0) setdest 1 1 1"\n', "line 2: node 0 at 1 s"),
+    ("setdest", '$ns_ at 1 "$node_(0) setdest 401 50 1"\n', "line 1: (401 m, 50 m) is beyond the area"),
+    ("bonnmotion", "0 0 50\n" * 5, "line 5: there is no node 4; allowed is 0 to 3"),
+    ("bonnmotion", "0 0 50 5 9 50 4 9 60\n", "line 1: 4 s after 5 s; allowed are times that rise"),
+    ("bonnmotion", "0 0 50 5 9 50 5 300 50\n", "line 1: two places at 5 s; allowed is a walk, no jump"),
+]
+
+
+@pytest.mark.parametrize("backend", ["tap", "hwsim"])
+@pytest.mark.parametrize(("kind", "trace", "told"), BAD_TRACES)
+def test_a_bad_trace_is_refused_with_its_line_before_anything_starts(
+    tmp_path: Path, backend: str, kind: str, trace: str, told: str
+) -> None:
+    file = written(tmp_path, f"{kind}: walk.txt", trace=trace)
+    with pytest.raises(ConfigError, match=re.escape(told)) as caught:
+        Experiment(topology=file, backend=backend, controller="ryu")
+    assert f"{file}:16: mobility.{kind}: walk.txt: " in str(caught.value)
+
+
+def test_a_plan_has_the_part_of_a_walk_that_the_run_sees(tmp_path: Path) -> None:
+    # 100 m/s from 2 s on; at 5 s it is at x = 300
+    plan = plan_of(tmp_path, duration_s=5.0)
+    assert [(move.node, move.at_s, move.position_m) for move in plan.moves] == [
+        (0, 2.0, (0.0, 50.0)),
+        (0, 5.0, (300.0, 50.0)),
+    ]
+    assert [move.at_s for move in plan_of(tmp_path, duration_s=6.0).moves] == [2.0, 6.0]
+    # drawn until long after the longest run, and refused by no limit of a plan's times
+    way = "random-waypoint: {speed: [0.01 m/s, 0.02 m/s], until: 100000 s}"
+    drawn = plan_of(tmp_path, way, backend="hwsim", controller=None, routing="802.11s")
+    assert {move.at_s for move in drawn.moves} == {10.0}
+
+
+def test_a_walk_of_too_many_turns_is_refused_and_the_longest_fits(tmp_path: Path) -> None:
+    way = "setdest: walk.txt"
+    turns = [
+        f'$ns_ at {i / 700:.9f} "$node_(0) setdest {200 + 100 * math.sin(i):.9f} {200 + 100 * math.cos(i):.9f} 1000"'
+        for i in range(6000)
+    ]
+    taken, flow = "", "walker, to: router"
+    for count in (4000, 6000):
+        trace = "$node_(0) set X_ 0\n$node_(0) set Y_ 50\n" + "\n".join(turns[:count])
+        if count == 6000:
+            with pytest.raises(
+                ConfigError, match=rf"turn or pause \d+ times within --seconds 10: .* {MOST_MOVES} times"
+            ):
+                plan_of(tmp_path, way, flow, trace)
+        else:
+            plan = plan_of(tmp_path, way, flow, trace)
+            taken = dump_plan(plan).decode()
+            assert MOST_MOVES - 200 < len(plan.moves) <= MOST_MOVES
+            assert read_plan(taken.encode()) == plan
+    assert len(taken) < MOST_BYTES
+
+
+class Told:
+    """A medium that knows no more than what it is told."""
+
+    def __init__(self) -> None:
+        self.places: list[tuple[str, tuple[float, ...]]] = []
+
+    def call(self, method: str, **params: Any) -> dict[str, object]:
+        assert method == "set_position"
+        self.places.append((params["station"], tuple(params["position_m"])))
+        return {}
+
+
+def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp_path: Path) -> None:
+    medium = Told()
+    changes = Changes(plan_of(tmp_path), medium)
+    for step in range(-6, 200):
+        changes.apply(step / 20 + 1e-3)  # a moment after each twentieth of a second
+    assert {station for station, _ in medium.places} == {"walker"}
+    told = [place for _, place in medium.places]
+    assert len(told) == 61  # from 0 s to 6 s
+    assert told[20] == (pytest.approx(0.1), 50.0)  # 100 m/s, 1 ms after 2 s
+    assert told[45] == (pytest.approx(250.1), 50.0)
+    assert told[-1] == (400.0, 50.0)
+    rows = [{"name": "walker", "position_m": [400.0, 50.0]}, {"name": "g1", "position_m": [0.0, 0.0]}]
+    report = changes.report(rows)
+    assert report is not None
+    assert report["longest_step_s"] == STEP_S
+    assert report["off_m"] == {"p50": 10.0, "p99": 10.0, "max": 10.0}
+    assert report["at_end_m"] == {"walker": [400.0, 50.0]}
+
+
+def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> None:
+    changes = Changes(plan_of(tmp_path), Told())
+    for now_s in (0.0, 2.0, 2.1, 2.35, 2.4, 6.0):
+        changes.apply(now_s)
+    report = changes.report([])
+    assert report is not None
+    assert report["off_m"]["max"] == 360.0  # told at 2.35 s, late, and at 2.4 s all the same
+    assert report["longest_step_s"] == 3.6
+
+
+def test_who_stands_still_is_not_reported(tmp_path: Path) -> None:
+    plan = compile_plan(Experiment(backend="tap", topology="chain"))
+    assert Changes(plan, Told()).report([]) is None
+
+
+def test_a_place_is_on_the_line_between_two_moves(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path)
+    places = [place_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
+    assert [x for x, _ in places] == [0.0, 0.0, 100.0, 300.0, 400.0, 400.0]
+
+
+RELAYED = """\
+version: 1
+name: relayed
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: walker, at: [0 m, 0 m]}
+  - {name: first, at: [200 m, 0 m]}
+  - {name: second, at: [200 m, 300 m]}
+  - {name: sink, at: [380 m, 150 m]}
+flows: [{from: walker, to: sink}]
+mobility:
+  area: [400 m, 400 m]
+  waypoints: [{node: walker, at: 8 s, to: [0 m, 0 m]}, {node: walker, at: 13 s, to: [0 m, 300 m]}]
+defaults: {rate: 2, seconds: 45, traffic: cbr}
+"""
+
+
+def why_no_olsrd() -> str | None:
+    if (why := why_not()) is not None:
+        return why
+    return None if shutil.which(OLSRD, path=SAFE_PATH) else f"no {OLSRD}: docs/hwsim.md says where from"
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(why_no_olsrd() is not None, reason=why_no_olsrd() or "")
+def test_olsr_finds_a_walker_again_by_another_relay(tmp_path: Path) -> None:
+    (tmp_path / "relayed.yaml").write_text(RELAYED)
+    document = run(str(tmp_path / "relayed.yaml"), "--routing", "olsr", "--out", str(tmp_path / "run"))
+    each_second = load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
+    assert min(each_second[2:8]) > 0
+    assert min(each_second[12:]) == 0  # the first relay's reach has ended, and olsrd takes seconds to see it
+    assert sum(each_second[-5:]) > 0.8 * sum(each_second[2:7])
+    walked = document["host"]["walked"]
+    assert walked["at_end_m"] == {"walker": [0.0, 300.0]}
+    assert walked["off_m"]["max"] <= 60 * walked["longest_step_s"] + 0.01
+
+
+def why_no_controller() -> str | None:
+    why = why_not()
+    return why if why is not None else missing()
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(why_no_controller() is not None, reason=why_no_controller() or "")
+def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
+    """docs/mobility.md's walk, four times as fast."""
+    file = tmp_path / "three-gateways.yaml"
+    text = re.findall(r"```yaml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[1]
+    for old, new in (("at: 10 s", "at: 4 s"), ("at: 90 s", "at: 24 s"), ("seconds: 100", "seconds: 28")):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    file.write_text(text)
+    document = run(str(file), "--controller", "ryu")
+    handovers = document["host"]["controller"]["handovers"]
+    assert [(one["from"], one["to"]) for one in handovers] == [("g1", "g2"), ("g2", "g3")]
+    assert document["run"]["flows"][0]["timeouts"] == 0
+    walked = document["host"]["walked"]
+    assert walked["at_end_m"] == {"walker": [800.0, 50.0]}
+    # 40 m/s: it is told its place each tenth of a second, 4 m, and as late as this machine lets it be
+    assert 3.9 < walked["off_m"]["max"] <= 40 * walked["longest_step_s"] + 0.01
+    reports = [one["silence_s"] for handover in handovers for one in handover["flows"]]
+    assert len(reports) == 2

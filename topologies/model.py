@@ -101,6 +101,8 @@ class Topology:
     mobility: str = ""
     """What the moves are of, where nodes walk for the sake of it ("random-waypoint, seed 3"): static routes are refused
     then. "": they are a part of the network's story, as a handover is."""
+    area_m: tuple[float, float] | None = None
+    """Where nodes may walk, from (0, 0) to here; None without `mobility`."""
     link_rates: tuple[LinkRate, ...] = ()
     path_loss: PathLoss | None = None
     source: str = ""

@@ -203,6 +203,7 @@ class _Builder:
             wired=wired,
             moves=moves,
             mobility=mobility,
+            area_m=None if file.mobility is None else (file.mobility.area[0], file.mobility.area[1]),
             link_rates=rates,
             source="your own file",
             defaults=defaults,

@@ -127,6 +127,7 @@ def own_page(own: Own, *, recorded: bool = False) -> str:
             "name": topology.name,
             "description": topology.description,
             "ranges": ranges,
+            "area_m": topology.area_m,
             "defaults": {name.removeprefix("--"): value for name, value in _file_defaults(own).items()},
         },
         "schemes": [

@@ -185,7 +185,9 @@ def test_a_walk_is_drawn_as_time_goes_by_the_engines_places(open_page: Any, tmp_
     assert page.locator(".clock").inner_text() == "900.00 ms"
     assert page.get_by_label("Time", exact=True).is_disabled()
     (tmp_path / "same.yaml").write_text(file_of(page), "utf-8")
-    assert compile_air(Experiment(topology=str(tmp_path / "same.yaml"))) == compile_air(Experiment(topology=str(file)))
+    saved = Experiment(topology=str(tmp_path / "same.yaml"))
+    assert compile_air(saved) == compile_air(Experiment(topology=str(file)))
+    assert (saved.network.mobility, saved.network.area_m) == ("waypoints", (1000, 400))
 
 
 def test_who_walks_is_moved_where_it_starts(open_page: Any, tmp_path: Path) -> None:

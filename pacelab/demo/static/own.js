@@ -78,7 +78,7 @@ const number = (value) => String(Number(value.toFixed(6)));
 
 /** The network as a topology file (docs/own-topology.md). */
 export function asYaml(network) {
-  const { name, description, ranges, nodes, wires, flows, moves, rates, defaults, rts } = network;
+  const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts } = network;
   const text = JSON.stringify; // YAML's double quotes are JSON's
   const place = ([x, y]) => `[${number(x)} m, ${number(y)} m]`;
   const named = (node) => text(nodes[node].name);
@@ -91,7 +91,8 @@ export function asYaml(network) {
     part("wires", wires.map((wire) => `between: [${named(wire.a)}, ${named(wire.b)}], rate: ${wire.rate_bps} bit/s, delay: ${number(wire.delay_s * 1e6)} us, queue: ${wire.queue_pkts}`)) +
     part("flows", flows.map((flow) => `from: ${named(flow.src)}, to: ${named(flow.dst)}` +
       (flow.start_s ? `, start: ${number(flow.start_s)} s` : "") + (flow.stop_s === undefined ? "" : `, stop: ${number(flow.stop_s)} s`))) +
-    part("moves", moves.map(([node, at, x, y]) => `node: ${named(node)}, at: ${number(at)} s, to: ${place([x, y])}`)) +
+    (area_m && moves.length ? `\nmobility:\n  area: ${place(area_m)}` : "") +
+    part(area_m ? "  waypoints" : "moves", moves.map(([node, at, x, y]) => `node: ${named(node)}, at: ${number(at)} s, to: ${place([x, y])}`)) +
     part("rates", rates.map(([at, a, b, bps]) => `from: ${named(a)}, to: ${named(b)}, rate: ${bps} bit/s, at: ${number(at)} s`)) +
     `\ndefaults:\n${Object.entries(options).map(([option, value]) => `  ${option}: ${text(value)}\n`).join("")}`;
 }

@@ -1,4 +1,4 @@
-"""Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N]`.
+"""Side-by-side benchmark with ns-2 and ns-3: `make bench`, or `.venv/bin/python bench/bench.py [--pairs N] [--readme]`.
 
 Prints each ratio with its target, the cost against the number of nodes and the peak memory. Exit code 1 if a measured
 figure misses its target, 3 if PaceLab itself is not built; what needs a program that is missing is skipped aloud.
@@ -11,6 +11,7 @@ import air
 import curve
 import layout
 import ours
+import readme
 from child import ChildFailedError
 from duels import CHAIN, RANDOM_S, all_duels
 
@@ -21,7 +22,9 @@ def main() -> int:
     """Measure everything; the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=5, help="pairs of runs per ratio (default 5)")
-    pairs = parser.parse_args().pairs
+    parser.add_argument("--readme", action="store_true", help="write README's sentence on speed from what was measured")
+    given = parser.parse_args()
+    pairs = given.pairs
     if pairs < 1:
         parser.error(f"--pairs {pairs}: must be at least 1")
     if reason := ours.missing():
@@ -29,16 +32,16 @@ def main() -> int:
         return 3
     print("CPU is user + system time on one core; ratios are of CPU per delivered packet, start-up not counted.\n")
     try:
-        met = [_duels(pairs), _memory(), _curves(min(pairs, 3))]
-    except ChildFailedError as error:
+        met = [_duels(pairs, into_readme=given.readme), _memory(), _curves(min(pairs, 3))]
+    except (ChildFailedError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     print("every measured target met" if all(met) else "a target was MISSED")
     return 0 if all(met) else 1
 
 
-def _duels(pairs: int) -> bool:
-    met = True
+def _duels(pairs: int, *, into_readme: bool) -> bool:
+    met, medians = True, {}
     for name, duel, missing in all_duels():
         if missing:
             print(f"{name}: skipped: {missing}\n", flush=True)
@@ -46,6 +49,9 @@ def _duels(pairs: int) -> bool:
         ratio = duel(pairs)
         print("\n".join(ratio.lines()) + "\n", flush=True)
         met &= ratio.met
+        medians[name] = ratio.median
+    if into_readme:
+        readme.write(medians)
     return met
 
 

@@ -31,7 +31,8 @@ from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
-from pacelab.own.pacer import Pacer, Sample, run_pacer
+from pacelab.own.bases import Pacer, Sample
+from pacelab.own.pacer import run_pacer
 from pacelab.results.results import RunResult
 
 PRACTICE = "practice"

@@ -1,0 +1,319 @@
+"""What students extend in labs 3, 4 and 7: driven by hand beside the model's, and in the simulator."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from random import Random
+from typing import Any
+
+import pacelab
+from pacelab import Experiment, LinkLayer, PaceLabError, Pacer, Sample, run_pacer
+from pacelab.grading.assignment import Check, Finding, Wrong
+from pacelab.grading.lab import Lab, exactly, near, numeric
+from pacelab.grading.labs.hand_in import reference
+from pacelab.grading.remote import RemoteObject
+from pacelab.grading.session import NotGraded, StudentFailure
+
+Model = Callable[[], str]
+
+LINK_RED, PACER = "MyLinkRed", "MyPacer"
+TOLERANCE = 1e-3
+"""As the labs' own checks have it."""
+
+
+# Lab 3
+
+
+def link_red(model: Model) -> tuple[Check, ...]:
+    """Link RED: its average, then what passes."""
+    common: dict[str, Any] = {"needs": (LINK_RED,), "hint": f'`lab.check("lab3.link_red", {LINK_RED})` says more'}
+    above = ("probability",)
+    return (
+        Check(
+            id="average",
+            title="Link RED's moving average",
+            points=20,
+            run=partial(_average, model),
+            public=True,
+            **common,
+        ),
+        Check(
+            id="drops",
+            title="... what it drops on the line, and below",
+            points=24,
+            run=partial(_drops, model, False),
+            above=above,
+            **common,
+        ),
+        Check(
+            id="drops-cap",
+            title="... and at the cap",
+            points=16,
+            run=partial(_drops, model, True),
+            above=above,
+            **common,
+        ),
+    )
+
+
+def _average(model: Model, lab: Lab) -> None:
+    for number in range(2):
+        draw = lab.random(f"average {number}")
+        (layer,) = lab.several(LINK_RED, [({"$random": [0.5]},)])
+        _told(model, layer, [draw.randrange(1, 8) for _ in range(draw.randrange(4, 12))], 0.5)
+
+
+def _told(model: Model, layer: RemoteObject, attempts: Sequence[int], drawn: float) -> LinkLayer:
+    """Tell the student's layer and the model's of frames; returns the model's."""
+    right: LinkLayer = reference(model())[LINK_RED](_Fixed(drawn))
+    for place, number in enumerate(attempts, 1):
+        right.sent(number, True)
+        got = layer.tell("sent", number, True, then="average")
+        near(right.average, got, what=f"average after frames of {list(attempts[:place])} attempts", tolerance=1e-6)  # type: ignore[attr-defined]
+    return right
+
+
+def _drops(model: Model, capped: bool, lab: Lab) -> None:
+    for number in range(3):
+        draw = lab.random(f"drops {capped} {number}")
+        few = [draw.randrange(1, 3) for _ in range(draw.randrange(3, 9))]
+        attempts = [draw.randrange(9, 20) for _ in range(6)] if capped else [*few, draw.randrange(4, 7)]
+        if number == 2:
+            attempts = [*attempts, *[1] * 30] if not capped else attempts
+        probability = _probability(model, attempts)
+        drawn = (
+            0.0,
+            probability * draw.uniform(0.5, 0.95),
+            probability * draw.uniform(1.05, 1.5),
+            draw.uniform(0.2, 1),
+        )
+        layers = lab.several(LINK_RED, [({"$random": value},) for value in drawn])
+        for layer, value in zip(layers, drawn, strict=True):
+            right = _told(model, layer, attempts, value)
+            what = f"passes() at an average of {right.average:.3f}, draw {value:.4f}"  # type: ignore[attr-defined]
+            exactly(right.passes(), layer.call("passes"), what=what)
+
+
+def _probability(model: Model, attempts: Sequence[int]) -> float:
+    """Of a drop after these frames, found by asking the model: by halves, 30 times."""
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        layer = reference(model())[LINK_RED](_Fixed(middle))
+        for number in attempts:
+            layer.sent(number, True)
+        low, high = (low, middle) if layer.passes() else (middle, high)
+    return high if high > 1e-6 else 0.0
+
+
+class _Fixed(Random):
+    """A stream that always draws the same."""
+
+    def __init__(self, drawn: float) -> None:
+        super().__init__(0)
+        self._drawn = drawn
+
+    def random(self) -> float:
+        """The same."""
+        return self._drawn
+
+
+# Lab 4
+
+
+def pacer(model: Model) -> tuple[Check, ...]:
+    """TCP-GAP's estimator: over a few round trips, over many, on a short path, in the simulator."""
+    common: dict[str, Any] = {
+        "needs": (PACER,),
+        "above": ("queueing_s", "four_hop_delay_s", "cov"),
+        "hint": f'`lab.check("lab4.pacer", {PACER})` says more',
+    }
+    return (
+        Check(
+            id="pacer",
+            title="the pace after a few round trips",
+            points=10,
+            run=partial(_few, model),
+            public=True,
+            **common,
+        ),
+        Check(
+            id="pacer-many", title="... after many, and on short paths", points=8, run=partial(_many, model), **common
+        ),
+        Check(
+            id="pacer-run",
+            title="... and in the simulator, at each round trip",
+            points=14,
+            run=partial(_simulated, model),
+            simulates=True,
+            **common,
+        ),
+    )
+
+
+def _few(model: Model, lab: Lab) -> None:
+    for number in range(2):
+        _paces(model, lab, lab.random(f"few {number}"), hops=(4, 9), count=5)
+
+
+def _many(model: Model, lab: Lab) -> None:
+    _paces(model, lab, lab.random("many"), hops=(4, 9), count=70)
+    _paces(model, lab, lab.random("short"), hops=(1, 3), count=5)
+
+
+def _paces(model: Model, lab: Lab, draw: Random, *, hops: tuple[int, int], count: int) -> None:
+    mine, right = lab.new(PACER), reference(model())[PACER]()
+    path = draw.randrange(hops[0], hops[1] + 1), draw.choice((2e6, 11e6)), draw.randrange(500, 1501), 40
+    usual_s = path[0] * 8 * (path[2] + 40) / path[1] * draw.uniform(1.5, 4)
+    for place in range(1, count + 1):
+        sample = Sample(place * 0.1, usual_s * draw.uniform(0.8, 1.3), *path)
+        right.measured(sample)
+        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        what = f"interval_s after {place} round trips over {path[0]} hops, the last of {sample.rtt_s * 1e3:.1f} ms"
+        near(right.interval_s, got, what=what, tolerance=TOLERANCE)
+
+
+def _simulated(model: Model, lab: Lab) -> None:
+    right = reference(model())[PACER]
+    for direction in ("down", "up"):
+        draw = lab.random(f"simulated {direction}")
+        experiment = Experiment(
+            topology_options={"hops": draw.randrange(4, 8)},
+            direction=direction,
+            routing=draw.choice(("aodv", "static")),
+            window_pkts=64,
+            duration_s=6,
+            seed=draw.randrange(1, 1_000_000),
+        )
+        asked = Asked(lab, beside=right)
+        lab.step(f"simulate a chain, {experiment.topology_options}, {direction}, seed {experiment.seed}")
+        asked.run(partial(run_pacer, experiment))
+
+
+class Asked:
+    """Makes a class of pacers that ask the student's, for the simulator; `beside` is the model's, for comparison."""
+
+    def __init__(self, lab: Lab, beside: type[Pacer] | None = None) -> None:
+        self.failure: StudentFailure | Wrong | None = None
+        self.waits: list[bool] = []
+        """For each round trip, whether the interval is longer than the air needs for a packet anyway."""
+        asked = self
+
+        class Mine(Pacer):
+            def __init__(self) -> None:
+                self._mine = asked.guarded(lambda: lab.new(PACER))
+                self._right = beside() if beside is not None else None
+
+            def measured(self, sample: Sample) -> None:
+                self.interval_s = asked.guarded(lambda: asked.interval(self._mine, self._right, sample))
+
+        self.pacer: type[Pacer] = Mine
+
+    def interval(self, mine: RemoteObject, right: Pacer | None, sample: Sample) -> float:
+        """What the student's says after a round trip."""
+        got = mine.tell("measured", {"$sample": list(sample)}, then="interval_s")
+        if numeric(got, what="interval_s") < 0:
+            raise Wrong("interval_s: 0 or more seconds", repr(got))
+        if right is not None:
+            right.measured(sample)
+            what = f"interval_s at {sample.now_s:.3f} s, a round trip of {sample.rtt_s * 1e3:.1f} ms"
+            near(right.interval_s, got, what=what, tolerance=TOLERANCE)
+        self.waits.append(got > 8 * sample.data_bytes / sample.rate_bps)
+        return float(got)
+
+    def guarded(self, ask: Callable[[], Any]) -> Any:
+        """Ask, and remember the first failure: the simulator would tell it otherwise."""
+        if self.failure is not None:
+            raise self.failure
+        try:
+            return ask()
+        except (StudentFailure, Wrong) as failure:
+            self.failure = failure
+            raise
+
+    def run(self, simulate: Callable[[type[Pacer]], Any]) -> Any:
+        """What `simulate` makes of the pacer. Raises the first failure."""
+        try:
+            found = simulate(self.pacer)
+        except PaceLabError as error:
+            raise self.failure or NotGraded(f"the simulator was interrupted: not graded, rerun ({error})") from None
+        if self.failure is not None:
+            raise self.failure
+        return found
+
+
+# Lab 7
+
+KEEPS = 0.8
+"""Of NewReno's goodput, as `lab.check("lab7.pacer")` asks for it."""
+LEAST_ROOM = 20.0
+"""Points that the model gets at least on the networks that are drawn."""
+
+
+def capstone(model: Model) -> tuple[Check, ...]:
+    """That it paces at all, and its score."""
+    common: dict[str, Any] = {"needs": (PACER,), "simulates": True}
+    return (
+        Check(
+            id="paces",
+            title="it paces, and does not pay for it with silence",
+            points=20,
+            run=_it_paces,
+            public=True,
+            hint='`lab.check("lab7.pacer", MyPacer)` tries the same',
+            **common,
+        ),
+        Check(
+            id="score",
+            title="its score on networks that you have not seen",
+            points=80,
+            run=partial(_score, model),
+            hint="`lab.score(MyPacer)` shows where points are left; other words make other networks",
+            **common,
+        ),
+    )
+
+
+def _it_paces(lab: Lab) -> None:
+    for direction in ("down", "up"):
+        experiment = Experiment(
+            topology_options={"hops": 5},
+            direction=direction,
+            window_pkts=64,
+            duration_s=10,
+            seed=lab.seed(f"paces {direction}"),
+        )
+        asked = Asked(lab)
+        lab.step(f"simulate 5 hops {direction}, 10 s")
+        result = asked.run(partial(run_pacer, experiment))
+        if sum(asked.waits) * 2 < len(asked.waits) or not asked.waits:
+            share = f"{sum(asked.waits)} of {len(asked.waits)}"
+            raise Wrong("an interval longer than a packet's time on the air after most round trips", share)
+        plain = lab.baseline(experiment)["totals"]["goodput_bps"]
+        got = f"{result.goodput_bps / 1e3:.0f} kbit/s, 5 hops {direction}"
+        if result.goodput_bps < KEEPS * plain:
+            raise Wrong(f"at least {KEEPS:.0%} of NewReno's {plain / 1e3:.0f} kbit/s", got)
+
+
+def _score(model: Model, lab: Lab) -> Finding:
+    """Points of the capstone's score, as a share of the model's on the same networks."""
+    draw = lab.random("networks")
+    while (best := _of_model(model(), word := hashlib.sha256(draw.randbytes(16)).hexdigest())) < LEAST_ROOM:
+        pass
+    asked = Asked(lab)
+    lab.step("score on five networks")
+    mine = asked.run(lambda pacer: pacelab.lab.score(pacer, word=word, name="yours"))
+    rows = "; ".join(f"{name}: {points:.1f}" for name, points, *_ in mine.networks)
+    return Finding(
+        share=min(1.0, max(0.0, mine.points / best)),
+        expected=f"{best:.1f} points, the sample solution's on these networks, for all; 0, NewReno's, for none",
+        got=f"{mine.points:.1f} points ({rows})",
+    )
+
+
+@lru_cache(maxsize=64)
+def _of_model(model: str, word: str) -> float:
+    points: float = pacelab.lab.score(reference(model)[PACER], word=word).points
+    return points

@@ -49,7 +49,7 @@ def _text(file: str) -> str:
 @functools.cache
 def _taken(file: str, names: tuple[str, ...], instead: str) -> str:
     text = SOLUTION.sub(instead, _text(file))
-    return "\n\n".join(needed(statements_of(ast.parse(text), text), file, names, [])) + "\n"
+    return "\n\n".join(needed(statements_of(ast.parse(text), text.split("\n")), file, names, [])) + "\n"
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
@@ -10,7 +11,7 @@ from typing import Any
 
 from pacelab.grading.assignment import Check
 from pacelab.grading.labs import classes, runs
-from pacelab.grading.labs.exercises import Arguments, Exercise, Part
+from pacelab.grading.labs.exercises import Arguments, Exercise, Part, each
 from pacelab.grading.labs.hand_in import LabHandIn
 
 RATES_BPS = (1e6, 2e6, 5.5e6, 11e6)
@@ -132,8 +133,11 @@ def _failures(draw: Random) -> Arguments:
 
 
 def _one_attempt(draw: Random) -> Arguments:
-    certain = draw.choice((0.0, 1.0, None))
-    return {"failure": draw.uniform(0.1, 0.9) if certain is None else certain, "attempts": draw.choice((1, 4, 7))}
+    return {"failure": draw.uniform(0.1, 0.9), "attempts": 1}
+
+
+def _certain(draw: Random, failure: float) -> Arguments:
+    return {"failure": failure, "attempts": draw.randrange(2, 9)}
 
 
 # Lab 3
@@ -155,9 +159,9 @@ def _below(draw: Random) -> Arguments:
     return {"average": given["min_th"] * draw.uniform(0, 0.98), **given}
 
 
-def _capped(draw: Random) -> Arguments:
+def _capped(draw: Random, far: bool) -> Arguments:
     given = _thresholds(draw)
-    up = draw.choice((draw.uniform(1.05, 1.6) * given["max_p"], draw.uniform(0.5, 3)))
+    up = draw.uniform(1.1, 3) if far else draw.uniform(1.05, 1.6) * given["max_p"]
     return {"average": given["min_th"] + up * (given["max_th"] - given["min_th"]), **given}
 
 
@@ -178,9 +182,8 @@ def _round_trips(draw: Random) -> Arguments:
     return {"rtts_s": [middle * draw.uniform(0.5, 1.5) for _ in range(draw.randrange(3, 20))]}
 
 
-def _hardly_any(draw: Random) -> Arguments:
-    rtt = draw.uniform(0.02, 0.3)
-    return {"rtts_s": draw.choice(([rtt], [rtt, rtt * draw.uniform(1.1, 1.5)]))}
+def _hardly_any(draw: Random, count: int) -> Arguments:
+    return {"rtts_s": [draw.uniform(0.02, 0.3) for _ in range(count)]}
 
 
 def _backlog(draw: Random) -> Arguments:
@@ -191,12 +194,12 @@ def _backlog(draw: Random) -> Arguments:
     return {"arrivals_ms": arrivals, "interval_ms": interval}
 
 
-def _pauses(draw: Random) -> Arguments:
+def _pauses(draw: Random, packets: int) -> Arguments:
     interval = draw.uniform(5, 40)
     arrivals = [draw.uniform(0, 50)]
     for gap in draw.sample((0.0, 0.3, 0.6, 1.3, 2.5, 4.0), 6):
         arrivals.append(arrivals[-1] + gap * interval)
-    return {"arrivals_ms": draw.choice(([], arrivals[:1], arrivals, arrivals)), "interval_ms": interval}
+    return {"arrivals_ms": arrivals[:packets], "interval_ms": interval}
 
 
 def _one_too_fast(draw: Random) -> Arguments:
@@ -213,10 +216,10 @@ def _from_the_mesh(draw: Random) -> Arguments:
     return {**given, "from_wired": set(draw.sample(names, draw.randrange(0, len(names))))}
 
 
-def _near_the_threshold(draw: Random) -> Arguments:
+def _near_the_threshold(draw: Random, by: float) -> Arguments:
     """Three flows, the first just below or just above the threshold times the mean."""
     mean, threshold = draw.uniform(100, 500), draw.uniform(1.1, 1.5)
-    first = threshold * mean * draw.choice((0.98, 1.02))
+    first = threshold * mean * by
     second = (3 * mean - first) * draw.uniform(0.45, 0.55)
     goodput = {"a": first, "b": second, "c": 3 * mean - first - second}
     return {"goodput_kbps": goodput, "from_wired": {"a", "b", "c"}, "threshold": threshold}
@@ -233,21 +236,23 @@ def _good_call(draw: Random) -> Arguments:
     return {"network_ms": draw.uniform(5, 90), "loss": draw.uniform(0.005, 0.12)}
 
 
-def _late_call(draw: Random) -> Arguments:
-    return {"network_ms": draw.uniform(95, 250), "loss": draw.choice((0.0, draw.uniform(0.005, 0.06)))}
+def _late_call(draw: Random, most: float) -> Arguments:
+    return {"network_ms": draw.uniform(95, 250), "loss": draw.uniform(0, most)}
+
+
+def _bad_call(draw: Random) -> Arguments:
+    """R from 12 to 40, where MOS is below 2: at less than 7 the curve is below 1, of which the lab says nothing."""
+    network = draw.uniform(5, 90)
+    lost = 94.2 - 0.024 * (network + 85) - 11 - draw.uniform(12, 40)
+    return {"network_ms": network, "loss": (math.exp(lost / 40) - 1) / 10}
 
 
 def _hopeless_call(draw: Random) -> Arguments:
     return {"network_ms": draw.uniform(300, 900), "loss": draw.uniform(0.4, 1.0)}
 
 
-def _step(draw: Random, ranges: Sequence[tuple[float, float]]) -> Arguments:
-    low, high = draw.choice(ranges)
-    return {"mos": draw.uniform(low, high), "rate_kbps": draw.uniform(20, 2000)}
-
-
-def _threshold(draw: Random) -> Arguments:
-    return {"mos": draw.choice((3.6, 3.7, 3.9)), "rate_kbps": draw.uniform(20, 2000)}
+def _step(draw: Random, within: tuple[float, float]) -> Arguments:
+    return {"mos": draw.uniform(*within), "rate_kbps": draw.uniform(20, 2000)}
 
 
 # Lab 6
@@ -257,13 +262,12 @@ def _payload(draw: Random) -> Arguments:
     return {"payload_bytes": draw.randrange(100, 1461)}
 
 
-def _no_payload(draw: Random) -> Arguments:
-    return {"payload_bytes": draw.choice((0, draw.randrange(0, 60)))}
+def _no_payload(draw: Random, most: int) -> Arguments:
+    return {"payload_bytes": draw.randrange(0, most)}
 
 
-def _acked(draw: Random, shares: Sequence[float]) -> Arguments:
-    data, ack = draw.uniform(900, 3000), draw.uniform(300, 1500)
-    return {"data_us": data, "ack_us": ack, "acks_per_segment": draw.choice(shares)}
+def _acked(draw: Random, share: float) -> Arguments:
+    return {"data_us": draw.uniform(900, 3000), "ack_us": draw.uniform(300, 1500), "acks_per_segment": share}
 
 
 def _paced(draw: Random) -> Arguments:
@@ -274,22 +278,14 @@ def _other_packets(draw: Random) -> Arguments:
     return {**_paced(draw), "packet_bytes": draw.randrange(100, 1460)}
 
 
-def _gains(draw: Random, kinds: Sequence[Callable[[], float]]) -> Arguments:
-    return {"gains": {name: draw.choice(kinds)() for name in draw.sample("uvwxyz", draw.randrange(2, 6))}}
+GAINS = {"up": (0.01, 1.5), "down": (-0.9, -0.01), "none": (0.0, 0.0)}
 
 
-def _any_gains(draw: Random) -> Arguments:
-    """Each verdict about as often."""
-    up, down = partial(draw.uniform, 0.01, 1.5), partial(draw.uniform, -0.9, -0.01)
-    return _gains(draw, draw.choice(((up,), (down,), (up, down))))
-
-
-def _naughts(draw: Random) -> Arguments:
-    def nothing() -> float:
-        return 0.0
-
-    up, down = partial(draw.uniform, 0.01, 1.5), partial(draw.uniform, -0.9, -0.01)
-    return _gains(draw, draw.choice(((nothing,), (nothing, down), (nothing, up))))
+def _gains(draw: Random, kinds: Sequence[str]) -> Arguments:
+    """Of each kind at least one."""
+    found = [*kinds, *draw.choices(kinds, k=draw.randrange(1, 4))]
+    draw.shuffle(found)
+    return {"gains": {name: draw.uniform(*GAINS[kind]) for name, kind in zip("uvwxyz", found, strict=False)}}
 
 
 LAB0 = (
@@ -309,8 +305,8 @@ LAB1 = (
         name="lab1.capture",
         function="advantage_db",
         parts=(
-            Part(id="capture", title="how much stronger the nearer sender is", points=15, draw=_two_senders),
-            Part(id="capture-weaker", title="... and by how much weaker the farther", points=10, draw=_exchanged),
+            Part(id="capture", title="how much stronger the nearer sender is", points=13, draw=_two_senders),
+            Part(id="capture-weaker", title="... and by how much weaker the farther", points=12, draw=_exchanged),
         ),
     ),
     Exercise(
@@ -379,7 +375,12 @@ LAB2 = (
         function="given_up",
         parts=(
             Part(id="given-up", title="a packet that is given up", points=20, draw=_failures),
-            Part(id="given-up-certain", title="... at once, never, always", points=12, draw=_one_attempt),
+            Part(
+                id="given-up-certain",
+                title="... at once, never, always",
+                points=12,
+                draw=(_one_attempt, *each(_certain, failure=(0.0, 1.0))),
+            ),
         ),
     ),
 )
@@ -390,7 +391,7 @@ LAB3 = (
         parts=(
             Part(id="probability", title="the probability on the line", points=20, draw=_on_the_line),
             Part(id="probability-none", title="... below it", points=10, draw=_below),
-            Part(id="probability-cap", title="... and at its cap", points=10, draw=_capped),
+            Part(id="probability-cap", title="... and at its cap", points=10, draw=each(_capped, far=(False, True))),
         ),
     ),
 )
@@ -420,7 +421,7 @@ LAB4 = (
         function="cov",
         parts=(
             Part(id="cov", title="the coefficient of variation", points=8, draw=_round_trips),
-            Part(id="cov-few", title="... of one or two round trips", points=6, draw=_hardly_any),
+            Part(id="cov-few", title="... of one or two round trips", points=6, draw=each(_hardly_any, count=(1, 2))),
         ),
     ),
     Exercise(
@@ -428,7 +429,9 @@ LAB4 = (
         function="release_ms",
         parts=(
             Part(id="release", title="a pacing queue that never empties", points=7, draw=_backlog),
-            Part(id="release-empty", title="... and one that does", points=7, draw=_pauses),
+            Part(
+                id="release-empty", title="... and one that does", points=7, draw=each(_pauses, packets=(7, 7, 7, 1, 0))
+            ),
         ),
     ),
 )
@@ -440,7 +443,12 @@ CONTROL = (
         parts=(
             Part(id="control", title="the fast flow is throttled to the mean", points=6, draw=_one_too_fast),
             Part(id="control-mesh", title="... if it comes from the wire", points=4, draw=_from_the_mesh),
-            Part(id="control-threshold", title="... and is above the threshold", points=4, draw=_near_the_threshold),
+            Part(
+                id="control-threshold",
+                title="... and is above the threshold",
+                points=4,
+                draw=each(_near_the_threshold, by=(0.98, 1.02)),
+            ),
         ),
     ),
 )
@@ -450,8 +458,13 @@ LAB5 = (
         function="mos",
         parts=(
             Part(id="mos", title="MOS of calls with little delay", points=20, draw=_good_call),
-            Part(id="mos-late", title="... beyond 177.3 ms", points=16, draw=_late_call),
-            Part(id="mos-worst", title="... of calls that nobody understands", points=10, draw=_hopeless_call),
+            Part(id="mos-late", title="... beyond 177.3 ms", points=16, draw=each(_late_call, most=(0.0, 0.06))),
+            Part(
+                id="mos-worst",
+                title="... of calls that hardly anybody understands",
+                points=10,
+                draw=(_bad_call, _hopeless_call),
+            ),
         ),
     ),
     Exercise(
@@ -462,15 +475,20 @@ LAB5 = (
                 id="controller",
                 title="up while calls are good, down when they are not",
                 points=24,
-                draw=partial(_step, ranges=((3.92, 4.4), (1.0, 3.58))),
+                draw=each(_step, within=((3.92, 4.4), (1.0, 3.58))),
             ),
             Part(
                 id="controller-between",
                 title="... by less in between",
                 points=18,
-                draw=partial(_step, ranges=((3.72, 3.88), (3.62, 3.68))),
+                draw=each(_step, within=((3.72, 3.88), (3.62, 3.68))),
             ),
-            Part(id="controller-thresholds", title="... and at 3.6, 3.7, 3.9", points=12, draw=_threshold),
+            Part(
+                id="controller-thresholds",
+                title="... and at 3.6, 3.7, 3.9",
+                points=12,
+                draw=each(_step, within=((3.6, 3.6), (3.7, 3.7), (3.9, 3.9))),
+            ),
         ),
     ),
 )
@@ -480,19 +498,24 @@ LAB6 = (
         function="exchange_us",
         parts=(
             Part(id="exchange", title="the time of an exchange", points=15, draw=_payload),
-            Part(id="exchange-ack", title="... that carries hardly anything", points=10, draw=_no_payload),
+            Part(
+                id="exchange-ack",
+                title="... that carries hardly anything",
+                points=10,
+                draw=each(_no_payload, most=(1, 60)),
+            ),
         ),
     ),
     Exercise(
         name="lab6.gain",
         function="gain",
         parts=(
-            Part(id="gain", title="the gain over an ACK each", points=12, draw=partial(_acked, shares=(1.0,))),
+            Part(id="gain", title="the gain over an ACK each", points=12, draw=partial(_acked, share=1.0)),
             Part(
                 id="gain-fewer",
                 title="... over fewer",
                 points=13,
-                draw=partial(_acked, shares=(0.5, 0.25, 0.125, 0.0)),
+                draw=each(_acked, share=(0.5, 0.25, 0.125, 0.0)),
             ),
         ),
     ),
@@ -508,8 +531,18 @@ LAB6 = (
         name="lab6.verdict",
         function="verdict",
         parts=(
-            Part(id="verdict", title="holds, fails, depends", points=11, draw=_any_gains),
-            Part(id="verdict-naught", title="... and a gain of 0 is none", points=14, draw=_naughts),
+            Part(
+                id="verdict",
+                title="holds, fails, depends",
+                points=11,
+                draw=each(_gains, kinds=(("up",), ("down",), ("up", "down"))),
+            ),
+            Part(
+                id="verdict-naught",
+                title="... and a gain of 0 is none",
+                points=14,
+                draw=each(_gains, kinds=(("none",), ("none", "down"), ("none", "up"))),
+            ),
         ),
     ),
 )

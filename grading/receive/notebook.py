@@ -69,9 +69,9 @@ def module_of(
                 )
             continue
         if lean:
-            statements += statements_of(tree, "\n".join(lines))
+            statements += statements_of(tree, lines)
             continue
-        kept = [part for part in (_keep(node, "\n".join(lines), local) for node in tree.body) if part]
+        kept = [part for part in (_keep(node, lines, local) for node in tree.body) if part]
         if kept:
             parts.append("\n".join(kept))
     if lean:
@@ -87,15 +87,14 @@ def _joined(source: Any) -> str:
     return "".join(str(line) for line in source)
 
 
-def _keep(node: ast.stmt, cell: str, local: Collection[str]) -> str:
+def _keep(node: ast.stmt, lines: Sequence[str], local: Collection[str]) -> str:
     """The statement's text if it defines something that the sandbox can do with."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return _import(node, _there(node, local))
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        decorators = [f"@{ast.get_source_segment(cell, item)}\n" for item in node.decorator_list]
-        return "".join(decorators) + _text(node, cell)
+        return _text(node, lines)
     if isinstance(node, ast.Assign | ast.AnnAssign) and not any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        return _text(node, cell)
+        return _text(node, lines)
     return ""
 
 
@@ -116,9 +115,14 @@ def _import(node: ast.Import | ast.ImportFrom, names: list[ast.alias]) -> str:
     )
 
 
-def _text(node: ast.stmt, cell: str) -> str:
+def _text(node: ast.stmt, lines: Sequence[str]) -> str:
     """As it was written: to write it anew from the tree would fail for long expressions, and lose the comments."""
-    return ast.get_source_segment(cell, node) or ""
+    decorators = [item.lineno for item in getattr(node, "decorator_list", ())]
+    first, last = min([node.lineno, *decorators]), node.end_lineno or node.lineno
+    found = [line.encode() for line in lines[first - 1 : last]]  # columns are counted in octets
+    found[-1] = found[-1][: node.end_col_offset]
+    found[0] = found[0] if decorators else found[0][node.col_offset :]
+    return b"\n".join(found).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +159,7 @@ class Statement:
         return found
 
 
-def statements_of(tree: ast.Module, cell: str) -> list[Statement]:
+def statements_of(tree: ast.Module, lines: Sequence[str]) -> list[Statement]:
     """Imports, definitions and assignments of a cell, in their order."""
     kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     found = []
@@ -163,8 +167,7 @@ def statements_of(tree: ast.Module, cell: str) -> list[Statement]:
         if isinstance(node, ast.ImportFrom) and node.module == "__future__":
             continue
         if isinstance(node, kinds | ast.Assign | ast.AnnAssign | ast.AugAssign):
-            decorators = [f"@{ast.get_source_segment(cell, item)}\n" for item in getattr(node, "decorator_list", ())]
-            found.append(Statement(node, "".join(decorators) + _text(node, cell)))
+            found.append(Statement(node, _text(node, lines)))
     return found
 
 
@@ -176,16 +179,18 @@ def needed(
     local: Collection[str] = (),
 ) -> list[str]:
     """The texts of those that the names `wanted` need, directly or not; imports that the sandbox lacks are named."""
-    names, kept = {*wanted, "*"}, set[int]()
+    giving: dict[str, list[int]] = {}
+    for number, statement in enumerate(statements):
+        for given in statement.gives():
+            giving.setdefault(given, []).append(number)
+    names, kept, waiting = {*wanted, "*"}, set[int](), [*wanted, "*"]
     try:
-        while more := [
-            number
-            for number, statement in enumerate(statements)
-            if number not in kept and not names.isdisjoint(statement.gives())
-        ]:
-            kept.update(more)
-            for number in more:
-                names |= statements[number].takes()
+        while waiting:
+            for number in set(giving.get(waiting.pop(), ())) - kept:
+                kept.add(number)
+                more = statements[number].takes() - names
+                names |= more
+                waiting += more
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         problems.append(f"{name} cannot be read: {type(error).__name__}: {error}: mend this first")
         return []

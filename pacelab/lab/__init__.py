@@ -19,7 +19,6 @@ from pacelab.lab.capstone import enter, leaderboard, networks, score
 from pacelab.lab.check import check
 from pacelab.lab.controls import choice, slide, switch
 from pacelab.lab.errors import CheckFailed, Todo
-from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.explore import Exploration, explore
 from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
 from pacelab.lab.picture import Picture, picture
@@ -30,7 +29,6 @@ from pacelab.lab.stock import stock_wmediumd
 from pacelab.lab.table import Table, table
 
 __all__ = [
-    "EXERCISES",
     "CheckFailed",
     "Exploration",
     "Picture",

@@ -26,15 +26,17 @@ LONGEST_S = 1.0
 ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
-def run_pacer(experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False) -> RunResult:
+def run_pacer(
+    experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
+) -> RunResult:
     """Run an experiment (of scheme "newreno") with a pacer of your own at gateways and wireless sources.
 
     Raises UserCodeError, with the traceback, when your code failed: an exception, an interval that is no number, a call
-    that does not return.
+    that does not return; with `watched` off such a call is waited for.
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
         raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
-    code = OwnCalls("pacer", pacer)
+    code = OwnCalls("pacer", pacer, watched=watched)
     pace = _Pace(code)
     control = GoodputControlConfig() if goodput_control else None
     own = Scheme(

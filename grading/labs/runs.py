@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from pacelab import Experiment, compare
 from pacelab.grading.assignment import Check
@@ -34,8 +35,8 @@ def goodput(lab: Lab) -> None:
 def interval(lab: Lab) -> None:
     """Of a few seeds."""
     draw = lab.random("interval of runs")
-    count, found = draw.choice(list(T)), {"half_width": 0.0}
-    while not found["half_width"]:  # a window may be too small for seeds to differ
+    count, found = draw.choice(list(T)), dict[str, Any]()
+    while not found.get("half_width"):  # a window may be too small for seeds to differ
         (row,) = compare(_drawn(draw), schemes=["newreno"], seeds=count, jobs=1).rows
         found = row["goodput_bps"]
     samples = {"$list": list(found["samples"])}

@@ -341,8 +341,8 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
     with zipfile.ZipFile("submissions.zip", "w") as archive:
         for number, (name, content) in enumerate(files.items(), 100):
             archive.writestr(f"{name.replace('-', '')}_{number}_{number + 500}_lab2_window.ipynb", content)
-    rows = [f'"{name}",{number},s{number}' for number, name in enumerate(files, 100)]
-    Path("roster.csv").write_text("\n".join(["Student,ID,SIS User ID", *rows, ""]), "utf-8")
+    rows = [f"{name},{number},s{number},{name},A" for number, name in enumerate(files, 100)]
+    Path("roster.csv").write_text("\n".join(["Student,ID,SIS User ID,SIS Login ID,Section", *rows, ""]), "utf-8")
     command = [
         "grade",
         "submissions.zip",
@@ -362,7 +362,7 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
     assert found == {name: (score, "graded") for name, score in scores.items()}
     home = (in_tmp / "grades" / "canvas.csv").read_text("utf-8").splitlines()
     assert home[0].endswith(",Lab 2")
-    assert '"ann",100,s100,100.00' in "\n".join(home).replace("ann,", '"ann",', 1)
+    assert "ann,100,s100,ann,A,100.00" in home
 
 
 @pytest.mark.usefixtures("engine")

@@ -208,11 +208,17 @@ def test_a_pacer_that_does_nothing_or_too_much_earns_nothing(body: str) -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_plain_pacer_earns_a_part() -> None:
-    """A packet each time the air needs for two."""
-    body = "self.interval_s = 16 * sample.data_bytes / sample.rate_bps"
-    verdict = grade(LABS["lab7"].template.replace("raise lab.Todo", body), "lab7")
-    assert 0 < verdict.points < 100, text_report(verdict)
+def test_the_capstones_scale_begins_at_newreno_and_at_what_was_handed_out() -> None:
+    example = "self.interval_s = sample.rtt_s"
+    assert example in LABS["lab7"].handed_out
+    for body, score in (
+        (example, [20, 20, 0]),
+        ("self.interval_s = 16 * sample.data_bytes / sample.rate_bps", [20, None, 0]),
+    ):
+        verdict = grade(LABS["lab7"].template.replace("raise lab.Todo", body), "lab7")
+        earned = [result.earned for result in verdict.results]
+        assert all(want in (None, came) for want, came in zip(score, earned, strict=True)), text_report(verdict)
+        assert earned[1] > 0
 
 
 @pytest.mark.usefixtures("engine")

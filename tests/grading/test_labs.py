@@ -27,6 +27,7 @@ from pacelab.grading.receive.submission import Submission, read_submission
 from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Walls
 
+ROOT = Path(__file__).parents[2]
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 """For sources of our own: a tenth of the time."""
 WITH_FUNCTIONS = [name for name in LABS if name != "lab7"]
@@ -108,6 +109,12 @@ def test_the_rubric_is_of_the_exercises(name: str) -> None:
     assert set(lab.names) == set(asked)
     assert 10 <= sum(check.points for check in lab.checks if check.public) <= 50
     assert find_assignment(name) is lab
+
+
+def test_every_lab_is_one() -> None:
+    """The package has them as links, which become files in a wheel."""
+    masters = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "labs").glob("lab[0-9]*.py")}
+    assert {lab.file: lab.handed_out for lab in LABS.values()} == masters
 
 
 @pytest.mark.usefixtures("engine")

@@ -367,7 +367,7 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
         "w",
         "--weak-walls",
     ]
-    assert main([*command, "--individual", "--jobs", "2"]) == 0, capsys.readouterr().err
+    assert main([*command, "--individual", "--jobs", "2", "--similarity"]) == 0, capsys.readouterr().err
     with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
         found = {row["student"]: (float(row["score"]), row["status"]) for row in csv.DictReader(file)}
     without = 100 - sum(check.points for check in lab.checks if check.needs == ("busy_at_once",))
@@ -376,6 +376,7 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
     home = (in_tmp / "grades" / "canvas.csv").read_text("utf-8").splitlines()
     assert home[0].endswith(",Lab 2")
     assert "ann,100,s100,ann,A,100.00" in home
+    assert "the model solution" in (in_tmp / "grades" / "summary.html").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("engine")

@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 TOTAL_POINTS = 100
 HERE = Path(__file__).parent / "assignments"
 
+Number = int | str
+"""Of an assignment, 1 to 5; of a lab, its name: "lab0" to "lab7"."""
+
+
+def label(number: Number) -> str:
+    """In words: "assignment 3", "lab 2"."""
+    return f"assignment {number}" if isinstance(number, int) else f"lab {number.removeprefix('lab')}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -68,7 +76,7 @@ class Check:
 class Assignment:
     """One hand-out."""
 
-    number: int
+    number: Number
     title: str
     version: int
     folder: str
@@ -82,13 +90,28 @@ class Assignment:
             found = self.checks_for(version)
             total = sum(check.points for check in found)
             if total != TOTAL_POINTS or len({check.id for check in found}) != len(found):
-                raise ValueError(f"assignment {self.number}, version {version}: {total} points, or an id used twice")
+                raise ValueError(f"{self.label}, version {version}: {total} points, or an id used twice")
 
     def checks_for(self, version: int) -> tuple[Check, ...]:
         """The rubric of one version: a regrade uses that of the version a student was given."""
         return tuple(
             check for check in self.checks if check.since <= version and (check.until is None or version <= check.until)
         )
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return label(self.number)
+
+    @property
+    def lean(self) -> bool:
+        """Whether only what the checks need is taken of a file: of a notebook that also runs experiments."""
+        return False
+
+    @property
+    def handed_out(self) -> str:
+        """All text that students were given: what they wrote beside it are their answers. Empty: none are asked for."""
+        return ""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,25 +6,21 @@ this very process: it is the student's own, on the student's own machine.
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
-from pacelab.grading.assignment import Assignment
+from pacelab.grading.assignment import Assignment, Number
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.collect import MAX_FILES
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, read_submission
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed, read_submission
 from pacelab.grading.sandbox import Walls, walls
 
-ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
-"""The stamp in a file or in a notebook's JSON."""
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
 
 
-def guess(file: Path) -> int | None:
-    """The assignment that a file is stamped with."""
-    stamp = ANYWHERE.search(_read(file).decode("utf-8", "replace"))
-    return None if stamp is None else int(stamp[1])
+def guess(file: Path) -> Number | None:
+    """The assignment or lab that a file says it is of."""
+    return guessed(_read(file).decode("utf-8", "replace"))
 
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:

@@ -14,7 +14,7 @@ import typer
 from pacelab import ConfigError, log, print_json, progress_bar, write_file
 
 if TYPE_CHECKING:
-    from pacelab.grading.assignment import Assignment
+    from pacelab.grading.assignment import Assignment, Number
     from pacelab.grading.examiner import Settings
     from pacelab.grading.judge import Verdict
     from pacelab.grading.receive.collect import Collected
@@ -26,12 +26,11 @@ WHEN = ("after_due_date", "hidden", "visible")
 UNGRADED, MOST_UNGRADED = 10, 99
 """Exit codes from here on say how many submissions are not graded."""
 
-Number = Annotated[int, typer.Option("--assignment", metavar="N", help="1 to 5")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
 
 NumberOrStamp = Annotated[
-    int | None, typer.Option("--assignment", metavar="N", help="1 to 5 (the one that the files are stamped with)")
+    str | None, typer.Option("--assignment", metavar="N", help="1 to 5, lab0 to lab7 (what the files say they are of)")
 ]
 
 
@@ -89,7 +88,7 @@ class GradeOptions:
         due = None if self.due is None else parse_time(self.due)
         return LateRule(due=due, percent_per_day=self.late_per_day, most_days=self.late_days)
 
-    def settings(self, number: int) -> Settings:
+    def settings(self, number: Number) -> Settings:
         """What decides the verdicts."""
         from pacelab.grading.examiner import Settings
 
@@ -112,7 +111,7 @@ def grade(**given: Any) -> None:
 
     options = GradeOptions(**given)
     places = options.submissions or []
-    wanted = find_assignment(stamped_number(places) if options.assignment is None else options.assignment)
+    wanted = find_assignment(stamped_number(places) if options.assignment is None else _number(options.assignment))
     if options.package is not None:
         from pacelab.grading.records.gradescope import package
 
@@ -164,7 +163,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     collected = collect(options.submissions or [], wanted, people)
     found = collected.submissions
     _check(bool(found), "the places named hold no submissions")
-    with progress_bar(f"assignment {wanted.number}, {len(found)} submissions", quiet=options.quiet) as tell:
+    with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
             found,
             settings,
@@ -177,7 +176,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     rows = gradebook(verdicts, found, students, rule)
     similar = _similar(found, settings) if options.similarity else []
     _write(options.out, rows, verdicts, collected, similar)
-    column = options.column or f"Assignment {wanted.number}"
+    column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
     if home := write_home(options.out, files):
         log(f"to import into the platform: {', '.join(home)} in {options.out}")
@@ -210,18 +209,18 @@ def check(
     file: Annotated[Path, typer.Argument(help="your file or notebook")],
     *,
     assignment: Annotated[
-        int | None, typer.Option("--assignment", metavar="N", help="if the file does not say")
+        str | None, typer.Option("--assignment", metavar="N", help="if the file does not say")
     ] = None,
     json: Json = False,
 ) -> None:
     """Run the public checks on your own file before you hand it in. Exit code 1 when one fails."""
-    from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
+    from pacelab.grading.assignments import find_assignment
     from pacelab.grading.check import check_file, guess
     from pacelab.grading.records.report import text_report, to_json
 
     _check(file.is_file(), f"{str(file)!r}: not a file")
-    number = assignment if assignment is not None else guess(file)
-    if number is None or number not in ASSIGNMENTS:
+    number = _number(assignment) if assignment is not None else guess(file)
+    if number is None:
         raise ConfigError(f"{file}: it does not say which assignment it is of; give --assignment N")
     verdict = check_file(file, find_assignment(number))
     if json:
@@ -244,6 +243,10 @@ def update(
     said = handout.update(folder) if assignment is None else handout.hand_out(folder, find_assignment(assignment))
     for line in said or ["nothing was handed out into this folder: give --assignment N"]:
         print(line)
+
+
+def _number(text: str) -> Number:
+    return int(text) if text.isdecimal() else text
 
 
 def _check(allowed: bool, complaint: str) -> None:

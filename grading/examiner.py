@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pacelab import PaceLabError
-from pacelab.grading.assignment import Assignment
+from pacelab.grading.assignment import Assignment, Number
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import PASSED, WALL_S, Result, Terms, Verdict, judge, not_graded, verdict_of
 from pacelab.grading.plain import plain
@@ -50,7 +50,7 @@ MAX_CRASHES = 3
 class Settings(Terms):
     """By what a batch is graded."""
 
-    assignment: int
+    assignment: Number
     weak_walls: bool = False
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab import HostError, __version__
-from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
+from pacelab.grading.assignment import Assignment, Check, Finding, Number, Wrong
 from pacelab.grading.lab import Lab, stream_key
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission
@@ -69,7 +69,7 @@ class Verdict:
     """All of one submission."""
 
     student: str
-    assignment: int
+    assignment: Number
     version: int
     title: str
     points: float
@@ -84,6 +84,8 @@ class Verdict:
     """How it was graded: sandbox, lab version."""
     received: tuple[str, ...] = ()
     """Every file that was handed in, and what became of it."""
+    answers: tuple[str, ...] = ()
+    """What the student wrote in words: for the instructor to read, without points."""
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -133,7 +135,7 @@ def judge(
             results.append(grading.grade(box, check))
             tell("result", results[-1])
     notes = (
-        f"pacelab {__version__}, assignment {assignment.number}/{version}",
+        f"pacelab {__version__}, {assignment.label}/{version}",
         f"sandbox: {walls.describe()}" + (f"; {', '.join(grading.guards)}" if grading.guards else ""),
         *walls.notes,
     )
@@ -162,6 +164,7 @@ def verdict_of(
         problems=problems,
         notes=notes,
         received=submission.received,
+        answers=submission.answers,
     )
 
 

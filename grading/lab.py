@@ -32,6 +32,7 @@ from pacelab import (
     run,
 )
 from pacelab.grading.assignment import Wrong
+from pacelab.grading.inside.worker import revive
 from pacelab.grading.remote import RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
 from pacelab.grading.session import ASLEEP_S, AnySession, LocalSession, Malformed, Raised, Session
@@ -119,6 +120,11 @@ class Lab:
         """An object in a process of its own."""
         self.step(f"{name}({_shown(keywords)})")
         return RemoteObject(self.session(), name, keywords)
+
+    def several(self, name: str, each: Sequence[Sequence[Any]]) -> list[RemoteObject]:
+        """Objects in one process, made with these arguments each."""
+        session = self.session()
+        return [RemoteObject(session, name, {}, arguments) for arguments in each]
 
     def function(self, name: str) -> RemoteFunction:
         """A function of the module, in a process of its own."""
@@ -380,7 +386,7 @@ def _shown(keywords: dict[str, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, dict) and "$map" in value:
-        value = dict(value["$map"])
+    if isinstance(value, dict | list):
+        value = revive(value)
     text = repr(value)
     return text if len(text) <= 90 else text[:87] + "..."

@@ -8,7 +8,7 @@ event: the answer holds all actions and the next deadline.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pacelab import (
@@ -45,14 +45,18 @@ MAX_ACTIONS_PER_EVENT, SPARE_ACTIONS = 8, 2000
 class RemoteObject:
     """An object of a student's class."""
 
-    def __init__(self, session: AnySession, name: str, keywords: dict[str, Any]) -> None:
+    def __init__(self, session: AnySession, name: str, keywords: dict[str, Any], arguments: Sequence[Any] = ()) -> None:
         self.session = session
         self.name = name
-        self.number = session.request("new", name, keywords, doing=f"{name}(...)")
+        self.number = session.request("new", name, keywords, arguments, doing=f"{name}(...)")
 
     def call(self, method: str, *arguments: Any, **keywords: Any) -> Any:
         """What the method returns, as JSON values (tuples become lists). Raises a StudentFailure."""
         return self.session.request("call", self.number, method, arguments, keywords, doing=f"{self.name}.{method}()")
+
+    def tell(self, method: str, *arguments: Any, then: str) -> Any:
+        """Call a method; the value that the attribute `then` has after it."""
+        return self.session.request("tell", self.number, method, arguments, then, doing=f"{self.name}.{method}()")
 
     def get(self, name: str) -> Any:
         """The value of an attribute."""

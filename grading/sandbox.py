@@ -45,18 +45,22 @@ OWN_MODULES = (
     "pacer/core/__init__.py",
     "pacer/core/contract.py",
     "pacer/core/segment.py",
+    "own/__init__.py",
+    "own/bases.py",
+    "lab/errors.py",
     "grading/inside/__init__.py",
     "grading/inside/wire.py",
     "grading/inside/worker.py",
     "grading/inside/guards.py",
 )
-"""All of PaceLab that a student's code finds: what the contract needs, and the loop."""
+"""All of PaceLab that a student's code finds: what the contract and the labs' classes need, and the loop."""
 CONTRACT = (
     *("Drop", "EventMask", "Forward", "Hook", "Inject", "Point", "Release", "Resend", "Rewrite", "SegmentSeen"),
     *("SetExtraBackoff", "TransmitResult"),
 )
 SEGMENTS = ("FlowKey", "Rtp", "Segment", "VoiceQuality", "seq_diff")
-AVAILABLE = (*CONTRACT, *SEGMENTS)
+BASES = ("LinkLayer", "Pacer", "Sample")
+AVAILABLE = (*CONTRACT, *SEGMENTS, *BASES, "lab")
 """What `from pacelab import ...` gives inside, the same names as outside."""
 
 
@@ -147,9 +151,12 @@ class Box:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes((source / name).read_bytes())
         (package / "grading" / "__init__.py").touch()
+        (package / "lab" / "__init__.py").write_text("from pacelab.lab.errors import CheckFailed, Todo\n")
         (package / "__init__.py").write_text(
             f"from pacelab.pacer.core.contract import {', '.join(CONTRACT)}\n"
             f"from pacelab.pacer.core.segment import {', '.join(SEGMENTS)}\n"
+            f"from pacelab.own.bases import {', '.join(BASES)}\n"
+            "from pacelab import lab\n"
         )
         return self
 

@@ -46,9 +46,10 @@ def available() -> bool:
 def similar(submissions: Sequence[Submission], assignment: Assignment) -> list[Pair]:
     """Pairs that share at least `SHOWN_FROM` of the smaller file, most alike first. Needs `available()`."""
     template = _fingerprint("template", assignment.template, None)
-    model = (assignment.path / "model.py").read_text(encoding="utf-8")
     texts = [(submission.student, submission.source) for submission in submissions if submission.source]
-    prints = {name: _fingerprint(name, text, list(template.hashes)) for name, text in [*texts, (MODEL, model)]}
+    prints = {
+        name: _fingerprint(name, text, list(template.hashes)) for name, text in [*texts, (MODEL, assignment.model)]
+    }
     import copydetect  # type: ignore[import-untyped,unused-ignore]
 
     found = []

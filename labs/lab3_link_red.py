@@ -49,7 +49,8 @@ lab.check("lab3.probability", probability)
 # %% [markdown]
 # ### Exercise: Link RED
 # A `LinkLayer` sits at each node. `sent` hears of each frame how many attempts it took, `passes` says whether the next
-# packet may go to the interface queue. `self.random.random()` draws from 0 to 1; `self.node` is the node's number.
+# packet may go to the interface queue, by the three numbers for dropping. `self.random.random()` draws from 0 to 1;
+# `self.node` is the node's number.
 
 
 # %%

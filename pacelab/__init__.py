@@ -18,8 +18,9 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.grid.comparison import Comparison, compare
     from pacelab.grid.sweep import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
-    from pacelab.own.link import LinkLayer, run_link_layer
-    from pacelab.own.pacer import Pacer, Sample, run_pacer
+    from pacelab.own.bases import LinkLayer, Pacer, Sample
+    from pacelab.own.link import run_link_layer
+    from pacelab.own.pacer import run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
         EventMask,
@@ -67,12 +68,12 @@ _PUBLIC: dict[str, str] = {
     "HostError": "pacelab.errors",
     "Inject": "pacelab.pacer.core.contract",
     "Kept": "pacelab.running.cached",
-    "LinkLayer": "pacelab.own.link",
+    "LinkLayer": "pacelab.own.bases",
     "LinkRate": "pacelab.topologies.model",
     "Move": "pacelab.topologies.model",
     "Node": "pacelab.topologies.model",
     "PaceLabError": "pacelab.errors",
-    "Pacer": "pacelab.own.pacer",
+    "Pacer": "pacelab.own.bases",
     "PathLoss": "pacelab.topologies.model",
     "PcapFile": "pacelab.results.pcap",
     "Point": "pacelab.pacer.core.contract",
@@ -82,7 +83,7 @@ _PUBLIC: dict[str, str] = {
     "Rewrite": "pacelab.pacer.core.contract",
     "Rtp": "pacelab.pacer.core.segment",
     "RunResult": "pacelab.results.results",
-    "Sample": "pacelab.own.pacer",
+    "Sample": "pacelab.own.bases",
     "Scheme": "pacelab.schemes",
     "Segment": "pacelab.pacer.core.segment",
     "SegmentSeen": "pacelab.pacer.core.contract",

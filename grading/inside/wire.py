@@ -11,8 +11,9 @@ pickle, no NaN, no object of anybody's own.
 Operations
     load REFERENCE NAMES                                import the file; the value: its public classes, functions;
                                                         NAMES are those of the text REFERENCE from then on
-    new CLASS KEYWORDS                                  make an object; the value is its number
+    new CLASS KEYWORDS ARGUMENTS                        make an object; the value is its number
     call OBJECT METHOD ARGUMENTS KEYWORDS               OBJECT None: a function of the module
+    tell OBJECT METHOD ARGUMENTS NAME                   likewise, but the value is that of an attribute thereafter
     get OBJECT NAME                                     an attribute
     mask OBJECT                                         event_mask of a hook
     seen OBJECT NOW_NS POINT SEGMENT RATES              the contract's handle(SegmentSeen): value [actions, deadline]

@@ -24,7 +24,7 @@ from importlib.util import decode_source
 from types import CodeType, ModuleType
 from typing import Any
 
-from pacelab import FlowKey, Point, Rtp, Segment, SegmentSeen, TransmitResult, VoiceQuality
+from pacelab import FlowKey, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
 
 MODULE_NAME = "submission"
@@ -162,8 +162,9 @@ class Worker:
         sys.path_hooks.insert(0, hook)
         sys.path.append(folder)
 
-    def _op_new(self, name: str, keywords: dict[str, Any]) -> int:
-        made = getattr(self._module, name)(**{key: revive(value) for key, value in keywords.items()})
+    def _op_new(self, name: str, keywords: dict[str, Any], arguments: Sequence[Any] = ()) -> int:
+        values = [revive(value) for value in arguments]
+        made = getattr(self._module, name)(*values, **{key: revive(value) for key, value in keywords.items()})
         self._objects.append(made)
         return len(self._objects) - 1
 
@@ -171,6 +172,10 @@ class Worker:
         owner = self._module if number is None else self._objects[number]
         values = [revive(value) for value in arguments]
         return plain(getattr(owner, name)(*values, **{key: revive(value) for key, value in keywords.items()}))
+
+    def _op_tell(self, number: int, name: str, arguments: list[Any], attribute: str) -> Any:
+        getattr(self._objects[number], name)(*[revive(value) for value in arguments])
+        return plain(getattr(self._objects[number], attribute))
 
     def _op_get(self, number: int, name: str) -> Any:
         return plain(getattr(self._objects[number], name))
@@ -221,6 +226,18 @@ def to_segment(fields: list[Any]) -> Segment:
     return Segment(*fields)
 
 
+class Drawn(random.Random):
+    """A stream that always draws the same."""
+
+    def __init__(self, drawn: float) -> None:
+        super().__init__(0)
+        self._drawn = drawn
+
+    def random(self) -> float:
+        """The same."""
+        return self._drawn
+
+
 def revive(value: Any) -> Any:
     """An argument as the student's code shall see it: tuples for lists, and the few special ones that JSON lacks."""
     if isinstance(value, list):
@@ -230,6 +247,14 @@ def revive(value: Any) -> Any:
             return random.Random(value["$stream"]).random
         if "$draws" in value:
             return iter(value["$draws"]).__next__
+        if "$random" in value:
+            return Drawn(value["$random"])
+        if "$list" in value:
+            return [revive(item) for item in value["$list"]]
+        if "$set" in value:
+            return {revive(item) for item in value["$set"]}
+        if "$sample" in value:
+            return Sample(*value["$sample"])
         if "$map" in value:
             return {revive(key): revive(item) for key, item in value["$map"]}
         if "$segment" in value:

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pacelab import ConfigError
-from pacelab.grading.assignment import Assignment
+from pacelab.grading.assignment import Assignment, Number, label
+from pacelab.grading.plain import plain
 from pacelab.grading.receive.modules import imported, modules_beside
-from pacelab.grading.receive.notebook import module_of
+from pacelab.grading.receive.notebook import cells_of, module_of
 
 MAX_FILE_BYTES = 1 << 20
 """Of one file; templates have a few thousand."""
@@ -25,6 +26,9 @@ STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULT
 
 ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
 """The same in a notebook's JSON, too, where quotes are escaped."""
+LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
+"""The like in a lab, which says it at each exercise."""
+MAX_ANSWERS, MAX_ANSWER = 40, 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class Submission:
     """Modules of the student's own that it imports: path beside it, text."""
     received: tuple[str, ...] = ()
     """Every file that was handed in, and what became of it."""
+    answers: tuple[str, ...] = ()
+    """Text cells of a lab that the student wrote or wrote in."""
     late: bool = False
     """The platform's own word for it."""
     submitted: str = ""
@@ -60,7 +66,8 @@ def submission_from_json(document: Mapping[str, Any]) -> Submission:
     values = dict(document)
     for name in ("helpers", "people"):
         values[name] = tuple(tuple(item) for item in values[name])
-    return Submission(**{**values, "problems": tuple(values["problems"]), "received": tuple(values["received"])})
+    texts = {name: tuple(values[name]) for name in ("problems", "received", "answers")}
+    return Submission(**{**values, **texts})
 
 
 def read_submission(
@@ -82,7 +89,7 @@ def read_submission(
     if name is not None:
         beside = modules_beside(name, files)
         source = _text_of(name, files[name], assignment, problems, frozenset(path.split("/")[0] for path in beside))
-        if source is not None:
+        if source is not None and not assignment.lean:
             source, version = _stamped(name, source, assignment, problems)
         helpers = imported(source or "", beside, problems)
     top = "" if name is None else name.rpartition("/")[0]
@@ -92,6 +99,7 @@ def read_submission(
         version=version,
         problems=tuple(problems),
         helpers=tuple(sorted(helpers.items())),
+        answers=answers_of(files[name], assignment) if name is not None and source is not None else (),
         received=tuple(f"{file}: {_fate(file, name, top, helpers)}" for file in sorted(files)),
     )
 
@@ -122,7 +130,7 @@ def _choose(files: Mapping[str, bytes], assignment: Assignment, problems: list[s
     best = scored[0]
     if _resemblance(files[best], code[best], assignment) <= 0.0:
         problems.append(
-            f"{code[best]} has nothing of assignment {assignment.number} in it (looked for "
+            f"{code[best]} has nothing of {assignment.label} in it (looked for "
             f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
         )
         return None
@@ -154,8 +162,11 @@ def _text_of(
     if "\0" in text:
         problems.append(f"{name} holds zero bytes, it is no text file: save it as UTF-8")
         return None
-    if name.endswith(".ipynb"):
-        module = module_of(text, name, assignment.names, local)
+    if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
+        problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
+        return None
+    if name.endswith(".ipynb") or assignment.lean:
+        module = module_of(text, name, assignment.names, local, lean=assignment.lean)
         problems += module.problems
         return module.source
     try:
@@ -185,15 +196,35 @@ def _stamped(name: str, source: str, assignment: Assignment, problems: list[str]
     return source, version
 
 
-def stamped_number(places: Sequence[Path]) -> int:
-    """The assignment that the files among `places` are stamped with; ConfigError unless they agree. Zips stay shut."""
+def guessed(text: str) -> Number | None:
+    """The assignment or lab that a file's text says it is of; None where it says none, or several."""
+    stamp = ANYWHERE.search(text)
+    labs = set(LAB.findall(text))
+    return int(stamp[1]) if stamp else labs.pop() if len(labs) == 1 else None
+
+
+def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
+    """What a notebook's text cells say beyond what was handed out."""
+    if not assignment.handed_out:
+        return ()
+    given = {line.strip("# \t") for line in assignment.handed_out.splitlines()}
+    try:
+        cells = cells_of(content.decode("utf-8", "replace"), "markdown")
+    except ValueError:  # a .py
+        return ()
+    own = ["\n".join(line for line in cell.splitlines() if line.strip("# \t") not in given) for cell in cells]
+    return tuple(plain(text.strip(), MAX_ANSWER, lines=True) for text in own if text.strip())[:MAX_ANSWERS]
+
+
+def stamped_number(places: Sequence[Path]) -> Number:
+    """The assignment that the files among `places` say they are of; ConfigError unless they agree. Zips stay shut."""
     files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
-    found: set[int] = set()
+    found: set[Number] = set()
     for file in files:
         if file.suffix in (".py", ".ipynb") and file.is_file() and file.stat().st_size <= MAX_FILE_BYTES:
-            stamp = ANYWHERE.search(file.read_text("utf-8", errors="replace"))
-            found |= {int(stamp[1])} if stamp else set()
+            number = guessed(file.read_text("utf-8", errors="replace"))
+            found |= set() if number is None else {number}
     if len(found) != 1:
-        stamps = ", ".join(map(str, sorted(found))) or "none that can be read from here"
+        stamps = ", ".join(sorted(map(str, found))) or "none that can be read from here"
         raise ConfigError(f"which assignment? the files are stamped with {stamps}: say --assignment N")
     return found.pop()

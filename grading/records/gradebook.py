@@ -14,7 +14,7 @@ from pacelab.grading.batch import slug
 from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.report import STYLE
+from pacelab.grading.records.report import STYLE, headline
 from pacelab.grading.records.roster import LateRule, Student, claimed_by
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
@@ -187,7 +187,7 @@ def summary(
     )
     hints = "".join(f"<li>{escape(line)}</li>" for line in similar)
     nobodys = "".join(f"<li>{escape(name)}: {escape(why)}</li>" for name, why in unclaimed)
-    title = escape(f"Assignment {verdicts[0].assignment}: {verdicts[0].title}" if verdicts else "no submissions")
+    title = escape(headline(verdicts[0]) if verdicts else "no submissions")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
         f"<h1>{title}</h1><p>{len(scores)} graded of {len(rows)}; {middle}</p>{histogram(scores, top=total)}"

@@ -23,6 +23,7 @@ from typing import Any
 
 import pacelab
 from pacelab import HostError, write_file
+from pacelab.grading.assignment import Number
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import NOT_GRADED, PASSED, Verdict
 
@@ -82,7 +83,7 @@ def results(verdict: Verdict, *, hidden: str = AFTER_DUE_DATE, seconds: float | 
     return document
 
 
-def package(place: Path, *, number: int, key: str, hidden: str) -> int:
+def package(place: Path, *, number: Number, key: str, hidden: str) -> int:
     """Write the zip; returns its size in bytes."""
     find_assignment(number)
     out = io.BytesIO()
@@ -146,15 +147,14 @@ def _interpreter() -> Iterator[tuple[Path, str]]:
     yield from _tree(library, f"lib/{_version()}")
 
 
-def _packages(number: int) -> Iterator[tuple[Path, str]]:
+def _packages(number: Number) -> Iterator[tuple[Path, str]]:
     """PaceLab, and what is imported from elsewhere when the model solution is graded."""
     code = (
         "import sys; from pacelab.grading.examiner import Settings, grade_here; import pacelab.grading.receive.collect;"
         "import pacelab.grading.batch; from pacelab.grading.receive.submission import Submission;"
-        f"from pacelab.grading.assignments import find_assignment; assignment = find_assignment({number});"
-        "model = (assignment.path / 'model.py').read_text(encoding='utf-8');"
+        f"from pacelab.grading.assignments import find_assignment; assignment = find_assignment({number!r});"
         "settings = Settings(assignment=assignment.number, weak_walls=True);"
-        "grade_here(Submission(student='m', source=model), settings);"
+        "grade_here(Submission(student='m', source=assignment.model), settings);"
         "print(*sorted({m.split('.')[0] for m in sys.modules}), sep='\\n')"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -8,10 +8,13 @@ from dataclasses import asdict
 from html import escape
 from typing import Any
 
+from pacelab.grading.assignment import label
 from pacelab.grading.judge import FAILED, MISSING, NOT_GRADED, PARTIAL, PASSED, Result, Verdict
 
 MARKS = {PASSED: "+", PARTIAL: "~", FAILED: "-", MISSING: "-", NOT_GRADED: "?"}
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+TEXTS = ("problems", "notes", "received", "answers")
+ANSWERS = "Answers in words, for the instructor to read: no points"
 
 STYLE = (
     "body{font:15px/1.5 sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}"
@@ -23,10 +26,15 @@ STYLE = (
 )
 
 
+def headline(verdict: Verdict) -> str:
+    """What was handed in."""
+    return f"{label(verdict.assignment).capitalize()}: {verdict.title}"
+
+
 def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     """The report as text. With `hidden` off, checks that are not public show their title and points only."""
     lines = [
-        f"Assignment {verdict.assignment}: {verdict.title}",
+        headline(verdict),
         f"{verdict.student}: {verdict.points:g} of {verdict.total:g} points" + _rerun(verdict),
         *_stage(verdict),
         "",
@@ -43,6 +51,9 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
                 lines += ["      what was done:", *(f"        {step}" for step in result.steps)]
         if result.printed and (hidden or result.public):
             lines += ["      printed:", *(f"        {line}" for line in result.printed.splitlines()[:8])]
+    if verdict.answers:
+        lines += ["", f"{ANSWERS}:"]
+        lines += [f"  {line}" for answer in verdict.answers for line in (*answer.splitlines(), "")]
     received = ["", "received:", *(f"  {line}" for line in verdict.received)] if verdict.received else []
     return "\n".join([*lines, *received, "", *verdict.notes, ""])
 
@@ -55,8 +66,8 @@ def _stage(verdict: Verdict) -> list[str]:
     return []
 
 
-def _indented(label: str, text: str) -> list[str]:
-    return [f"      {label}{text}"] if text else []
+def _indented(what: str, text: str) -> list[str]:
+    return [f"      {what}{text}"] if text else []
 
 
 def _with_reference(result: Result) -> str:
@@ -71,10 +82,11 @@ def _rerun(verdict: Verdict) -> str:
 
 def html_report(verdict: Verdict) -> str:
     """The report as one HTML page."""
-    title = escape(f"Assignment {verdict.assignment}: {verdict.title}")
+    title = escape(headline(verdict))
     head = f"{escape(verdict.student)}: {verdict.points:g} of {verdict.total:g} points{_rerun(verdict)}"
     problems = "".join(f"<li>{escape(problem)}</li>" for problem in verdict.problems)
     received = "".join(f"<li>{escape(line)}</li>" for line in verdict.received)
+    answers = "".join(f"<pre>{escape(text)}</pre>" for text in verdict.answers)
     rows = "".join(
         f'<tr><td><a href="#{escape(r.id)}">{escape(r.title)}</a></td><td>{r.status}</td>'
         f"<td>{r.earned:g} / {r.points:g}</td></tr>"
@@ -90,6 +102,7 @@ def html_report(verdict: Verdict) -> str:
             for result in verdict.results
             if result.status != PASSED or result.picture or result.reference
         )
+        + (f"<h2>{ANSWERS}</h2>{answers}" if answers else "")
         + (f"<h2>Received</h2><ul>{received}</ul>" if received else "")
         + f"<footer><p>{'<br>'.join(escape(note) for note in verdict.notes)}</p></footer></html>\n"
     )
@@ -130,7 +143,7 @@ def from_json(text: str) -> Verdict:
     if document.pop("schema_version") != SCHEMA_VERSION:
         raise ValueError("another schema version")
     results = tuple(map(result_from_json, document.pop("results")))
-    texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in ("problems", "notes", "received")}
+    texts: dict[str, Sequence[str]] = {name: tuple(document.pop(name)) for name in TEXTS}
     document |= texts
     return Verdict(results=results, **document)
 

@@ -31,7 +31,8 @@ from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
-from pacelab.own.pacer import Pacer, Sample, run_pacer
+from pacelab.own.bases import Pacer, Sample
+from pacelab.own.pacer import run_pacer
 from pacelab.results.results import RunResult
 
 PRACTICE = "practice"
@@ -100,11 +101,11 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     ]
 
 
-def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None) -> Score:
-    """Run a pacer on the networks of `word`. Raises UserCodeError when it fails."""
+def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
+    """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
     rows = []
     for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
-        rows.append((title, *judge(run_pacer(experiment, pacer), newreno)))
+        rows.append((title, *judge(run_pacer(experiment, pacer, watched=watched), newreno)))
     return Score(
         name=name or pacer.__name__,
         points=math.fsum(row[1] for row in rows) / len(rows),
@@ -115,7 +116,7 @@ def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None) 
 
 @lru_cache(maxsize=8)
 def _newreno(word: str) -> tuple[Outcome, ...]:
-    return tuple(outcome(run_pacer(experiment, Unpaced)) for _, experiment in networks(word))
+    return tuple(outcome(run_pacer(experiment, Unpaced, watched=False)) for _, experiment in networks(word))
 
 
 class Unpaced(Pacer):

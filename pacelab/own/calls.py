@@ -6,6 +6,7 @@ The engine carries on without a hook that fails, as a network must. The author o
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from pacelab.options.own_code import UserCodeError, own_traceback
@@ -15,12 +16,15 @@ from pacelab.units import s_from_ns
 
 
 class OwnCalls:
-    """Calls a user's class and its methods. `now_ns` is for the message; whoever calls sets it."""
+    """Calls a user's class and its methods. `now_ns` is for the message; whoever calls sets it.
 
-    def __init__(self, kind: str, made: type) -> None:
+    With `watched` off a call may take as long as it likes.
+    """
+
+    def __init__(self, kind: str, made: type, *, watched: bool = True) -> None:
         self._kind = kind
         self._made = made
-        self._watch = Watchdog()
+        self._watch = Watchdog() if watched else None
         self._failure: str | None = None
         self.now_ns = 0
 
@@ -31,7 +35,7 @@ class OwnCalls:
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call; a failure is noted and raised as UserCodeError."""
         try:
-            with self._watch.call(self._where):
+            with nullcontext() if self._watch is None else self._watch.call(self._where):
                 return function(*arguments)
         except (Exception, NeverEnds) as error:
             late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""

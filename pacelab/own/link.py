@@ -7,33 +7,15 @@ pass or is dropped (or marked, where the flow uses ECN).
 from __future__ import annotations
 
 from collections import deque
-from random import Random
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.own.bases import LinkLayer
 from pacelab.own.calls import OwnCalls
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
-
-
-class LinkLayer:
-    """What one wireless node does with packets before its interface queue. As it stands: nothing."""
-
-    node = 0
-    """Which node this is, as `pacelab topologies NAME` counts them: known from the first call on."""
-
-    def __init__(self, random: Random) -> None:
-        """`random` is this node's own stream: with the same seed the same draws."""
-        self.random = random
-
-    def sent(self, attempts: int, delivered: bool) -> None:
-        """A frame is done with, after so many attempts; `delivered` says how."""
-
-    def passes(self) -> bool:
-        """Whether the next packet may pass. False drops it."""
-        return True
 
 
 def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:

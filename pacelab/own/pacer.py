@@ -8,11 +8,10 @@ pacer turns round trips into the time between two packets.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.own.bases import Pacer, Sample
 from pacelab.own.calls import OwnCalls
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -27,43 +26,17 @@ LONGEST_S = 1.0
 ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
-class Sample(NamedTuple):
-    """One round trip of a data packet and its ACK through the wireless part."""
-
-    now_s: float
-    """When the ACK came back."""
-    rtt_s: float
-    """RTT_wireless: from the release of the packet to its ACK, the wired part taken off."""
-    hops: int
-    """h: wireless hops of the path."""
-    rate_bps: float
-    """b: rate of the path's slowest link."""
-    data_bytes: int
-    """s_data: the packet with its headers."""
-    ack_bytes: int
-    """s_ACK."""
-
-
-class Pacer(ABC):
-    """Decides on the time between two packets of one flow."""
-
-    interval_s: float = 0.0
-    """From one packet to the next; read after each call. 0: unpaced. More than a second is taken for a second."""
-
-    @abstractmethod
-    def measured(self, sample: Sample) -> None:
-        """A round trip has ended: set `self.interval_s`."""
-
-
-def run_pacer(experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False) -> RunResult:
+def run_pacer(
+    experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
+) -> RunResult:
     """Run an experiment (of scheme "newreno") with a pacer of your own at gateways and wireless sources.
 
     Raises UserCodeError, with the traceback, when your code failed: an exception, an interval that is no number, a call
-    that does not return.
+    that does not return; with `watched` off such a call is waited for.
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
         raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
-    code = OwnCalls("pacer", pacer)
+    code = OwnCalls("pacer", pacer, watched=watched)
     pace = _Pace(code)
     control = GoodputControlConfig() if goodput_control else None
     own = Scheme(

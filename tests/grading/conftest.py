@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
@@ -13,6 +15,7 @@ from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
+PATIENCE_S, AGAIN_S = 2.0, 0.05
 
 
 @pytest.fixture(autouse=True)
@@ -63,6 +66,27 @@ def grade(engine: None) -> Judge:
         )  # type: ignore[arg-type]
 
     return run
+
+
+@pytest.fixture
+def ended() -> Iterator[Callable[[Callable[[], Verdict]], Verdict | None]]:
+    """Calls, and ends what loops for ever in this very process: each round of it in an exception. Then it is None."""
+
+    def late(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    def call(graded: Callable[[], Verdict]) -> Verdict | None:
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
+        try:
+            return graded()
+        except TimeoutError:
+            return None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    before = signal.signal(signal.SIGALRM, late)
+    yield call
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

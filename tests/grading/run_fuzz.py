@@ -24,6 +24,7 @@ from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.batch import slug
 from pacelab.grading.inside import wire
+from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.receive.collect import collect
 from pacelab.grading.receive.platforms import exported
 from pacelab.grading.receive.submission import read_submission
@@ -32,7 +33,7 @@ SECONDS = float(os.environ.get("FUZZ_S", "60"))
 BOUNDED = settings(
     max_examples=50, deadline=None, database=None, suppress_health_check=list(HealthCheck), derandomize=False
 )
-ASSIGNMENT = find_assignment(3)
+ASSIGNMENT, LAB = find_assignment(3), find_assignment("lab4")
 NAMES = st.one_of(
     st.text(max_size=40),
     st.sampled_from(["a_1_2_window.py", "A B_3_assignsubmission_file_/x.py", "submission_metadata.yml", "../x.py"]),
@@ -40,7 +41,9 @@ NAMES = st.one_of(
     st.sampled_from(["C:\\x.py", "/x.py"]),
 )
 PYTHON = st.one_of(
-    st.sampled_from([ASSIGNMENT.template, ASSIGNMENT.model, "import x\nfrom . import y\nfrom .. import z", "("]),
+    st.sampled_from(
+        [ASSIGNMENT.template, ASSIGNMENT.model, LAB.handed_out, "import x\nfrom . import y\nfrom .. import z", "("]
+    ),
     st.text(max_size=300),
 )
 JSON = st.recursive(
@@ -86,7 +89,9 @@ def answers() -> ModuleType:
 def test_checks_are_ready_for_any_answer(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fuzz = answers().fuzz
     messages = sum(
-        fuzz(number, round_number * 1000 + 7, monkeypatch) for round_number in rounds(0.4) for number in ASSIGNMENTS
+        fuzz(number, round_number * 1000 + 7, monkeypatch)
+        for round_number in rounds(0.4)
+        for number in (*ASSIGNMENTS, *LABS)
     )
     with capsys.disabled():
         print(f"\n{messages:,} answers")
@@ -107,8 +112,9 @@ def test_frames_of_any_bytes_are_answers_or_refused() -> None:
 def test_any_files_are_read() -> None:
     @given(FILES)
     def property_(files: dict[str, bytes]) -> None:
-        submission = read_submission("s", files, ASSIGNMENT)
-        json.dumps([submission.problems, submission.received], ensure_ascii=True)
+        for assignment in (ASSIGNMENT, LAB):
+            submission = read_submission("s", files, assignment)
+            json.dumps([submission.problems, submission.received, submission.answers], ensure_ascii=True)
         slug(next(iter(files), "x"))
 
     repeated(property_, 0.2)

@@ -21,6 +21,7 @@ from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.inside import wire
 from pacelab.grading.judge import NOT_GRADED, Verdict, judge
 from pacelab.grading.lab import Lab
+from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import html_report, text_report
@@ -298,7 +299,7 @@ def hook_answer(draw: random.Random) -> Any:
     return [actions, draw.choice((None, [at_ns, "r"], [at_ns], at_ns))]
 
 
-def fuzz(number: int, seed: int, monkeypatch: pytest.MonkeyPatch, *, simulated: bool = False) -> int:
+def fuzz(number: int | str, seed: int, monkeypatch: pytest.MonkeyPatch, *, simulated: bool = False) -> int:
     """Judge a session of such answers; returns how many there were."""
     assignment = replace(find_assignment(number))
     kept = tuple(check for check in assignment.checks if simulated or not check.simulates)
@@ -319,9 +320,16 @@ def fuzz(number: int, seed: int, monkeypatch: pytest.MonkeyPatch, *, simulated: 
     return sum(item.requests for item in made)
 
 
-@pytest.mark.parametrize("number", ASSIGNMENTS)
-def test_checks_are_ready_for_any_answer(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sum(fuzz(number, seed, monkeypatch) for seed in range(30)) > 300
+@pytest.mark.parametrize("number", [*ASSIGNMENTS, *(name for name in LABS if name != "lab7")])
+def test_checks_are_ready_for_any_answer(number: int | str, monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = number in ("lab0", "lab4")
+    asked = sum(fuzz(number, seed, monkeypatch, simulated=simulated) for seed in range(30))
+    assert asked > (300 if isinstance(number, int) else 100)
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_capstone_is_ready_for_any_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sum(fuzz("lab7", seed, monkeypatch, simulated=True) for seed in range(5)) > 15
 
 
 def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> None:

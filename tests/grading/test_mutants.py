@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import signal
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import ModuleType
 
 import pytest
 
 from pacelab.grading.assignments import ASSIGNMENTS
-from pacelab.grading.judge import Terms, judge
+from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Walls
+
+Ended = Callable[[Callable[[], Verdict]], Verdict | None]
 
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 SAMPLE = 25
 """Every so many are made by `make test`."""
-PATIENCE_S, AGAIN_S = 2.0, 0.05
 
 
 def load(name: str) -> ModuleType:
@@ -38,37 +38,22 @@ def load(name: str) -> ModuleType:
 MUTANTS, EQUIVALENT = load("mutants"), load("equivalent").EQUIVALENT
 
 
-@pytest.fixture(autouse=True)
-def alarm() -> Iterator[None]:
-    """A mutant may loop for ever, in this very process: each round of it ends in an exception."""
-
-    def late(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, late)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
-def survives(number: int, source: str, *, simulated: bool) -> bool:
+def survives(number: int, source: str, ended: Ended, *, simulated: bool) -> bool:
     assignment = replace(ASSIGNMENTS[number])
     kept = tuple(check for check in assignment.checks if simulated or not check.simulates)
     object.__setattr__(assignment, "checks", kept)
-    if not simulated:
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
-    try:
-        verdict = judge(Submission(student="s", source=source), assignment, walls=NO_WALLS, terms=Terms(key="mutants"))
-    except TimeoutError:
-        return False
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    return verdict.points == verdict.total
+    submission = Submission(student="s", source=source)
+
+    def graded() -> Verdict:
+        return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key="mutants"))
+
+    verdict = graded() if simulated else ended(graded)
+    return verdict is not None and verdict.points == verdict.total
 
 
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("number", ASSIGNMENTS)
-def test_no_wrong_mutant_earns_full_marks(number: int) -> None:
+def test_no_wrong_mutant_earns_full_marks(number: int, ended: Ended) -> None:
     full = "PACELAB_FULL_RUBRIC" in os.environ
     known = EQUIVALENT[number]
     made = list(MUTANTS.mutants(ASSIGNMENTS[number].model))
@@ -77,10 +62,10 @@ def test_no_wrong_mutant_earns_full_marks(number: int) -> None:
     alive = [
         (told, source)
         for told, source in (made if full else made[::SAMPLE])
-        if told not in known and survives(number, source, simulated=False)
+        if told not in known and survives(number, source, ended, simulated=False)
     ]
     if full:
-        alive = [(told, source) for told, source in alive if survives(number, source, simulated=True)]
+        alive = [(told, source) for told, source in alive if survives(number, source, ended, simulated=True)]
     else:
         alive = [(told, source) for told, source in alive if told not in load("equivalent").SIMULATED]
     assert not [told for told, _ in alive]

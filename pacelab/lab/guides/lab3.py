@@ -9,7 +9,7 @@ from typing import Any
 from pacelab.lab.errors import Todo
 from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
 from pacelab.lab.limited import call_limited
-from pacelab.own.link import LinkLayer
+from pacelab.own.bases import LinkLayer
 
 _AVERAGES = (
     # attempts of the frames so far, average expected

@@ -12,7 +12,7 @@ from typing import Any
 from pacelab.lab.errors import Todo
 from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
 from pacelab.lab.limited import call_limited
-from pacelab.own.pacer import Pacer, Sample
+from pacelab.own.bases import Pacer, Sample
 
 _PATH = {"rate_bps": 2e6, "data_bytes": 1500, "ack_bytes": 40}
 

@@ -8,7 +8,8 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.lab.errors import Todo
 from pacelab.lab.exercise import Exercise
 from pacelab.options.own_code import UserCodeError
-from pacelab.own.pacer import Pacer, run_pacer
+from pacelab.own.bases import Pacer
+from pacelab.own.pacer import run_pacer
 from pacelab.running.runner import run
 
 LEAST = 0.8

@@ -1,0 +1,1 @@
+../../../labs/lab0_tour.py

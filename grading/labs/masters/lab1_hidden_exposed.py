@@ -1,0 +1,1 @@
+../../../labs/lab1_hidden_exposed.py

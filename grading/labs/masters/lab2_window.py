@@ -1,0 +1,1 @@
+../../../labs/lab2_window.py

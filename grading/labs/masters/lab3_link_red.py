@@ -1,0 +1,1 @@
+../../../labs/lab3_link_red.py

@@ -1,0 +1,1 @@
+../../../labs/lab4_tcp_gap.py

@@ -1,0 +1,1 @@
+../../../labs/lab5_voice.py

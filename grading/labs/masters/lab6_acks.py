@@ -1,0 +1,1 @@
+../../../labs/lab6_acks.py

@@ -1,0 +1,1 @@
+../../../labs/lab7_capstone.py

@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 cache=/var/cache/pacelab
-parts="LICENSE README.md controller grading medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
+parts="LICENSE LICENSE-labs README.md controller grading labs medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
 cd "$here"
 # shellcheck disable=SC2086  # names, one a word
 parts=$(ls -d $parts 2>/dev/null)
@@ -22,6 +22,9 @@ if [ -z "$wheel" ]; then
     for name in controller grading pacer topologies; do
         rm -rf "$cache/source/pacelab/$name"
         ln -s "../$name" "$cache/source/pacelab/$name"
+    done
+    for lab in "$cache"/source/grading/labs/masters/*.py; do
+        ln -sf "../../../labs/${lab##*/}" "$lab"
     done
     cd "$cache/source"
     tools/prerequisites build demo

@@ -149,8 +149,8 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 
 # %% [markdown]
 # ## Hand in
-# A file with your class and what it needs, or this notebook (`pacelab check` tries it), and one page: what you tried, what
-# you measured (with seeds and intervals), what you do not know. The page counts as much as the score.
+# A file with your class and what it needs, or this notebook (`pacelab check` tries it), and one page: what you tried,
+# what you measured (with seeds and intervals), what you do not know. The page counts as much as the score.
 #
 # **Further reading.** A. Aggarwal, S. Savage, T. Anderson: *Understanding the Performance of TCP Pacing*, INFOCOM 2000.
 # N. Cardwell et al.: *BBR: Congestion-Based Congestion Control*, ACM Queue 14 (2016).

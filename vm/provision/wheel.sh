@@ -4,7 +4,7 @@
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 cache=/var/cache/pacelab
-parts="LICENSE LICENSE-labs README.md controller grading labs medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
+parts="LICENSE LICENSE-labs README.md controller grading labs/lab?_*.py medium pacelab pacer pyproject.toml setup.py tools topologies uv.lock"
 cd "$here"
 # shellcheck disable=SC2086  # names, one a word
 parts=$(ls -d $parts 2>/dev/null)

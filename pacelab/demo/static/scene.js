@@ -62,8 +62,9 @@ export class Scene {
     const end = left + width - 2 * this.unit;
     this.legend = ["decode", "sense"].map((kind, row) => {
       const height = y - (1 - row) * 3.2 * this.unit;
-      make("path", { class: kind, d: `M${end - 34 * this.unit} ${height}h${5 * this.unit}`, "stroke-width": this.unit / 4 }, this.scale);
-      return make("text", { x: end - 28 * this.unit, y: height + this.unit / 2, "font-size": 2.3 * this.unit }, this.scale);
+      const line = make("path", { class: kind, "stroke-width": this.unit / 4 }, this.scale);
+      const text = make("text", { x: end, y: height + this.unit / 2, "font-size": 2.3 * this.unit, "text-anchor": "end" }, this.scale);
+      return { line, text, end, height };
     });
   }
 
@@ -144,8 +145,12 @@ export class Scene {
     this.ranges.replaceChildren();
     const { sense_m: sense, decode_m: decode } = this.ranges_m;
     for (const text of this.scale.querySelectorAll("text")) text.setAttribute("font-size", this.letters(2.3));
-    const [decoded, sensed] = this.legend ?? [];
-    if (decoded) [decoded.textContent, sensed.textContent] = [`decoded within ${decode} m`, `sensed within ${sense} m`];
+    for (const [row, words] of [`decoded within ${decode} m`, `sensed within ${sense} m`].entries()) {
+      const { line, text, end, height } = this.legend?.[row] ?? {};
+      if (!text) break;
+      text.textContent = words;
+      line.setAttribute("d", `M${end - text.getComputedTextLength() - 6 * unit} ${height}h${5 * unit}`);
+    }
     make("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
     make("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
     this.cables.replaceChildren();

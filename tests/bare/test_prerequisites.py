@@ -239,6 +239,6 @@ def test_patiently_passes_on_the_exit_code_and_says_what_to_do() -> None:
 
 def test_patiently_breaks_the_silence() -> None:
     ran = subprocess.run(
-        [str(TOOLS / "patiently"), "sleeping", "sleep", "9"], capture_output=True, text=True, check=True
+        [str(TOOLS / "patiently"), "sleeping", "sleep", "5"], capture_output=True, text=True, check=True
     )
     assert "  sleeping: " in ran.stderr

@@ -17,6 +17,7 @@ from pacelab.grading.records.gradebook import gradebook, summary, to_csv
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
+from pacelab.running import workers
 
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template
@@ -68,7 +69,8 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
     assert len(graded) == 6
 
 
-def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path) -> None:
+def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CONNECT_S", 0.3)
     with pytest.raises(HostError, match="--scheduler"):
         grade_all(MANY, SETTINGS, store=tmp_path, scheduler="tcp://127.0.0.1:9")
 

@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 
 from pacelab import ConfigError, HostError
+from pacelab.running import workers
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -53,7 +54,8 @@ def test_jobs_and_scheduler_exclude_each_other() -> None:
         Workers(jobs=2, scheduler="tcp://x:1")
 
 
-def test_a_scheduler_that_cannot_be_reached_is_a_host_error() -> None:
+def test_a_scheduler_that_cannot_be_reached_is_a_host_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
+    monkeypatch.setattr(workers, "CONNECT_S", 0.3)
     with pytest.raises(HostError, match="cannot be reached"):
         list(each_finished(abs, [1], workers=Workers(scheduler="tcp://127.0.0.1:9")))

@@ -31,6 +31,8 @@ ROOT = Path(__file__).parents[2]
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 """For sources of our own: a tenth of the time."""
 WITH_FUNCTIONS = [name for name in LABS if name != "lab7"]
+ALL = [*WITH_FUNCTIONS, pytest.param("lab7", marks=pytest.mark.thorough)]
+"""The capstone is simulated: seconds a verdict."""
 
 
 def load(name: str) -> ModuleType:
@@ -83,7 +85,7 @@ def lost(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("name", LABS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_solved_notebook_earns_all_and_the_untouched_one_nothing(name: str, best: Walls) -> None:
     lab = LABS[name]
     stem = lab.file.removesuffix(".py")
@@ -121,7 +123,7 @@ def test_every_lab_is_one() -> None:
 @pytest.mark.parametrize(
     "body", ["return 1", "return 0.0", "return None", 'return "depends"', "return {}", "return ({'A'}, {'B'})"]
 )
-@pytest.mark.parametrize("name", LABS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_constant_earns_nothing(name: str, body: str) -> None:
     verdict = grade(LABS[name].template.replace("raise lab.Todo", body), name, quick=name != "lab7")
     assert verdict.points == 0, text_report(verdict)
@@ -208,6 +210,7 @@ PACERS = {
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.thorough
 @pytest.mark.parametrize("body", PACERS.values(), ids=PACERS)
 def test_a_pacer_that_does_nothing_or_too_much_earns_nothing(body: str) -> None:
     verdict = grade(LABS["lab7"].template.replace("raise lab.Todo", body), "lab7")
@@ -215,6 +218,7 @@ def test_a_pacer_that_does_nothing_or_too_much_earns_nothing(body: str) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.thorough
 def test_the_capstones_scale_begins_at_newreno_and_at_what_was_handed_out() -> None:
     example = "self.interval_s = sample.rtt_s"
     assert example in LABS["lab7"].handed_out

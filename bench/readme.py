@@ -15,7 +15,7 @@ STANDS = re.compile(r"Speed, CPU per delivered packet .*? with 8 flows\.", re.DO
 
 def sentence(medians: Mapping[str, float]) -> str:
     """Of the medians by the names of duels.py's functions; ValueError where one was skipped."""
-    shown = {name: f"{median:.3g}" if median >= 100 else f"{median:.2g}" for name, median in medians.items()}
+    shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
     try:
         return WORDS.format(**shown)
     except KeyError as missing:

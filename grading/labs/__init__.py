@@ -5,5 +5,6 @@ hand_in      a lab as an assignment: what is taken of a notebook, model, templat
 exercises    functions: calls with drawn parameters against the model's answers
 classes      what students extend: a link layer, two pacers
 runs         functions on numbers of a run
+draws        the parameters drawn for each
 rubrics      the eight labs
 """

@@ -138,10 +138,12 @@ test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on t
 vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
 	vm/build $(CURDIR)/build/vm
 
+# No verdict of them minds what else this computer does: the machine's clock counts its instructions.
 vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd's place, inside the virtual machine
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
-	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && vm/run vm/jobs/test.sh 2400
+	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && \
+	VM_CLOCK=counted vm/run vm/jobs/test.sh 2400
 
 vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-provision: apt install qemu-system-x86"; exit 0; }; \

@@ -22,7 +22,7 @@ def load(name: str) -> Any:
     spec = importlib.util.spec_from_file_location(Path(path).stem, path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise SystemExit(f"{name!r}: there is no file {path!r}")
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     if not hasattr(module, class_name):
         raise SystemExit(f"{name!r}: the file has no class {class_name!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import sys
 import traceback
 from itertools import dropwhile
 from pathlib import Path
@@ -33,10 +34,11 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     spec = importlib.util.spec_from_file_location(f"_own_{Path(path).stem}", path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[spec.name]
         raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
     return module, attribute
 

@@ -151,10 +151,11 @@ def test_it_runs_and_carries_something():
 LOAD = '''
 def load():
     """The file beside this one."""
+    import sys
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location("{file}", HERE / "{file}.py")
-    module = module_from_spec(spec)
+    module = sys.modules[spec.name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

@@ -91,6 +91,13 @@ def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None
     assert pacelab.run(experiment.vary(seed=1)).run["hooks"]["actions"] == 0
 
 
+def test_its_file_may_define_dataclasses_with_postponed_annotations(tmp_path: Path) -> None:
+    file = tmp_path / "dropper.py"
+    counted = "from dataclasses import dataclass\n\n@dataclass\nclass Counted:\n    number: int = 0\n"
+    file.write_text("from __future__ import annotations\n" + counted + SCHEME)
+    assert pacelab.Experiment(scheme=f"{file}:OWN", topology_options={"hops": 2}).scheme == f"{file}:OWN"
+
+
 @pytest.mark.parametrize(
     ("text", "name", "error", "message"),
     [

@@ -1,0 +1,386 @@
+"""What else the authors' ns-2 code of TCP-AP does otherwise, one difference at a time: does it explain [tcp-gap]?
+
+    .venv/bin/python studies/tcp_ap_code.py            run what tcp_ap_code.csv lacks
+    .venv/bin/python studies/tcp_ap_code.py --table    no run: the tables, as Markdown
+
+`tcp-gap-eval` takes the spread and the missing RTO backoff of `tcp-ap.cc` (University of Dortmund, 2005, in public ns-2
+forks). Here each further difference is put on top of it alone, then all of them:
+
+    one hop       the one-hop delay on paths of fewer than four hops (with nothing else it is tcp-gap-code)
+    overhead      every packet has 112 bytes of headers: s_data is the payload and 112, s_ACK is 112
+    every ACK     duplicates give samples, too, from their timestamps: the k-th that of the k-th segment after the hole
+    delay bound   a four-hop delay of 0.5 s or more is no sample, and a wait of 0.5 s at a node counts as the mean of
+                  the waits before; no other round trip is left out
+    fixed timer   the next release is planned at a release, with the pace of then; it ticks on while nothing waits
+    first pace    50 ms between two packets until the first sample
+    flush         what waits is thrown away when a segment is sent again, and nothing is paced until the next ACK
+                  (wireless senders; the code knows no gateway)
+
+Set-ups: the claims' chain, 1 to 8 hops with AODV, up and down (figs. 7 and 8), and two parallel chains of five hops up
+and down (figs. 9 and 10); 60 s, W = 64, seeds 1 to 5. Written before it was run: a difference explains something if it
+moves a gain over NewReno, or Jain's index, by more than the 95 % interval of the change, seed by seed (t), and towards
+the paper: within 3 % below four hops, up to 42 % from there; nothing where the paper has no number.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.pacer.core.contract import Drop
+from pacelab.pacer.core.pacing.outstanding import Outstanding
+from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
+from pacelab.pacer.core.segment import seq_diff
+from pacelab.pacer.core.tcp_gap import equations
+from pacelab.pacer.core.tcp_gap.flow import DownHalf, TcpGapFlow
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator
+from pacelab.pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSenderConfig
+from pacelab.results.metrics import estimate
+from pacelab.running.runner import run
+from pacelab.schemes.registry import SCHEMES
+from pacelab.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+    from pacelab.pacer.core.segment import FlowKey, Segment
+    from pacelab.schemes.scheme import HookSettings
+
+ROWS = Path(__file__).with_suffix(".csv")
+COLUMNS = ("pace", "topology", "hops", "direction", "seed", "goodput_bps", "jain")
+SEEDS = range(1, 6)
+SECONDS = 60.0
+HEADER_BYTES = 40
+OVERHEAD_BYTES = 112
+DELAY_BOUND_NS = 500 * NS_PER_MS
+FIRST_PACE_NS = 50 * NS_PER_MS
+DIFFERENCES = ("one hop", "overhead", "every ACK", "delay bound", "fixed timer", "first pace", "flush")
+PACES: dict[str, frozenset[str]] = {
+    "tcp-gap-eval": frozenset(),
+    **{name: frozenset({name}) for name in DIFFERENCES},
+    "all of them": frozenset(DIFFERENCES),
+}
+BASELINE = "newreno"
+CASES = [
+    *product(["chain"], (1, 2, 3, 4, 6, 8), ("up", "down")),
+    *product(["parallel"], (5,), ("up", "down")),
+]
+
+
+# The pace.
+
+
+@dataclass(frozen=True, slots=True)
+class CodePace:
+    """Makes the estimators of one variant."""
+
+    differences: frozenset[str]
+
+    def estimator(self) -> PaceEstimator:
+        config = replace(AS_EVALUATED, one_hop_below=4) if "one hop" in self.differences else AS_EVALUATED
+        return CodeEstimator(config, self.differences)
+
+
+class NothingIsLate:
+    """In place of RoundTripTimeout."""
+
+    def is_late(self, _now_ns: int, _rtt_ns: int) -> bool:
+        return False
+
+
+class CodeEstimator(PaceEstimator):
+    """The pace with some of the differences."""
+
+    def __init__(self, config: PaceConfig, differences: frozenset[str]) -> None:
+        super().__init__(config)
+        self._differences = differences
+        self._mean_wait_ns = 0.0
+        if "delay bound" in differences:
+            self._timeout = NothingIsLate()  # type: ignore[assignment]
+
+    def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
+        super().expect(data_bytes=data_bytes, path_rates_bps=path_rates_bps)
+        if "first pace" in self._differences and self.n_hop_delay_ns is None:
+            self.interval_ns = FIRST_PACE_NS
+
+    def sample(
+        self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
+    ) -> bool:
+        if "overhead" in self._differences:
+            data_bytes, ack_bytes = data_bytes - HEADER_BYTES + OVERHEAD_BYTES, OVERHEAD_BYTES
+        if "delay bound" in self._differences:
+            self._follow(path_rates_bps)
+            if self._path is None:
+                return False
+            waiting_ns = equations.queueing_ns(self._path, rtt_wireless_ns, data_bytes, ack_bytes)
+            if waiting_ns > DELAY_BOUND_NS:
+                by_ns = 2 * self._path.hops * (waiting_ns - self._mean_wait_ns)
+                waiting_ns, rtt_wireless_ns = self._mean_wait_ns, round(rtt_wireless_ns - by_ns)
+            self._mean_wait_ns = (self._mean_wait_ns + waiting_ns) / 2
+            if equations.n_hop_delay_ns(self._path, waiting_ns, data_bytes) >= DELAY_BOUND_NS:
+                return False
+        return super().sample(
+            now_ns, rtt_wireless_ns, data_bytes=data_bytes, ack_bytes=ack_bytes, path_rates_bps=path_rates_bps
+        )
+
+
+class Ticks(ReleaseSchedule):
+    """A timer that is set when it fires, with the pace of then, whether or not something was there to release."""
+
+    __slots__ = ("_tick_ns",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tick_ns: int | None = None
+        """When it fires next; None before the first release."""
+
+    def _run_to(self, now_ns: int) -> None:
+        """Fire what was to fire before now, nothing being there."""
+        if self._tick_ns is not None and self._tick_ns < now_ns:
+            if self.interval_ns == 0:
+                self._tick_ns = now_ns
+            else:
+                self._tick_ns += -(-(now_ns - self._tick_ns) // self.interval_ns) * self.interval_ns
+
+    def set_interval(self, now_ns: int, interval_ns: int) -> None:
+        self._run_to(now_ns)
+        self.interval_ns = interval_ns
+
+    def due_ns(self) -> int:
+        return self._tick_ns or 0
+
+    def admits(self, now_ns: int) -> bool:
+        self._run_to(now_ns)
+        if self._tick_ns is not None and self._tick_ns > now_ns:
+            return False
+        self.released(now_ns)
+        return True
+
+    def released(self, now_ns: int) -> None:
+        self._tick_ns = now_ns + self.interval_ns
+
+
+class Timestamps(Outstanding):
+    """Tells also which segment a duplicate ACK was sent for."""
+
+    def after_hole(self, count: int) -> tuple[int, int] | None:
+        """When the count-th segment after the oldest one left, and its size."""
+        if count >= len(self._pending):
+            return None
+        _, released_ns, packet_bytes = self._pending[count]
+        return released_ns, packet_bytes
+
+
+# The hooks.
+
+
+class CodeSender(TcpGapSender):
+    """A wireless sender with some of the differences."""
+
+    def __init__(self, differences: frozenset[str]) -> None:
+        super().__init__(TcpGapSenderConfig(pace=CodePace(differences)))
+        self._differences = differences
+        self._repeats: dict[FlowKey, tuple[int, int]] = {}
+        self._unpaced: set[FlowKey] = set()
+
+    def _admit(self, now_ns: int, key: FlowKey) -> SenderFlow | None:
+        flow = super()._admit(now_ns, key)
+        if flow is not None:
+            flow.sent = Timestamps()
+            if "fixed timer" in self._differences:
+                flow.pacer.schedule = Ticks()
+        return flow
+
+    def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
+        flow = self._flows.get(segment.flow)
+        highest = None if flow is None else flow.sent.highest_end
+        again = segment.is_data and highest is not None and seq_diff(segment.seq, highest) < 0
+        if "flush" in self._differences and flow is not None and again and flow.pacer.waiting:
+            for waiting in flow.pacer.drain():
+                self._actions.append(Drop(waiting.handle, "flushed"))
+            self._schedule(flow)
+            flow.pacer.schedule.set_interval(now_ns, 0)
+            self._unpaced.add(flow.key)
+        super()._outgoing(now_ns, segment, path_rates_bps)
+
+    def _acknowledged(self, now_ns: int, flow: SenderFlow, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
+        if flow.key in self._unpaced:
+            self._unpaced.discard(flow.key)
+            self._apply_pace(now_ns, flow)
+        super()._acknowledged(now_ns, flow, segment, path_rates_bps)
+        if "every ACK" not in self._differences or not segment.is_pure_ack:
+            return
+        ack, count = self._repeats.get(flow.key, (segment.ack, -1))
+        count = count + 1 if ack == segment.ack else 0
+        self._repeats[flow.key] = (segment.ack, count)
+        assert isinstance(flow.sent, Timestamps)
+        found = flow.sent.after_hole(count) if count else None
+        if found is not None:
+            usable = flow.estimator.sample(
+                now_ns,
+                now_ns - found[0] - flow.rtt_wired_ns,
+                data_bytes=found[1],
+                ack_bytes=segment.packet_bytes,
+                path_rates_bps=path_rates_bps,
+            )
+            if usable:
+                self._apply_pace(now_ns, flow)
+
+
+class CodeGateway(TcpGapGateway):
+    """The gateway with some of the differences."""
+
+    def __init__(self, differences: frozenset[str]) -> None:
+        super().__init__(TcpGapGatewayConfig(pace=CodePace(differences)))
+        self._differences = differences
+        self._repeats: dict[FlowKey, tuple[int, int]] = {}
+        self._rates_bps: tuple[int, ...] = ()
+
+    def _new_flow(self, now_ns: int, key: FlowKey, segment: Segment) -> TcpGapFlow:
+        flow = super()._new_flow(now_ns, key, segment)
+        flow.sent = Timestamps()
+        if "fixed timer" in self._differences:
+            flow.pacer.schedule = Ticks()
+        return flow
+
+    def _from_air(
+        self, now_ns: int, flow: TcpGapFlow | None, segment: Segment, path_rates_bps: tuple[int, ...]
+    ) -> None:
+        self._rates_bps = path_rates_bps
+        super()._from_air(now_ns, flow, segment, path_rates_bps)
+
+    def _duplicate(self, now_ns: int, flow: TcpGapFlow, down: DownHalf, segment: Segment) -> bool:
+        if "every ACK" in self._differences:
+            ack, count = self._repeats.get(flow.key, (segment.ack, 0))
+            count = count + 1 if ack == segment.ack else 1
+            self._repeats[flow.key] = (segment.ack, count)
+            assert isinstance(flow.sent, Timestamps)
+            found = flow.sent.after_hole(count)
+            if found is not None and down.estimator.sample(
+                now_ns,
+                now_ns - found[0],
+                data_bytes=found[1],
+                ack_bytes=segment.packet_bytes,
+                path_rates_bps=self._rates_bps,
+            ):
+                self._apply_pace(now_ns, flow, down)
+        return super()._duplicate(now_ns, flow, down, segment)
+
+
+def _gateway(_settings: HookSettings, *, differences: frozenset[str]) -> Hook:
+    return CodeGateway(differences)
+
+
+def _sender(_settings: HookSettings, *, differences: frozenset[str]) -> Hook:
+    return CodeSender(differences)
+
+
+globals().update(  # a scheme of a file is asked for by its name in the module
+    {
+        name.replace(" ", "_").replace("-", "_"): replace(
+            SCHEMES["tcp-gap-eval"],
+            name=name,
+            gateway=partial(_gateway, differences=differences),
+            sender=partial(_sender, differences=differences),
+        )
+        for name, differences in PACES.items()
+        if differences
+    }
+)
+
+
+# The runs.
+
+
+def fill() -> None:
+    """Run what is missing, a line per run."""
+    done = {(row["pace"], row["topology"], int(row["hops"]), row["direction"], int(row["seed"])) for row in read()}
+    new = not ROWS.exists()
+    with ROWS.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if new:
+            writer.writerow(COLUMNS)
+        for seed, case, pace in product(SEEDS, CASES, (BASELINE, *PACES)):
+            topology, hops, direction = case
+            if (pace, *case, seed) in done:
+                continue
+            known = pace in SCHEMES
+            experiment = Experiment(
+                topology=topology,
+                topology_options={"hops": hops},
+                direction=direction,
+                scheme=pace if known else f"{__file__}:{pace.replace(' ', '_')}",
+                routing="aodv",
+                window_pkts=64,
+                duration_s=SECONDS,
+                seed=seed,
+            )
+            totals = run(experiment).run["totals"]
+            writer.writerow((pace, *case, seed, round(totals["goodput_bps"]), round(totals["jain"], 4)))
+            file.flush()
+
+
+def read() -> list[dict[str, str]]:
+    """The rows kept so far."""
+    return list(csv.DictReader(ROWS.read_text().splitlines())) if ROWS.exists() else []
+
+
+def tables() -> str:
+    """The gain over NewReno on chains, %, and Jain's index on parallel ones; with the change to tcp-gap-eval."""
+    goodput: dict[tuple[str, str, int, str], dict[int, float]] = defaultdict(dict)
+    jain: dict[tuple[str, str, int, str], dict[int, float]] = defaultdict(dict)
+    for row in read():
+        case = (row["pace"], row["topology"], int(row["hops"]), row["direction"])
+        goodput[case][int(row["seed"])] = float(row["goodput_bps"])
+        jain[case][int(row["seed"])] = float(row["jain"])
+
+    def gains(pace: str, case: tuple[str, int, str]) -> list[float]:
+        base, tried = goodput[BASELINE, *case], goodput[pace, *case]
+        return [100 * (tried[seed] / base[seed] - 1) for seed in sorted(tried)]
+
+    def fairness(pace: str, case: tuple[str, int, str]) -> list[float]:
+        return [jain[pace, *case][seed] for seed in sorted(jain[pace, *case])]
+
+    def cell(tried: list[float], base: list[float], digits: int) -> str:
+        """The mean, and the change to tcp-gap-eval seed by seed where its interval has no 0."""
+        change = estimate([one - other for one, other in zip(tried, base, strict=True)])
+        said = f"{estimate(tried).mean:.{digits}f}"
+        half = change.half_width or 0.0
+        return f"**{said}** ({change.mean:+.{digits}f} ± {half:.{digits}f})" if abs(change.mean) > half else said
+
+    lines = []
+    for direction in ("up", "down"):
+        cases = [case for case in CASES if case[0] == "chain" and case[2] == direction]
+        lines += [f"| {direction}: gain in % at hops | " + " | ".join(str(hops) for _, hops, _ in cases) + " |"]
+        lines += ["|---" * (len(cases) + 1) + "|"]
+        for pace in PACES:
+            cells = [cell(gains(pace, case), gains("tcp-gap-eval", case), 0) for case in cases]
+            lines.append(f"| {pace} | " + " | ".join(cells) + " |")
+        lines.append("")
+    cases = [case for case in CASES if case[0] == "parallel"]
+    heads = [f"{direction}: {what}" for _, _, direction in cases for what in ("Jain", "gain in %")]
+    lines += ["| parallel, 5 hops | " + " | ".join(heads) + " |", "|---" * (2 * len(cases) + 1) + "|"]
+    for pace in (BASELINE, *PACES):
+        cells = []
+        for case in cases:
+            cells.append(cell(fairness(pace, case), fairness("tcp-gap-eval", case), 3))
+            cells.append("" if pace == BASELINE else cell(gains(pace, case), gains("tcp-gap-eval", case), 0))
+        lines.append(f"| {pace} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    if "--table" not in sys.argv[1:]:
+        fill()
+    sys.stdout.write(tables() + "\n")
+
+
+if __name__ == "__main__":
+    main()

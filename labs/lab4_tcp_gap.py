@@ -318,6 +318,7 @@ lab.on_real_hosts("lab4.gap", *(real.vary(scheme=scheme) for scheme in ("newreno
 # 2005. `docs/tcp-gap.md`: what holds of it here and what does not. RFC 6298.
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** Question 1: without COV goodput rises at 3 hops (docs/tcp-gap.md, behind one wired link: +53 %
-# down, +11 % up) and little changes at 7; COV is a brake against contention from others, and where the own flow makes
-# round trips vary it brakes itself. Question 2: each flow's T knows nothing of the others but through RTT and COV.
+# **For the instructor.** Question 1: without COV the gain over NewReno at 3 hops goes from -24 to +9 % down and from 4
+# to 12 % up, and little changes at 8 (docs/tcp-gap.md); COV is a brake against contention from others, and where the
+# own flow makes round trips vary it brakes itself. Question 2: each flow's T knows nothing of the others but through
+# RTT and COV.

@@ -36,6 +36,7 @@ LABELS = {
     "goodput_kbps": "goodput (kbit/s)",
     "drop_probability": "contention drops per packet sent",
     "contention_drops": "contention drops",
+    "link_drops": "packets lost on the link",
     "queue_drops": "queue drops",
     "queue_mean_pkts": "mean queue of the fullest node (packets)",
     "queue_max_pkts": "longest queue (packets)",

@@ -99,6 +99,12 @@ def contention_drops(result: RunResult, aspect: Aspect) -> float:
     return float(sum(result.run["drops"].get(cause, 0) for cause in MAC_DROPS))
 
 
+def link_drops(result: RunResult, aspect: Aspect) -> float:
+    """Packets lost on a link: the MAC gave them up, or routing took them back from the queue, the link being broken."""
+    links = [link for link in result.run["links"] or () if (link["from"], link["to"]) == aspect.link]
+    return contention_drops(result, aspect) + sum(link["drops_recalled"] for link in links)
+
+
 def queue_drops(result: RunResult, _aspect: Aspect) -> float:
     """Packets dropped because a wireless queue was full."""
     return float(result.run["drops"]["queue"])
@@ -208,7 +214,7 @@ QUANTITIES: Mapping[str, Quantity] = MappingProxyType(
                 longest_silence_s,
             ),
             *(queue_mean_pkts, queue_max_pkts, queue_deviation_pkts, queue_sd_pkts, queue_drops, pacing_overflows),
-            *(contention_drops, contention_part, transmissions, drop_probability),
+            *(contention_drops, link_drops, contention_part, transmissions, drop_probability),
             *(hidden_probability, drops_per_rts, model_drops_per_rts, eq2_ratio, eq2_by_node_ratio),
             *TRANSFER_QUANTITIES,
             *VOICE_QUANTITIES,

@@ -155,7 +155,10 @@ def lean(result: RunResult) -> RunResult:
     links = [
         link
         for link in result.run["links"] or ()
-        if link["drops_rts"] or link["drops_data"] or (link["from"] in gateways and link["class"] == "tcp-data")
+        if link["drops_rts"]
+        or link["drops_data"]
+        or link["drops_recalled"]
+        or (link["from"] in gateways and link["class"] == "tcp-data")
     ]
     nodes_of = [{"name": node["name"], "wireless": node["wireless"]} for node in whole["nodes"]]
     topology = {"nodes": nodes_of, "gateways": whole["gateways"]}

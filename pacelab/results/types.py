@@ -150,9 +150,10 @@ LinkResult = TypedDict(
         "delivered": int,
         "drops_data": int,
         "drops_rts": int,
+        "drops_recalled": int,
     },
 )
-"""One direction of a wireless hop, of one class of packets."""
+"""One direction of a wireless hop, of one class of packets; recalled: from the queue, as routing took it for broken."""
 
 
 class Aodv(TypedDict):

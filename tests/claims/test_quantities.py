@@ -64,9 +64,9 @@ RESULT = RunResult(
         ],
         "topology": {"nodes": [{"name": n, "wireless": n != "host"} for n in ("a", "b", "host")]},
         "links": [
-            {"from": "a", "to": "b", "class": "tcp-data", "drops_rts": 4, "drops_data": 1},
-            {"from": "a", "to": "b", "class": "tcp-ack", "drops_rts": 2, "drops_data": 0},
-            {"from": "b", "to": "a", "class": "tcp-ack", "drops_rts": 9, "drops_data": 0},
+            {"from": "a", "to": "b", "class": "tcp-data", "drops_rts": 4, "drops_data": 1, "drops_recalled": 3},
+            {"from": "a", "to": "b", "class": "tcp-ack", "drops_rts": 2, "drops_data": 0, "drops_recalled": 1},
+            {"from": "b", "to": "a", "class": "tcp-ack", "drops_rts": 9, "drops_data": 0, "drops_recalled": 0},
         ],
         "hooks": {"points": [{"counters": {"overflows": 2}}, {"counters": {}}]},
     },
@@ -107,6 +107,7 @@ RESULT = RunResult(
         ("queue_drops", Aspect(), 25.0),
         ("contention_drops", Aspect(), 25.0),
         ("contention_drops", Aspect(link=("a", "b")), 7.0),
+        ("link_drops", Aspect(link=("a", "b")), 11.0),
         ("contention_part", Aspect(), 0.5),
         ("transmissions", Aspect(), 1400 + 100 * 100_000 / 8000),  # and an ACK for each of 1250 segments
         ("drop_probability", Aspect(), 25 / (2650 - 25)),

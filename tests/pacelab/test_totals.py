@@ -39,6 +39,18 @@ def test_totals_of_links_agree_with_the_drops() -> None:
     assert totals["link_drop_probability"] == totals["link_dropped_pkts"] / totals["link_offered_pkts"]
 
 
+def test_links_say_what_routing_took_back_from_their_queues() -> None:
+    experiment = pacelab.Experiment(topology_options={"hops": 8}, direction="down", routing="aodv", window_pkts=64)
+    run = pacelab.run(experiment).run
+    assert run["links"]
+    recalled = {(link["from"], link["to"]): link["drops_recalled"] for link in run["links"] if link["drops_recalled"]}
+    assert recalled
+    # The others: what AODV itself held for a route that it did not find, and what it had when the link failed.
+    assert sum(recalled.values()) <= run["drops"]["link-failure"]
+    static = pacelab.run(experiment.vary(routing="static")).run
+    assert not any(link["drops_recalled"] for link in static["links"] or ())
+
+
 def test_window_shares_and_rtt_quantiles_are_distributions() -> None:
     run = pacelab.run(pacelab.Experiment(topology_options={"hops": 3}, duration_s=20)).run
     (flow,) = run["flows"]

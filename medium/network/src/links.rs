@@ -45,6 +45,8 @@ pub(crate) struct LinkCounts {
     pub delivered: u64,
     pub drops_rts: u64,
     pub drops_data: u64,
+    /// Taken back from the queue since routing took the link for broken.
+    pub drops_recalled: u64,
     pub attempts: u64,
 }
 

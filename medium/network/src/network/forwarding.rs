@@ -313,6 +313,9 @@ impl Network {
         };
         for frame in self.air.recall(self.now, station, to) {
             self.drops.link_failure += 1;
+            if let Some(packet) = self.pool.get(frame.id) {
+                self.links.entry((node, next_hop, Class::of(packet))).or_default().drops_recalled += 1;
+            }
             self.left_source(node, frame.id);
             self.pool.remove(frame.id);
         }

@@ -118,6 +118,7 @@ impl Network {
                 "delivered": counts.delivered,
                 "drops_rts": counts.drops_rts,
                 "drops_data": counts.drops_data,
+                "drops_recalled": counts.drops_recalled,
                 "attempts": counts.attempts,
             })
         });

@@ -326,10 +326,12 @@ def _killed(network: Network) -> str:
     time.sleep(2.5)
     flow = next((flow for flow in network.flows() if flow.endswith(f"> {second.address}:{ECHO_PORT}")), None)
     stream.stop()
-    assert stream.outage_s() < 0.2, f"{stream.outage_s():.2f} s without answers"
+    # Switches that needed their controller would be silent for as long as it was dead; a busy machine is not.
+    assert stream.outage_s() < OUTAGE_S < DEAD_S, f"{stream.outage_s():.2f} s without answers"
     assert not stream.lost(), f"{stream.lost()} packets lost"
     assert flow is not None, "the flow was not found again"
-    return f"no packet of {len(stream.sent)} lost, its flow found again"
+    longest_ms = max(0.0, stream.outage_s()) * 1e3
+    return f"no packet of {len(stream.sent)} lost, {longest_ms:.0f} ms without answers, its flow found again"
 
 
 def _guarded(network: Network) -> str:

@@ -34,8 +34,10 @@ module PaceLab
 
     def self.print_links(machine)
       said = +""
-      machine.communicate.sudo("pacelab-links #{kept(machine)}", error_check: false) { |_kind, text| said << text }
-      machine.ui.info(said, prefix: false)
+      # A restart in the middle of provisioning comes before them.
+      links = "! command -v pacelab-links >/dev/null || pacelab-links #{kept(machine)}"
+      machine.communicate.sudo(links, error_check: false) { |_kind, text| said << text }
+      machine.ui.info(said, prefix: false) unless said.empty?
     end
 
     def self.kept(machine)

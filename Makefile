@@ -151,7 +151,7 @@ vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machi
 	vm/run vm/jobs/provision.sh 2400
 
 BOX ?= prepared
-vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared)
+vagrant-test:  ## as root: the real `vagrant up` by libvirt from a fresh clone, a student's first hour (BOX=bare: nothing prepared; BOX=bare-wheel)
 	@tools/prerequisites build demo vm vagrant >/dev/null
 	python3 tests/vm/vagrant_up.py $(BOX)
 

@@ -1,12 +1,13 @@
 """`vagrant up` in a fresh clone, and a student's first hour through that door: make vagrant-test
 
-    python tests/vm/vagrant_up.py bare|prepared
+    python tests/vm/vagrant_up.py bare|bare-wheel|prepared
 
 With libvirt: KVM where it starts a stock kernel, else emulation. The box is made of Debian packages (vm/box/make) and
 added, in a Vagrant home of its own, under the name that the Vagrantfile asks for. As root, since libvirt's own daemon
 is started where there is none. What was said, line by line with its second, stands in build/vagrant/log-KIND/; at the
 end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
-and the machine compiles PaceLab. With `prepared` the packages are in the box and the wheel in dist/.
+and the machine compiles PaceLab. With `bare-wheel` the same, but for a wheel in dist/. With `prepared` the packages are in
+the box too.
 
 MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
 half a download comes first, which must cost nothing but Mininet-WiFi.
@@ -134,7 +135,7 @@ class Scenario:
         assert not left, f"destroy left behind: {left}"
 
     def add_box(self) -> None:
-        made = subprocess.run([ROOT / "vm/box/make", self.kind], check=True, stdout=subprocess.PIPE, text=True)
+        made = subprocess.run([ROOT / "vm/box/make", self.kind.split("-")[0]], check=True, stdout=subprocess.PIPE, text=True)
         box = made.stdout.strip()
         home = WORK / "home"
         home.mkdir(exist_ok=True)
@@ -149,7 +150,7 @@ class Scenario:
         subprocess.run(["git", "clone", "-q", ROOT, self.clone], check=True)
         if subprocess.run(["git", "-C", ROOT, "status", "--porcelain"], capture_output=True, check=True).stdout:
             print("   note: what is not committed is not in the clone")
-        if self.kind == "prepared":
+        if self.kind != "bare":
             subprocess.run(["make", "-s", "wheel"], cwd=ROOT, check=True)
             shutil.copytree(ROOT / "dist", self.clone / "dist")
         if self.sources:
@@ -168,7 +169,7 @@ class Scenario:
             self.said = self.call("vagrant", "up", "--provider", "libvirt", limit_s=4 * 3600)
         assert "PaceLab is ready." in self.said
         assert "port 8888 of this computer is taken" in self.said
-        if self.kind == "bare":
+        if self.kind != "prepared":
             assert "restarts into a kernel" in self.said
         if self.sources:
             assert "PaceLab: Mininet-WiFi: failed" in self.said
@@ -273,7 +274,7 @@ def reachable(host: str) -> bool:
 
 def main() -> int:
     kinds = sys.argv[1:] or ["prepared"]
-    if kinds not in (["bare"], ["prepared"]):
+    if kinds not in (["bare"], ["bare-wheel"], ["prepared"]):
         print(__doc__, file=sys.stderr)
         return 2
     Scenario(kinds[0]).run()

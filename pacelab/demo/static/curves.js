@@ -3,7 +3,7 @@
 import { legible, sizeOf } from "./timeline.js";
 
 const LINES = [["#1f5f99", []], ["#b85c00", [10, 4]], ["#1d7044", [3, 3]], ["#6a3d9a", [12, 3, 3, 3]]];
-const EDGE_PX = { left: 52, right: 86, top: 26, bottom: 26 };
+const EDGE_PX = { left: 52, right: 86, top: 36, bottom: 26 };
 const RIGHT_PX = 24; // of a curve without labels at its end
 const SAME_PX = 17;
 

@@ -6,6 +6,7 @@ back end's, the PHY's (the rate of --radio ns2-2001: its own).
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ def resolve(request: Request) -> Resolved:
         BY_FIELD[name].check(value)
     asked, own = request.get("topology", "chain"), dict(request.get("topology_options", {}))
     kind = _kind(asked)
+    _check_names(request, kind)
     values: dict[str, Any] = {"direction": kind.default_direction(own)} | given
     if "controller" in values:
         values.setdefault("routing", "static")  # stations change gateways by handover
@@ -107,6 +109,20 @@ def resolve(request: Request) -> Resolved:
         traffic_kind=traffic_kind,
         traffic_sha256=_traffic_digest(options.traffic),
     )
+
+
+def _check_names(request: Request, kind: Kind) -> None:
+    """Raise ConfigError for a keyword that `Experiment` does not have: nothing that is asked for is passed over."""
+    for name in sorted(request.keys() - Request.__annotations__.keys()):
+        flag = f"--{name.replace('_', '-')}"
+        if flag in BY_FLAG:
+            hint = f"{flag} is called {BY_FLAG[flag].field} here"
+        elif any(option.name == name for option in kind.options):
+            hint = f"it is the topology's: topology_options={{{name!r}: ...}}"
+        else:
+            like = difflib.get_close_matches(name, Request.__annotations__, n=1)
+            hint = f"did you mean {like[0]}?" if like else f"allowed are {', '.join(sorted(Request.__annotations__))}"
+        raise ConfigError(f"Experiment has no option {name!r}: {hint}")
 
 
 def _kind(name: str) -> Kind:

@@ -10,7 +10,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pacelab.backends.kinds import BACK_ENDS
 from pacelab.backends.places import check as check_where
@@ -21,13 +21,18 @@ from pacelab.options.request import Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
 from pacelab.options.tcp_defaults import NS2_OF_2001, NS2_OF_2001_RATE_BPS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
+from pacelab.topologies.domain import Domain, Real, Whole
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind, load_topology
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
 
-_AS_GIVEN = ("series_interval_s", "stop_after_pkts", "batch_pkts")
+_OF_RESULTS: dict[str, Domain] = {
+    "series_interval_s": Real(0.000_001, 1_000_000),
+    "stop_after_pkts": Whole(1, 2**63 - 1),
+    "batch_pkts": Whole(1, 2**63 - 1),
+}
 """Options of results, which have no flag."""
 
 
@@ -56,7 +61,11 @@ def resolve(request: Request) -> Resolved:
     given = {name: value for name in BY_FIELD if (value := request.get(name)) is not None}
     for name, value in given.items():
         BY_FIELD[name].check(value)
-    asked, own = request.get("topology", "chain"), dict(request.get("topology_options", {}))
+    for name, domain in _OF_RESULTS.items():
+        if (value := request.get(name)) is not None:
+            _check(name, domain, value)
+    asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
+    own = _own_options(request)
     kind = _kind(asked)
     _check_names(request, kind)
     values: dict[str, Any] = {"direction": kind.default_direction(own)} | given
@@ -64,8 +73,8 @@ def resolve(request: Request) -> Resolved:
         values.setdefault("routing", "static")  # stations change gateways by handover
     bare = _build(asked, values["direction"], own)
     values = _topology_defaults(kind, bare) | values
-    scheme = find_scheme(request.get("scheme", "newreno"))
-    values |= _brought(scheme, request.get("scheme", "newreno"), given)
+    scheme = find_scheme(scheme_name)
+    values |= _brought(scheme, scheme_name, given)
     table = {option.field: option.default for option in OPTIONS if option.default is not None}
     named = TCP_DEFAULTS[values.get("tcp_defaults", table["tcp_defaults"])]
     values = {"traffic": kind.traffic} | table | dict(named) | values
@@ -81,11 +90,11 @@ def resolve(request: Request) -> Resolved:
     rate_bps = NS2_OF_2001_RATE_BPS if values["radio"] == NS2_OF_2001 else phy.rate_bps
     by_others: dict[str, Any] = {"rate_bps": rate_bps, "mac_ack": phy.mac_ack, **back_end.options}
     values = dict.fromkeys(BY_FIELD) | by_others | values
-    values |= {name: value for name in _AS_GIVEN if (value := request.get(name)) is not None}
+    values |= {name: value for name in _OF_RESULTS if (value := request.get(name)) is not None}
     options = Options(
         topology=asked,
         topology_options=own,
-        scheme=request.get("scheme", "newreno"),
+        scheme=scheme_name,
         **values,
     )
     _check_ns2_of_2001(options, bare)
@@ -123,6 +132,27 @@ def _check_names(request: Request, kind: Kind) -> None:
             like = difflib.get_close_matches(name, Request.__annotations__, n=1)
             hint = f"did you mean {like[0]}?" if like else f"allowed are {', '.join(sorted(Request.__annotations__))}"
         raise ConfigError(f"Experiment has no option {name!r}: {hint}")
+
+
+def _check(name: str, domain: Domain, value: object) -> None:
+    try:
+        domain.check(value)
+    except ValueError as error:
+        raise ConfigError(f"{name} {error}") from None
+
+
+def _text(request: Request, name: Literal["topology", "scheme"], default: str) -> str:
+    value: object = request.get(name)
+    if value is not None and not isinstance(value, str):
+        raise ConfigError(f"{name} {value!r:.60}: allowed is a name, or the path of a file")
+    return value or default
+
+
+def _own_options(request: Request) -> dict[str, object]:
+    value: object = request.get("topology_options")
+    if value is not None and not isinstance(value, Mapping):
+        raise ConfigError(f"topology_options {value!r:.60}: allowed is a mapping, as {{'hops': 7}}")
+    return dict(value or {})
 
 
 def _kind(name: str) -> Kind:

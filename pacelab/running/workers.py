@@ -6,7 +6,8 @@ the same wherever and in whatever order they come about.
 1. Outcomes are handed over one by one as they are finished, so that the caller can keep each of them.
 2. A worker with other code than ours refuses: its outcomes would be those of another PaceLab.
 3. Workers of this machine are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its
-   word, and end when it is gone. When one dies, the unfinished items are the caller's to try again (WorkerDied).
+   word, and end when it is gone. When one dies, the unfinished items are the caller's to try again (WorkerDied). They
+   do not run the caller's script again, unless the work is defined there.
 4. What a dead worker of a cluster had not delivered, Dask gives to another one.
 """
 
@@ -16,11 +17,14 @@ import contextlib
 import functools
 import multiprocessing
 import os
+import pickle
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab.errors import ConfigError, HostError
@@ -97,7 +101,7 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
         pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-        with _interrupts_blocked():  # all workers start here and inherit it
+        with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
             futures = {pool.submit(task, item): place for place, item in enumerate(items)}
     except OSError as error:
         raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
@@ -160,6 +164,22 @@ def _checked(code: str, work: Callable[[Item], Outcome], item: Item) -> Outcome:
             "install the same everywhere, or start once more if you changed it meanwhile"
         )
     return work(item)
+
+
+@contextlib.contextmanager
+def _script_hidden(task: Callable[[Item], Outcome], items: Sequence[Item]) -> Iterator[None]:
+    """Processes started meanwhile do not import the script that is running: one without `if __name__ == "__main__":`
+    would start workers there again. Where the work or an item comes from the script, it is needed, and stays.
+    """
+    script = sys.modules["__main__"]
+    if script.__name__.encode() in pickle.dumps((task, items)):
+        yield
+        return
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 @contextlib.contextmanager

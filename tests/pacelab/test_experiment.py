@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.topologies.registry import load_topology
 
 
 def test_defaults_are_the_documented_ones() -> None:
@@ -42,6 +43,10 @@ def test_named_tcp_defaults_hold_where_nothing_else_is_said() -> None:
     assert Experiment(radio="ns2-2001").headers == "real"
 
 
+def test_none_is_as_if_nothing_was_said() -> None:
+    assert Experiment(topology=None, scheme=None, topology_options=None, seed=None) == Experiment()  # type: ignore[arg-type]
+
+
 def test_config_is_the_same_for_1_and_1_0() -> None:
     whole, real = Experiment(duration_s=10, warmup_s=1), Experiment(duration_s=10.0, warmup_s=1.0)
     assert json.dumps(whole.config()) == json.dumps(real.config())
@@ -58,6 +63,10 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"seconds": 30}, "no option 'seconds': --seconds is called duration_s here"),
         ({"hops": 7}, "no option 'hops': it is the topology's: topology_options={'hops': ...}"),
         ({"widow_pkts": 3}, "no option 'widow_pkts': did you mean window_pkts?"),
+        ({"topology": load_topology("chain")}, "allowed is a name, or the path of a file"),
+        ({"topology_options": [7]}, "topology_options \\[7\\]: allowed is a mapping, as {'hops': 7}"),
+        ({"series_interval_s": 0}, "series_interval_s '0': allowed is a number from"),
+        ({"stop_after_pkts": -3}, "stop_after_pkts -3: allowed is a whole number from 1"),
         ({"window_pkts": 0}, "--window 0: allowed is a whole number from 1"),
         ({"window_pkts": 3.5}, "--window 3.5: allowed is a whole number"),
         ({"duration_s": math.nan}, "--seconds 'nan': allowed is a number from 0.001"),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,31 @@ def test_what_the_work_raises_passes_through(jobs: int) -> None:
     begun = each_finished(abs, ["a", 1], workers=Workers(jobs=jobs))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="abs"), closing(begun) as finished:
         list(finished)
+
+
+SCRIPT = """
+from pacelab import Experiment, compare
+print("once")
+made = compare(Experiment(topology_options={"hops": 2}, duration_s=1), schemes=["newreno"], seeds=2, jobs=2)
+print(len(made.compare["rows"]))
+"""
+
+
+def test_a_script_without_a_main_guard_compares_once(tmp_path: Path) -> None:
+    (tmp_path / "study.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "study.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[:1] == ["once"], done.stderr
+    assert (done.returncode, done.stdout.count("once"), done.stderr) == (0, 1, "")
+
+
+def test_work_of_the_script_itself_finds_it_in_the_workers(tmp_path: Path) -> None:
+    (tmp_path / "study.py").write_text(
+        "from pacelab import Workers, each_finished\n"
+        "def double(number): return 2 * number\n"
+        "if __name__ == '__main__': print(sorted(each_finished(double, [1, 2], workers=Workers(jobs=2))))\n"
+    )
+    done = subprocess.run([sys.executable, "study.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "[(0, 2), (1, 4)]\n", done.stderr
 
 
 def die_of_zero(number: int) -> int:

@@ -281,8 +281,9 @@ lab.table(
 
 # %% [markdown]
 # On the cross NewReno leaves the flows that send to the gateway 15 % at most of what the others get. Pacing alone gives
-# each a share, and Goodput Control makes the shares nearly equal, at no cost of goodput here. With AODV the picture is
-# less clear: there its own route discoveries decide, seed by seed. Try.
+# each a share, and Goodput Control makes the shares nearly equal, at no cost of goodput here. With AODV a short run
+# tells less: there its own route discoveries decide, seed by seed. Over the paper's 20 minutes Jain's index is 0.995
+# there, too, 0.19 more than without Goodput Control (the book's tcp-gap-fig17). Try.
 
 
 # %%

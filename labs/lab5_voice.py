@@ -105,11 +105,15 @@ lab.call_picture({"newreno": mixed})
 # ### Other TCPs (the paper's figure 5, from our data)
 
 # %%
-tcps = {cc: run(string(5, 3, cc=cc)) for cc in ("newreno", "vegas", "westwood", "cubic", "ctcp")}
+others = ("vegas", "westwood-2001", "westwood", "cubic", "ctcp")
+tcps = {cc: run(string(5, 3, cc=cc)) for cc in ("newreno", *others)}
 lab.call_picture(tcps)
 
 # %% [markdown]
-# Vegas, which watches delays, comes nearest. None protects the calls, as the paper finds.
+# Vegas, which watches delays, comes nearest. None protects the calls, as the paper finds, and the Westwood of 2001 is
+# the worst, as in the paper: it takes its bandwidth from the time between two ACKs, and ACKs that waited together for
+# the air tell of a bandwidth that is not there. Linux has its successor `westwood`, Westwood+, which asks once a round
+# trip.
 #
 # ### Priority in every node, and 802.11e
 

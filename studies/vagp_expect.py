@@ -3,6 +3,8 @@
     .venv/bin/python studies/vagp_expect.py rows.jsonl           run what is missing in the file
     .venv/bin/python studies/vagp_expect.py rows.jsonl --table   no run: the table, as Markdown
 
+Five seeds are the plan's; `--seeds 10` goes on with the five after them, by the same rules.
+
 The ceiling of a scene is `vagp-fixed`: VAGP's other parts around a rate that is known. Rates are 50 kbit/s times powers
 of 1.08; the highest that keeps every call is found by halving, and the ceiling is what carries most of those tried that
 keep them (more may be let go than arrives: seen in development, where 20 kbit/s less carried more). A call is kept when
@@ -32,7 +34,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
 
-SEEDS = range(2001, 2006)
+FIRST_SEED = 2001
 SECONDS, WARMUP_S = 60.0, 10.0
 STEP, LEAST_BPS, STEPS = 1.08, 50_000, 56
 AIRS: dict[str, dict[str, Any]] = {
@@ -91,7 +93,8 @@ def measure(air: str, scene: str, scheme: str, seed: int, rate_bps: int | None =
 class Rows:
     """The runs of a file; what is missing is run and added."""
 
-    def __init__(self, path: Path, *, may_run: bool) -> None:
+    def __init__(self, path: Path, seeds: int, *, may_run: bool) -> None:
+        self.seeds = range(FIRST_SEED, FIRST_SEED + seeds)
         self._path = path
         self._may_run = may_run
         lines = path.read_text().splitlines() if path.exists() else []
@@ -100,7 +103,7 @@ class Rows:
     def of(self, air: str, scene: str, scheme: str, rate_bps: int | None = None) -> list[Row]:
         """A row per seed; those there are, if nothing may be run."""
         found = []
-        for seed in SEEDS:
+        for seed in self.seeds:
             key = (air, scene, scheme, rate_bps, seed)
             if key not in self._rows and self._may_run:
                 self._rows[key] = measure(air, scene, scheme, seed, rate_bps)
@@ -118,9 +121,9 @@ def ceiling(rows: Rows, air: str, scene: str) -> list[Row]:
     while high - low > 1:
         middle = (low + high) // 2
         found = rows.of(air, scene, CEILING, round(LEAST_BPS * STEP**middle))
-        if len(found) < len(SEEDS):  # nothing may be run
+        if len(found) < len(rows.seeds):  # nothing may be run
             return []
-        if _kept(found) == len(SEEDS):
+        if _kept(found) == len(rows.seeds):
             low = middle
             best = max(best, found, key=_goodput_bps)
         else:
@@ -172,8 +175,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", type=Path, help="file of rows, one JSON object a line; made if it is not there")
     parser.add_argument("--table", action="store_true", help="print the table of what is there, run nothing")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds of each run (5)")
     given = parser.parse_args()
-    text = table(Rows(given.rows, may_run=not given.table))
+    text = table(Rows(given.rows, given.seeds, may_run=not given.table))
     if given.table:
         print(text)
 

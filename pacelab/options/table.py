@@ -103,7 +103,7 @@ class ControlDomain:
         return str(value)
 
 
-CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few")
+CONTROLS = ("newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few")
 """Congestion controls that the engine brings along."""
 
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "file", "http", "voice", "mixed")

@@ -38,7 +38,7 @@ def commands() -> None:
 @pytest.mark.usefixtures("engine")
 def test_examples_get_the_expected_scores(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(path) for path in write(in_tmp / "examples")]
-    assert main(["grade", *files, "--assignment", "3", "--jobs", "2", "--json"]) == 0
+    assert main(["grade", *files, "--assignment", "3", "--jobs", "2", "--weak-walls", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {row["student"]: row["score"] for row in document["grade"]} == EXPECTED
     assert {row["status"] for row in document["grade"]} == {"graded"}
@@ -48,7 +48,7 @@ def test_examples_get_the_expected_scores(in_tmp: Path, capsys: pytest.CaptureFi
     assert reports == {f"{name}.{form}" for name in EXPECTED for form in ("html", "txt")}
     # Graded again: nothing runs, the same bytes.
     before = (in_tmp / "grades" / "summary.html").read_bytes()
-    assert main(["grade", *files, "--assignment", "3", "--quiet"]) == 0
+    assert main(["grade", *files, "--assignment", "3", "--weak-walls", "--quiet"]) == 0
     assert (in_tmp / "grades" / "summary.html").read_bytes() == before
 
 

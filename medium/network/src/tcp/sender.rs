@@ -277,6 +277,7 @@ impl Sender {
 
     fn handle_duplicate(&mut self, now: Ns) {
         self.duplicates += 1;
+        self.control.duplicate(now);
         if self.in_recovery {
             self.inflation += 1.0;
             self.burst = RECOVERY_BURST;

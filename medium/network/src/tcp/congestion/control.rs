@@ -35,6 +35,9 @@ pub trait CongestionControl {
     /// New data was acknowledged; comes first, in and outside loss recovery.
     fn observe(&mut self, _ack: &Ack) {}
 
+    /// A duplicate ACK came: a segment has left the network.
+    fn duplicate(&mut self, _now: Ns) {}
+
     /// New data was acknowledged outside loss recovery.
     fn acknowledged(&mut self, ack: &Ack);
 

@@ -7,6 +7,7 @@ mod cubic;
 mod few;
 mod vegas;
 mod westwood;
+mod westwood_2001;
 
 use pacelab_air_config::FewSettings;
 
@@ -17,9 +18,10 @@ pub use cubic::Cubic;
 pub use few::Few;
 pub use vegas::Vegas;
 pub use westwood::Westwood;
+pub use westwood_2001::Westwood2001;
 
 /// The names known to `by_name`.
-pub const NAMES: [&str; 8] = ["newreno", "reno", "tahoe", "vegas", "westwood", "cubic", "ctcp", "few"];
+pub const NAMES: [&str; 9] = ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few"];
 
 /// The congestion control of this name.
 ///
@@ -33,6 +35,7 @@ pub fn by_name(name: &str, initial_window: u32, window_limit: u32) -> Result<Box
         "tahoe" => Box::new(Tahoe::new(window, limit)),
         "vegas" => Box::new(Vegas::new(window, limit)),
         "westwood" => Box::new(Westwood::new(window, limit)),
+        "westwood-2001" => Box::new(Westwood2001::new(window, limit)),
         "cubic" => Box::new(Cubic::new(window, limit)),
         "ctcp" => Box::new(Compound::new(window, limit)),
         "few" => Box::new(Few::new(window, FewSettings::default())),

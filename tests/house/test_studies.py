@@ -17,3 +17,11 @@ def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
     assert len(tables) == 6
     for table in tables[:5]:
         assert table in page
+
+
+def test_vagp_s_table_is_that_of_its_runs() -> None:
+    rows = ROOT / "studies/vagp_expect.jsonl"
+    command = [sys.executable, ROOT / "studies/vagp_expect.py", rows, "--seeds", "10", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert made.count("\n") == 17
+    assert made.strip() in (ROOT / "docs/vagp.md").read_text("utf-8")

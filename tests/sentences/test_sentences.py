@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ REGISTRY = Path(__file__).parent / "sentences.yaml"
 SENTENCES: list[dict[str, Any]] = yaml.safe_load(REGISTRY.read_text("utf-8"))["sentences"]
 FULL = bool(os.environ.get("PACELAB_ALL_SENTENCES"))
 ALLOWED = {"min": min, "max": max, "sum": sum, "len": len, "abs": abs}
-KEYS = {"id", "file", "words", "value", "between", "seeds", "mean", "slow", "held_by"}
+KEYS = {"id", "file", "words", "value", "between", "seeds", "mean", "slow", "held_by", "rows"}
 
 
 def plain(text: str) -> str:
@@ -29,6 +31,18 @@ def plain(text: str) -> str:
     text = re.sub(r"\"\s*\n\s*f?\"", "", text)
     text = re.sub(r"^\s*(?:#+|\|)\s?", " ", text, flags=re.MULTILINE)
     return re.sub(r"\s+", " ", text.replace("*", "").replace("`", ""))
+
+
+def cells_of(file: str) -> Callable[..., list[float]]:
+    """A column of a study's stored rows, of those that agree with all that is named; what is empty is left out."""
+    rows = list(csv.DictReader((ROOT / file).read_text("utf-8").splitlines()))
+
+    def cells(column: str, **wanted: str) -> list[float]:
+        found = [float(row[column]) for row in rows if wanted.items() <= row.items() and row[column]]
+        assert found, f"{file}: no row has {column} where {wanted}"
+        return found
+
+    return cells
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["id"])
@@ -44,7 +58,11 @@ def test_runs_give_what_the_words_say(sentence: dict[str, Any], runs: Any) -> No
     low, high = sentence["between"]
     code = compile(sentence["value"], sentence["id"], "eval")
     seeds = sentence.get("seeds", [1])
-    values = [float(eval(code, {"__builtins__": {}, **ALLOWED}, runs.seed(seed))) for seed in seeds]
+    known = {"__builtins__": {}, **ALLOWED}
+    if "rows" in sentence:
+        values = [float(eval(code, known | {"cells": cells_of(sentence["rows"])}))]
+    else:
+        values = [float(eval(code, known, runs.seed(seed))) for seed in seeds]
     if sentence.get("mean"):
         values = [sum(values) / len(values)]
     print(sentence["id"], [round(value, 4) for value in values])

@@ -38,7 +38,9 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and d
 	tools/sync --extra notebooks --group pages
 	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
 
-test: lint test-rust test-python  ## all checks that need neither root nor a package manager
+# The compiler and the linters in what pytest's tests leave over: they wait at times.
+test: build $(VENV)/.tools  ## all checks that need neither root nor a package manager
+	@tools/beside "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
 build: $(VENV)/.built demo  ## the local environment, with the extension built in release mode
 
@@ -108,8 +110,9 @@ test-rust:  ## the engine's and the network's own tests
 	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --profile checks --locked --workspace --exclude pacelab-python --no-run
 	$(CARGO) test $(MANIFEST) --profile checks --locked -q --workspace --exclude pacelab-python
 
-# A file's tests stay together: what they share is computed once.
-PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile
+# A file's tests stay together: what they share is computed once. In the order of their names: those with few tests, which
+# would come last otherwise, take longest.
+PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile --no-loadscope-reorder
 
 test-python: build $(VENV)/.tools  ## pytest
 	$(PY) -m pytest $(PARALLEL) -m "not kernel and not guest and not thorough"

@@ -88,13 +88,27 @@ def each_run(
     *,
     workers: Workers = ALL_CORES,
 ) -> Generator[tuple[int, Outcome]]:
-    """As `workers.each_finished`, but runs in real time go one after the other, and here."""
+    """As `workers.each_finished`, but the longest first, lest it runs alone in the end; those in real time one after the
+    other, and here.
+    """
     if any(in_real_time(experiment) for experiment in experiments):
         if workers not in (ALL_CORES, Workers(jobs=1)):
             where = f"--scheduler {workers.scheduler}" if workers.scheduler else f"--jobs {workers.jobs}"
             raise ConfigError(f"{where}: runs in real time would disturb each other: allowed is --jobs 1")
-        workers = Workers(jobs=1)
-    return each_finished(work, experiments, workers=workers)
+        return each_finished(work, experiments, workers=Workers(jobs=1))
+    order = sorted(range(len(experiments)), key=lambda place: _length(experiments[place]), reverse=True)
+    return _in_places(order, each_finished(work, [experiments[place] for place in order], workers=workers))
+
+
+def _length(experiment: Experiment) -> float:
+    """Grows with the time that a run takes: seconds of air, times the nodes that share it out."""
+    return (experiment.warmup_s + experiment.duration_s) * len(experiment.network.nodes)
+
+
+def _in_places(order: Sequence[int], finished: Generator[tuple[int, Outcome]]) -> Generator[tuple[int, Outcome]]:
+    with closing(finished):
+        for turn, outcome in finished:
+            yield order[turn], outcome
 
 
 def run_in_worker(experiment: Experiment) -> RunResult:

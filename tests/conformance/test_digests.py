@@ -22,7 +22,15 @@ def by_topology() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-@pytest.mark.parametrize("rows", by_topology().values(), ids=by_topology())
+LARGE = ("grid", "random")
+"""Take as long as all the others: `make test-thorough`."""
+CASES = [
+    pytest.param(rows, id=name, marks=[pytest.mark.thorough] if name in LARGE else [])
+    for name, rows in by_topology().items()
+]
+
+
+@pytest.mark.parametrize("rows", CASES)
 def test_results_keep_their_bytes(rows: list[dict[str, str]], tmp_path: Path) -> None:
     changed = [row["case"] for row in rows if digests.digests(json.loads(row["case"]), tmp_path) != parts(row)]
     assert changed == []

@@ -55,6 +55,7 @@ def test_link_red_leaves_the_starved_flows_starving() -> None:
     assert max(max(a, c) for a, _, c, _ in rows) < 40
 
 
+@pytest.mark.thorough
 def test_calls_are_as_their_text_says() -> None:
     plain = [acceptable(seed, "newreno") for seed in SEEDS]
     vagp = [acceptable(seed, "vagp") for seed in SEEDS]

@@ -185,6 +185,7 @@ def test_every_check_catches_a_mistake() -> None:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", WITH_FUNCTIONS)
 def test_no_mutant_earns_full_marks(name: str, ended: Callable[[Callable[[], Verdict]], Verdict | None]) -> None:
     known = EQUIVALENT[name]
@@ -233,6 +234,7 @@ def test_the_capstones_scale_begins_at_newreno_and_at_what_was_handed_out() -> N
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("body", "says"),
     [

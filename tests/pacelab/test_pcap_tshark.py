@@ -63,7 +63,7 @@ def test_tshark_shows_rts_cts_data_ack_in_order(capture: Callable[..., Path]) ->
     assert answered[:whole] == [RTS, CTS, DATA, ACK] * (whole // 4)
 
 
-@pytest.mark.parametrize("snap_bytes", [0, 128])
+@pytest.mark.parametrize("snap_bytes", [0, pytest.param(128, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize(
     "options",
     [

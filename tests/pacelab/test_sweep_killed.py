@@ -15,6 +15,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.usefixtures("engine"),
+    pytest.mark.thorough,
     pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and process groups"),
     pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps"),
 ]

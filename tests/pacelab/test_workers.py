@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pacelab import ConfigError, HostError
+from pacelab import ConfigError, Experiment, HostError
 from pacelab.running import workers
+from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -86,3 +87,13 @@ def test_a_scheduler_that_cannot_be_reached_is_a_host_error(monkeypatch: pytest.
     monkeypatch.setattr(workers, "CONNECT_S", 0.3)
     with pytest.raises(HostError, match="cannot be reached"):
         list(each_finished(abs, [1], workers=Workers(scheduler="tcp://127.0.0.1:9")))
+
+
+def test_the_longest_runs_come_first_each_with_its_place() -> None:
+    short, long, crowded = (
+        Experiment(topology_options={"hops": hops}, duration_s=seconds) for hops, seconds in ((1, 5), (1, 20), (8, 19))
+    )
+    begun: list[Experiment] = []
+    found = dict(each_run(lambda one: begun.append(one) or one, [short, long, crowded], workers=Workers(jobs=1)))
+    assert begun == [crowded, long, short]
+    assert found == {0: short, 1: long, 2: crowded}

@@ -88,8 +88,8 @@ def each_run(
     *,
     workers: Workers = ALL_CORES,
 ) -> Generator[tuple[int, Outcome]]:
-    """As `workers.each_finished`, but the longest first, lest it runs alone in the end; those in real time one after the
-    other, and here.
+    """As `workers.each_finished`, but the longest first, lest it runs alone in the end; those in real time one by
+    one, and here.
     """
     if any(in_real_time(experiment) for experiment in experiments):
         if workers not in (ALL_CORES, Workers(jobs=1)):

@@ -81,12 +81,12 @@ G = TypeVar("G", bound=GatewayFlow)
 class GatewayHook(PacingHook[G]):
     """Base of the hooks that pace wired-to-wireless TCP at a gateway. Subclasses list `copies_evicted` as a counter."""
 
-    _config: GatewayConfig
+    _limits: GatewayConfig
     """Set by the subclass before it calls `__init__`."""
 
     def __init__(self, table: FlowTableConfig, wakes: Wakes[G] | None = None) -> None:
         super().__init__(table, wakes)
-        self._budget = BufferBudget(self._config.buffer_bytes)
+        self._budget = BufferBudget(self._limits.buffer_bytes)
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Take note of a segment; what is not TCP between air and wire passes untouched."""
@@ -148,7 +148,7 @@ class GatewayHook(PacingHook[G]):
 
     def _admit(self, flow: G) -> bool:
         """Reserve the flow's awnd in the buffer."""
-        wanted = flow.window_bytes or self._config.assumed_window_bytes
+        wanted = flow.window_bytes or self._limits.assumed_window_bytes
         flow.admitted = self._budget.reserve(wanted)
         if flow.admitted:
             flow.queue_limit_bytes = wanted

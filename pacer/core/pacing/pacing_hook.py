@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
@@ -44,7 +44,7 @@ class PacingHook(ABC, Generic[F]):
     """Base of the pacing hooks; see the module's invariants."""
 
     event_mask = EventMask.SEGMENT
-    _COUNTERS: tuple[str, ...] = ()
+    _COUNTERS: ClassVar[tuple[str, ...]] = ()
     """What a subclass counts beyond the common counters."""
 
     def __init__(self, table: FlowTableConfig, wakes: Wakes[F] | None = None) -> None:
@@ -91,6 +91,11 @@ class PacingHook(ABC, Generic[F]):
     def counters(self) -> dict[str, int]:
         """How often the hook acted: data segments that took a pacer (paced), that had to wait (delayed), and so on."""
         return dict(self._count)
+
+    @property
+    def shares_pace(self) -> bool:
+        """Whether one pace is that of all flows together."""
+        return not isinstance(self._wakes, WakeHeap)
 
     def leave_pacing_to_shell(self) -> None:
         """From now on data goes at once: something behind this hook keeps it to the pace that `pace_ns` tells."""

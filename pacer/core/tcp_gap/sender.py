@@ -10,6 +10,7 @@ RTT starts at the release from the pacer: the wait in the pacing queue is the so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Point, SegmentSeen
@@ -62,7 +63,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
     gateway leaves it out where it has no sample of its own, and the wired part has not vanished meanwhile.
     """
 
-    _COUNTERS = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
+    _COUNTERS: ClassVar[tuple[str, ...]] = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
     """The last one is a sum over the samples: with their number it gives the mean n-hop delay."""
 
     def __init__(self, config: TcpGapSenderConfig | None = None) -> None:

@@ -212,11 +212,13 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/patiently "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built.
+# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
+# the engine keeps one core busy: the algorithms are compiled beside it.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@tools/prerequisites >/dev/null
 	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
-	@tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
-	    --features pyo3/extension-module --crate-type cdylib
+	@nice $(PY) tools/native & tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
+	    --features pyo3/extension-module --crate-type cdylib; \
+	    code=$$?; wait; exit $$code
 	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .
 	@touch $@

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
@@ -87,6 +87,18 @@ class PacingHook(ABC, Generic[F]):
             self._count["flows_expired"] += 1
             self._forget(now_ns, idle, "flow idle")
         self._own_timeout(now_ns)
+
+    def react(self, now_ns: int, event: Event | None) -> Reaction:
+        """All of the contract in one call, through the other methods, whoever defines them."""
+        if event is None:
+            self.handle_timeout(now_ns)
+        else:
+            self.handle(now_ns, event)
+        actions = []
+        while (action := self.poll_action()) is not None:
+            actions.append(action)
+        wanted = self.deadline()
+        return actions, None if wanted is None else wanted[0]
 
     def counters(self) -> dict[str, int]:
         """How often the hook acted: data segments that took a pacer (paced), that had to wait (delayed), and so on."""

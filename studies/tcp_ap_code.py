@@ -215,7 +215,7 @@ class CodeSender(TcpGapSender):
         return flow
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         highest = None if flow is None else flow.sent.highest_end
         again = segment.is_data and highest is not None and seq_diff(segment.seq, highest) < 0
         if "flush" in self._differences and flow is not None and again and flow.pacer.waiting:

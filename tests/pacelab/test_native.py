@@ -116,7 +116,7 @@ class Own(PacingHook[PacedFlow]):
 
     def handle(self, now_ns: int, event: Event) -> None:
         assert isinstance(event, SegmentSeen)
-        flow = self._flows.get(event.segment.flow)
+        flow = self._flows.by_key.get(event.segment.flow)
         if flow is None:
             flow = PacedFlow(event.segment.flow, now_ns, 10_000)
             flow.pacer.schedule.set_interval(now_ns, 1000)

@@ -27,7 +27,7 @@ class OutwardPacing(PacingHook[F]):
         if segment.protocol != TCP or event.point not in self._OUTWARD:
             self._forward(segment)
             return
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         if segment.is_data:
             self._data(now_ns, flow, segment)
         elif flow is not None and segment.flags & FIN:

@@ -100,10 +100,10 @@ class GatewayHook(PacingHook[G]):
         src, dst, sport, dport = key = segment.flow
         if not outward:
             key = FlowKey(dst, src, dport, sport)
-        flow = self._flows.get(key)
+        flow = self._flows.by_key.get(key)
         if flow is not None and not segment.flags & SYN:
             flow.last_seen_ns = now_ns  # `FlowTable.touch` in place: once per packet
-            self._flows.move_to_end(key)
+            self._flows.by_key.move_to_end(key)
         else:
             flow = self._open(now_ns, flow, key, segment, outward=outward)
         if outward:

@@ -115,7 +115,7 @@ class PacingHook(ABC, Generic[F]):
 
     def pace_ns(self, key: FlowKey) -> int | None:
         """T of a flow; None: unknown or not paced."""
-        flow = self._flows.get(key)
+        flow = self._flows.by_key.get(key)
         return None if flow is None else flow.pacer.schedule.interval_ns or None
 
     # What subclasses define.

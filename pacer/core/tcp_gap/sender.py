@@ -83,7 +83,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._incoming(now_ns, segment, path_rates_bps)
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         if flow is not None and segment.flags & SYN:
             self._end(now_ns, flow, "new connection")
             flow = None
@@ -119,7 +119,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
 
     def _incoming(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         self._forward(segment)
-        flow = self._flows.get(segment.flow.reversed())
+        flow = self._flows.by_key.get(segment.flow.reversed())
         if flow is None:
             return
         self._flows.touch(flow, now_ns)

@@ -220,7 +220,7 @@ class Vagp(GatewayHook[VagpFlow]):
     def _in_wire_pkts(self, flow: VagpFlow) -> int:
         """Packets that the flow's share of R carries in a wired round trip, rounded up."""
         wired_ns = flow.handshake.wired_ns or 0
-        share_bps = self._bandwidth.rate_bps / len(self._flows)
+        share_bps = self._bandwidth.rate_bps / len(self._flows.by_key)
         return -int(-share_bps * wired_ns // (flow.segment_bytes * BITS_PER_BYTE * NS_PER_S))
 
     # The life of a flow.
@@ -260,7 +260,7 @@ class Vagp(GatewayHook[VagpFlow]):
         """A round of the Bandwidth Controller, if it is time; the rounds end with the flows."""
         if self._round_ns is None or now_ns < self._round_ns:
             return
-        if not len(self._flows):
+        if not len(self._flows.by_key):
             self._round_ns = None
             return
         voice = self._quality.evaluate(now_ns)

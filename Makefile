@@ -42,7 +42,12 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and d
 test: build $(VENV)/.tools  ## all checks that need neither root nor a package manager
 	@tools/beside "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
-build: $(VENV)/.built demo  ## the local environment, with the extension built in release mode
+build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode
+
+# The algorithms compiled, where that can be done; of what has changed since, no process takes the compiled form.
+$(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find pacer/core -name '*.py')
+	@tools/patiently "the algorithms" $(PY) tools/native
+	@touch $@
 
 # What is given away names no folder of who compiled it.
 NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
@@ -70,7 +75,7 @@ test-site: site $(VENV)/.tools  ## its links, accessibility, search and what it 
 	tools/sync --group pages
 	$(PY) -m pytest -rs tests/site/run_site.py
 
-wheel: $(VENV)/.installed demo  ## a wheel for machines like this one, under dist/: it needs no compiler
+wheel: $(VENV)/.installed $(VENV)/.native demo  ## a wheel for machines like this one, under dist/: it needs no compiler
 	rm -rf build/lib* build/bdist* build/temp*
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
@@ -121,7 +126,7 @@ test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theor
 	$(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) -m thorough tests
 
 coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
-	$(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
+	PACELAB_INTERPRETED=1 $(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
 	$(PY) -m coverage report
 
 sentences: build $(VENV)/.tools  ## every outcome that a text states, against the runs that it is bound to (make test: the quick ones)
@@ -179,7 +184,7 @@ lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest 
 	    --custom-compile-command "make lock" vm/requirements-mininet-wifi.in -o vm/requirements-mininet-wifi.txt
 
 clean:  ## remove all that was built; runs/ stays
-	rm -rf .venv build dist *.egg-info pacelab/_medium.* $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info pacelab/_medium.* pacelab/native/*.so pacelab/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
@@ -210,11 +215,13 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@tools/patiently "wheels' packages" tools/sync --group wheels
 	@touch $@
 
-# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built.
+# Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
+# the engine keeps one core busy: the algorithms are compiled beside it.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@tools/prerequisites >/dev/null
 	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
-	@tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
-	    --features pyo3/extension-module --crate-type cdylib
+	@nice $(PY) tools/native & tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
+	    --features pyo3/extension-module --crate-type cdylib; \
+	    code=$$?; wait; exit $$code
 	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .
 	@touch $@

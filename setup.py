@@ -27,6 +27,8 @@ engine = RustExtension(
 mediumd = RustBin("mediumd", "medium/mediumd/Cargo.toml", strip=Strip.All, debug=False, args=["--locked"])
 
 setup(
+    # The compiled algorithms are for this machine and its Python: a wheel for another has the .py files alone.
+    exclude_package_data={"pacelab.native": ["*.so", "made.txt"]} if target else {},
     rust_extensions=[engine, mediumd] if linux else [engine],
     scripts=["medium/mediumd/wmediumd"] if linux else [],
 )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pacelab import native
+
 if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists together
     from pacelab import lab
     from pacelab.console import log, print_json, progress_bar
@@ -52,6 +54,8 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.topologies.registry import load_topology
 
 __version__ = "0.1.0"
+
+native.install()
 
 _PUBLIC: dict[str, str] = {
     "Comparison": "pacelab.grid.comparison",

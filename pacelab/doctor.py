@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import platform
 import sys
 from dataclasses import dataclass
 
+from pacelab import native
 from pacelab.errors import HostError
 from pacelab.running.workers import usable_cores
 from pacelab.sim.engine import MEND, load_engine
@@ -33,6 +35,7 @@ def examine() -> list[Feature]:
         _package("intervals", "scipy", required=True),
         _package("tables", "rich", required=True),
         _workers(),
+        _algorithms(),
         _demos(),
         _real_hosts("tap", "real Linux hosts in network namespaces"),
         _real_hosts("hwsim", "such hosts with the kernel's simulated radios and its own Wi-Fi stack"),
@@ -40,6 +43,17 @@ def examine() -> list[Feature]:
         _mininet(),
         _mininet_wifi(),
     ]
+
+
+def _algorithms() -> Feature:
+    name, mend = "compiled algorithms", "in the source tree: make build, which says what is missing"
+    if os.environ.get(native.VARIABLE):
+        return Feature(
+            name=name, present=False, detail=f"{native.VARIABLE} is set: interpreted", mend=f"unset {native.VARIABLE}"
+        )
+    if not native.is_compiled():
+        return Feature(name=name, present=False, detail="interpreted: the same results, slower", mend=mend)
+    return Feature(name=name, present=True, detail="of the .py files as they are")
 
 
 def _demos() -> Feature:

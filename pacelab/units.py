@@ -6,11 +6,13 @@ Rates are bit/s (`_bps`), sizes bytes (`_bytes`); only the command line speaks M
 
 from __future__ import annotations
 
-NS_PER_S = 1_000_000_000
-NS_PER_MS = 1_000_000
-NS_PER_US = 1_000
-BITS_PER_BYTE = 8
-BPS_PER_MBPS = 1_000_000
+from typing import Final
+
+NS_PER_S: Final = 1_000_000_000
+NS_PER_MS: Final = 1_000_000
+NS_PER_US: Final = 1_000
+BITS_PER_BYTE: Final = 8
+BPS_PER_MBPS: Final = 1_000_000
 
 
 def ns_from_s(seconds: float) -> int:

@@ -45,7 +45,7 @@ from pacelab.pacer.core.segment import seq_diff
 from pacelab.pacer.core.tcp_gap import equations
 from pacelab.pacer.core.tcp_gap.flow import DownHalf, TcpGapFlow
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
-from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator
+from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator, RoundTripTimeout
 from pacelab.pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSenderConfig
 from pacelab.results.metrics import estimate
 from pacelab.running.runner import run
@@ -104,10 +104,10 @@ class CodePace:
         return CodeEstimator(config, self.differences)
 
 
-class NothingIsLate:
-    """In place of RoundTripTimeout."""
+class NothingIsLate(RoundTripTimeout):
+    """A timeout that no round trip reaches."""
 
-    def is_late(self, _now_ns: int, _rtt_ns: int) -> bool:
+    def is_late(self, now_ns: int, rtt_ns: int) -> bool:
         return False
 
 
@@ -119,7 +119,7 @@ class CodeEstimator(PaceEstimator):
         self._differences = differences
         self._mean_wait_ns = 0.0
         if "delay bound" in differences:
-            self._timeout = NothingIsLate()  # type: ignore[assignment]
+            self._timeout = NothingIsLate(config.min_timeout_ns)
 
     def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
         super().expect(data_bytes=data_bytes, path_rates_bps=path_rates_bps)
@@ -215,7 +215,7 @@ class CodeSender(TcpGapSender):
         return flow
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         highest = None if flow is None else flow.sent.highest_end
         again = segment.is_data and highest is not None and seq_diff(segment.seq, highest) < 0
         if "flush" in self._differences and flow is not None and again and flow.pacer.waiting:

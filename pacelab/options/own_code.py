@@ -54,8 +54,13 @@ def digest_of(flag: str, path: str) -> str:
 def own_traceback(error: BaseException) -> str:
     """The traceback from the first frame that is yours."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = dropwhile(lambda frame: Path(frame.filename).is_relative_to(_HERE) or "importlib" in frame.filename, frames)
+    own = dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames)
     return "".join(traceback.format_list(list(own)) + traceback.format_exception_only(error)).rstrip()
+
+
+def _is_ours(filename: str) -> bool:
+    """Compiled modules name their source from above `pacelab` on."""
+    return (_HERE.parent / filename).is_relative_to(_HERE)
 
 
 _HERE = Path(__file__).parents[1]

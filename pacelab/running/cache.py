@@ -6,11 +6,11 @@ moment leaves finished runs or nothing. What an interrupted write leaves behind 
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import functools
 import hashlib
 import json
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
@@ -115,10 +115,17 @@ def _file_of(module: str) -> Path | None:
 
 
 def _imported(text: bytes) -> Iterator[str]:
-    """What may be a module of ours; `from a import b` names a and a.b."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.startswith("pacelab."))
-        elif isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == "pacelab":
-            yield str(node.module)
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    """What may be a module of ours; `from a import b` names a and a.b.
+
+    Read by eye, not by `ast`, which takes a quarter of a second for all of ours, in each worker anew. What a docstring
+    imports counts, too: one file more in the hash does no harm.
+    """
+    for found in _IMPORT.finditer(text.decode()):
+        whence, names, modules = found.groups(default="")
+        yield from re.findall(r"pacelab\.[\w.]+", modules)
+        if whence:
+            yield whence
+            yield from (f"{whence}.{name}" for name in re.findall(r"\w+", names))
+
+
+_IMPORT = re.compile(r"^\s*(?:from (pacelab(?:\.\w+)*) import (\([^)]*\)|[^\n]*)|import ([^\n]*))", re.MULTILINE)

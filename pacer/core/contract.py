@@ -8,6 +8,10 @@ NFQUEUE agent) tells it what happened and when, drains its actions, and calls it
     deadline()                 (at_ns, reason) when the algorithm next wants the clock, or None
     handle_timeout(now_ns)     the clock has reached the deadline
 
+A hook may offer all of it in one call, which shells that serve many packets then make in place of the others:
+
+    react(now_ns, event)       handle, or for None handle_timeout; then all actions, and when the clock is wanted
+
 Invariants
 1. Every segment that a `SegmentSeen` event hands over is held by the shell until the algorithm names its handle in
    `Forward` or `Drop`. An algorithm that does neither has queued it.
@@ -128,6 +132,10 @@ class SetExtraBackoff(NamedTuple):
 
 
 Action = Forward | Drop | Resend | Release | Rewrite | Inject | SetExtraBackoff
+
+
+Reaction = tuple[list[Action], int | None]
+"""What `react` returns: all actions in their order, and the deadline's time or None."""
 
 
 class Hook(Protocol):

@@ -6,16 +6,22 @@ A NamedTuple, not a dataclass: the simulator builds one per packet and hook, and
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-FIN, SYN, RST, ACK, ECE, CWR = 0x01, 0x02, 0x04, 0x10, 0x40, 0x80
+FIN: Final = 0x01
+SYN: Final = 0x02
+RST: Final = 0x04
+ACK: Final = 0x10
+ECE: Final = 0x40
+CWR: Final = 0x80
 """TCP flag bits as on the wire (RFC 9293, RFC 3168)."""
 
-TCP, UDP = 6, 17
+TCP: Final = 6
+UDP: Final = 17
 """IP protocol numbers."""
 
-SEQUENCE_SPACE = 1 << 32
-HALF_SPACE = SEQUENCE_SPACE // 2
+SEQUENCE_SPACE: Final = 1 << 32
+HALF_SPACE: Final = SEQUENCE_SPACE // 2
 """A number that is less than this ahead of another is later (RFC 1982)."""
 
 

@@ -23,7 +23,6 @@ from typing import Any, Literal
 
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.agent import TICK_NS, AgentConfig
 from pacelab.pacer.linux.errors import AgentError
@@ -78,7 +77,7 @@ class TcAgent:
         on_status: Callable[[Line], None],
     ) -> None:
         """As `Agent`. Raises AgentError for a hook without `pace_ns`."""
-        if not isinstance(hook, PacingHook) or isinstance(hook, ShapingHook):
+        if not isinstance(hook, PacingHook) or hook.shares_pace:
             raise AgentError(f"scheme {config.scheme!r}: it does more than pace single flows; use --datapath nfqueue")
         self._config = config
         hook.leave_pacing_to_shell()

@@ -155,7 +155,7 @@ def test_only_what_is_missing_is_named(machine: Machine) -> None:
     (machine.folder / "certificates").touch()
     machine.program("cc", "exit 1")
     ran = machine.prerequisites()
-    assert packages(ran.stderr) == {"gcc", "libc6-dev"}
+    assert packages(ran.stderr) == {"gcc", "libc6-dev", "libpython3-dev"}
 
 
 def test_an_old_rust_of_rustup_is_renewed_by_rustup(machine: Machine) -> None:
@@ -188,7 +188,7 @@ def test_root_installs_after_one_line_that_says_what(machine: Machine) -> None:
     machine.program("apt-get", f'case "$*" in *install*gcc*) /bin/cp {brought} {machine.folder}/bin/cc ;; esac')
     ran = machine.prerequisites()
     assert (ran.returncode, ran.stdout) == (0, "python3\n")
-    assert ran.stderr == "PaceLab needs a C compiler: installing gcc libc6-dev\n"
+    assert ran.stderr == "PaceLab needs a C compiler: installing gcc libc6-dev libpython3-dev\n"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 LAYERS = (
-    *("units", "errors", "console", "topologies", "pacer", "options", "schemes", "traffic", "backends", "experiment"),
+    *("native", "units", "errors", "console", "topologies", "pacer"),
+    *("options", "schemes", "traffic", "backends", "experiment"),
     *(
         "results",
         "sim",

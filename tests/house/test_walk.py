@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -37,6 +38,7 @@ def test_a_run_comes_by_all_of_them(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", TRACED, "--out", str(tmp_path / "run")],
         cwd=ROOT,
+        env={**os.environ, "PACELAB_INTERPRETED": "1"},
         capture_output=True,
         text=True,
         check=True,

@@ -41,7 +41,7 @@ def test_gateway_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     shell.run_until(200 * S)
     assert hook.counters()["flows_expired"] == FLOWS
     assert hook.deadline() is None
-    assert len(hook._flows) == 0
+    assert len(hook._flows.by_key) == 0
     assert hook._budget.reserved_bytes == 0
     assert time.perf_counter() - started < GENEROUS_S
 
@@ -53,7 +53,7 @@ def test_table_bounds_the_flows_of_a_sender() -> None:
     for number in range(FLOWS):
         for i in range(2):
             shell.see(Point.LOCAL_OUT, data(key(UP, number), i * 1460))
-    assert len(hook._flows) == 1000
+    assert len(hook._flows.by_key) == 1000
     assert len(shell.held) == 1000
     assert hook.counters()["unpaced_segments"] == 2 * (FLOWS - 1000)
     assert time.perf_counter() - started < GENEROUS_S
@@ -80,7 +80,7 @@ def test_vagp_with_ten_thousand_flows_is_bounded_and_forgets() -> None:
     assert len(shell.held) == 3 * 2500 - 1
     assert sum(s.payload_bytes for s in [*shell.held.values(), *shell.kept.values()]) <= 20_000_000
     shell.run_until(300 * S)  # 12 Mbit/s: 7.5 s
-    assert (len(shell.held), len(shell.kept), len(hook._flows)) == (0, 0, 0)
+    assert (len(shell.held), len(shell.kept), len(hook._flows.by_key)) == (0, 0, 0)
     assert hook._budget.reserved_bytes == 0
     assert hook.deadline() is None
     assert time.perf_counter() - started < GENEROUS_S

@@ -161,7 +161,7 @@ def test_first_transmissions_keep_order_and_distance(steps: list[tuple[int, int]
 
 def note_paces(hook: TcpGapGateway | TcpGapSender, shell: Shell, paces: list[int]) -> None:
     """Write down the pace in force at each new release."""
-    flow = hook._flows.get(DOWN)
+    flow = hook._flows.by_key.get(DOWN)
     assert flow is not None
     paces.extend([flow.pacer.schedule.interval_ns] * (len(shell.times(DOWN)) - len(paces)))
 

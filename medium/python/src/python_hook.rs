@@ -1,14 +1,14 @@
 //! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyList, PyTuple, PyType};
 
 /// The classes of `pacelab.pacer.core.contract` and `.segment`, looked up once.
 pub struct Contract {
@@ -26,6 +26,8 @@ pub struct Contract {
     rewrite: Py<PyType>,
     inject: Py<PyType>,
     extra_backoff: Py<PyType>,
+    /// `tuple.__new__`: makes a named tuple without running its class's own, which is Python.
+    new_tuple: Py<PyAny>,
     /// What a hook raised that is no mere failure of it: KeyboardInterrupt, SystemExit.
     pub interrupt: RefCell<Option<PyErr>>,
 }
@@ -56,8 +58,19 @@ impl Contract {
             rewrite: class(&contract, "Rewrite")?,
             inject: class(&contract, "Inject")?,
             extra_backoff: class(&contract, "SetExtraBackoff")?,
+            new_tuple: py.get_type::<PyTuple>().getattr("__new__")?.unbind(),
             interrupt: RefCell::new(None),
         }))
+    }
+
+    /// A named tuple of this class, with all of its fields.
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        class: &Py<PyType>,
+        fields: Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.new_tuple.bind(py).call1((class.bind(py), fields))
     }
 }
 
@@ -69,6 +82,10 @@ pub struct PythonHook {
     poll: Py<PyAny>,
     deadline: Py<PyAny>,
     timeout: Py<PyAny>,
+    /// The object's `react`, if it offers one: what it gave last stands below.
+    react: Option<Py<PyAny>>,
+    actions: VecDeque<Action>,
+    wanted_at: Option<u64>,
     event_mask: u32,
     failure: Option<String>,
     /// Flow keys and path tuples are few and immutable: made once.
@@ -85,6 +102,9 @@ impl PythonHook {
             poll: object.getattr("poll_action")?.unbind(),
             deadline: object.getattr("deadline")?.unbind(),
             timeout: object.getattr("handle_timeout")?.unbind(),
+            react: object.getattr_opt("react")?.map(Bound::unbind),
+            actions: VecDeque::new(),
+            wanted_at: None,
             event_mask: object.getattr("event_mask")?.extract()?,
             object: object.unbind(),
             failure: None,
@@ -120,38 +140,35 @@ impl PythonHook {
     fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
         let flow = self.flow_key(py, segment.flow)?;
         let (protocol, header) = segment.tcp.map_or((17, TcpHeader::default()), |header| (6, header));
-        let object = self.contract.segment.bind(py).call1((
-            segment.handle,
-            flow,
-            protocol,
-            header.flags,
-            header.seq,
-            header.ack,
-            segment.payload_bytes,
-            segment.packet_bytes,
-            header.window_bytes,
-            header.rtt_wired_ns,
-            segment.ecn_capable,
-        ))?;
-        if segment.rtp.is_none() && segment.quality.is_none() {
-            return Ok(object);
-        }
         let rtp = match segment.rtp {
-            Some(Rtp { sequence, sent_ns }) => Some(self.contract.rtp.bind(py).call1((sequence, sent_ns))?),
-            None => None,
+            Some(Rtp { sequence, sent_ns }) => self.contract.rtp.bind(py).call1((sequence, sent_ns))?,
+            None => py.None().into_bound(py),
         };
         let quality = match segment.quality {
             Some(quality) => {
                 let call = self.flow_key(py, quality.call)?;
                 let VoiceQuality { window_ns, expected, lost, late, delay_ns, .. } = quality;
-                Some(self.contract.quality.bind(py).call1((call, window_ns, expected, lost, late, delay_ns))?)
+                self.contract.quality.bind(py).call1((call, window_ns, expected, lost, late, delay_ns))?
             }
-            None => None,
+            None => py.None().into_bound(py),
         };
-        let voice = PyDict::new(py);
-        voice.set_item("rtp", rtp)?;
-        voice.set_item("quality", quality)?;
-        object.call_method("_replace", (), Some(&voice))
+        let number = |value: u32| value.into_pyobject(py).map(Bound::into_any);
+        let fields = [
+            number(segment.handle)?,
+            flow.into_bound(py),
+            number(protocol)?,
+            number(header.flags.into())?,
+            number(header.seq)?,
+            number(header.ack)?,
+            number(segment.payload_bytes)?,
+            number(segment.packet_bytes)?,
+            number(header.window_bytes)?,
+            header.rtt_wired_ns.into_pyobject(py)?,
+            segment.ecn_capable.into_pyobject(py)?.to_owned().into_any(),
+            rtp,
+            quality,
+        ];
+        self.contract.make(py, &self.contract.segment, PyTuple::new(py, fields)?)
     }
 
     fn path<'py>(&mut self, py: Python<'py>, rates_bps: &[u32]) -> PyResult<Bound<'py, PyAny>> {
@@ -160,6 +177,17 @@ impl PythonHook {
             self.paths.insert(rates_bps.to_vec(), tuple);
         }
         Ok(self.paths[rates_bps].bind(py).clone())
+    }
+
+    /// What `react` gave: all actions, and when the clock is wanted.
+    fn take(&mut self, py: Python<'_>, reaction: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (actions, at): (Bound<'_, PyList>, Option<u64>) = reaction.extract()?;
+        for object in actions {
+            let action = self.action(py, &object)?;
+            self.actions.push_back(action);
+        }
+        self.wanted_at = Some(at.unwrap_or(u64::MAX));
+        Ok(())
     }
 
     fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
@@ -236,18 +264,28 @@ impl Hook for PythonHook {
                     let segment = this.segment(py, segment)?;
                     let path = this.path(py, path_rates_bps)?;
                     let point = this.contract.points[*point as usize].bind(py).clone();
-                    this.contract.seen.bind(py).call1((point, segment, path))?
+                    this.contract.make(py, &this.contract.seen, (point, segment, path).into_pyobject(py)?)?
                 }
                 Event::Transmit { segment, attempts, delivered, next_hop } => {
                     let segment = this.segment(py, segment)?;
-                    this.contract.transmit.bind(py).call1((segment, *attempts, *delivered, *next_hop))?
+                    let fields = (segment, *attempts, *delivered, *next_hop).into_pyobject(py)?;
+                    this.contract.make(py, &this.contract.transmit, fields)?
                 }
             };
-            this.handle.call1(py, (now, object)).map(drop)
+            match &this.react {
+                Some(react) => {
+                    let reaction = react.bind(py).call1((now, object))?;
+                    this.take(py, &reaction)
+                }
+                None => this.handle.call1(py, (now, object)).map(drop),
+            }
         });
     }
 
     fn poll_action(&mut self) -> Option<Action> {
+        if self.react.is_some() {
+            return self.actions.pop_front();
+        }
         self.guarded(None, |this, py| {
             let object = this.poll.bind(py).call0()?;
             if object.is_none() { Ok(None) } else { this.action(py, &object).map(Some) }
@@ -255,6 +293,9 @@ impl Hook for PythonHook {
     }
 
     fn deadline(&mut self) -> u64 {
+        if let (Some(at), None) = (self.wanted_at, &self.failure) {
+            return at;
+        }
         self.guarded(u64::MAX, |this, py| {
             let object = this.deadline.bind(py).call0()?;
             if object.is_none() { Ok(u64::MAX) } else { object.get_item(0)?.extract() }
@@ -262,7 +303,13 @@ impl Hook for PythonHook {
     }
 
     fn handle_timeout(&mut self, now: u64) {
-        self.guarded((), |this, py| this.timeout.call1(py, (now,)).map(drop));
+        self.guarded((), |this, py| match &this.react {
+            Some(react) => {
+                let reaction = react.bind(py).call1((now, py.None()))?;
+                this.take(py, &reaction)
+            }
+            None => this.timeout.call1(py, (now,)).map(drop),
+        });
     }
 
     fn failure(&self) -> Option<&str> {

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.ack_suppression.hook import AckSuppressionHook, Connection, LinkConfig, is_tracked
 from pacelab.pacer.core.ack_suppression.link_half import Entry, LinkHalf
@@ -77,7 +78,7 @@ class AckSuppressionGateway(AckSuppressionHook[GatewayConnection]):
     by ACKs with a zero and a non-zero window, which never reach the station's TCP.
     """
 
-    _COUNTERS = ("buffer_drops", "wired_retransmissions", "wired_timeouts", "stop_signals")
+    _COUNTERS: ClassVar[tuple[str, ...]] = ("buffer_drops", "wired_retransmissions", "wired_timeouts", "stop_signals")
 
     def __init__(self, config: AckSuppressionGatewayConfig | None = None) -> None:
         self._config = config or AckSuppressionGatewayConfig()

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from pacelab.pacer.core.ack_suppression.link_half import Entry, EntryKey, LinkHalf
 from pacelab.pacer.core.checks import require
@@ -113,7 +113,7 @@ class AckSuppressionHook(Generic[C]):
     """
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
-    _COUNTERS: tuple[str, ...] = ()
+    _COUNTERS: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, link: LinkConfig) -> None:
         self._link = link

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
 from pacelab.pacer.core.ack_suppression.hook import AckSuppressionHook, Connection, LinkConfig, is_tracked
 from pacelab.pacer.core.ack_suppression.link_half import LinkHalf
@@ -94,7 +95,14 @@ class AckSuppressionStation(AckSuppressionHook[StationConnection]):
     Method 1 adds its probabilities up and drops when they reach 1: no random numbers, the same rate.
     """
 
-    _COUNTERS = ("throttles", "random_drops", "echoes", "not_ecn_capable", "acks_let_through", "signals_taken")
+    _COUNTERS: ClassVar[tuple[str, ...]] = (
+        "throttles",
+        "random_drops",
+        "echoes",
+        "not_ecn_capable",
+        "acks_let_through",
+        "signals_taken",
+    )
 
     def __init__(self, config: AckSuppressionStationConfig | None = None) -> None:
         self._config = config or AckSuppressionStationConfig()

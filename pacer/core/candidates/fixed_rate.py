@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.candidates.outward_pacing import OutwardPacing
 from pacelab.pacer.core.checks import require
@@ -34,7 +35,7 @@ class FixedRatePacer(OutwardPacing[PacedFlow]):
     Source: [lee] Sec. 3.3: a token bucket of one packet.
     """
 
-    _OUTWARD = (Point.LOCAL_OUT, Point.WIRED_TO_AIR)
+    _OUTWARD: ClassVar[tuple[Point, ...]] = (Point.LOCAL_OUT, Point.WIRED_TO_AIR)
 
     def __init__(self, config: FixedRateConfig) -> None:
         self._config = config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from pacelab.pacer.core.contract import Event, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import F, PacingHook
@@ -12,7 +13,7 @@ from pacelab.pacer.core.segment import FIN, RST, SYN, TCP, FlowKey, Segment
 class OutwardPacing(PacingHook[F]):
     """Paces TCP data at some points; the rest passes. Subclasses say where, and what a flow is."""
 
-    _OUTWARD: tuple[Point, ...] = ()
+    _OUTWARD: ClassVar[tuple[Point, ...]] = ()
 
     @abstractmethod
     def _new_flow(self, now_ns: int, key: FlowKey) -> F:
@@ -26,7 +27,7 @@ class OutwardPacing(PacingHook[F]):
         if segment.protocol != TCP or event.point not in self._OUTWARD:
             self._forward(segment)
             return
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         if segment.is_data:
             self._data(now_ns, flow, segment)
         elif flow is not None and segment.flags & FIN:

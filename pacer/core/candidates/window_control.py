@@ -90,7 +90,7 @@ class WindowControl:
         return dict(self._count)
 
     def _outward(self, now_ns: int, segment: Segment) -> None:
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         if flow is None:
             return
         self._flows.touch(flow, now_ns)
@@ -101,7 +101,7 @@ class WindowControl:
 
     def _inward(self, now_ns: int, segment: Segment) -> None:
         key = segment.flow.reversed()
-        flow = self._flows.get(key)
+        flow = self._flows.by_key.get(key)
         if flow is not None and (segment.flags & RST or segment.flags & (SYN | ACK) == SYN):
             self._end(flow)
             flow = None

@@ -14,7 +14,16 @@ from __future__ import annotations
 
 from collections import deque
 
-from pacelab.pacer.core.contract import Action, Event, EventMask, Forward, SegmentSeen, SetExtraBackoff, TransmitResult
+from pacelab.pacer.core.contract import (
+    Action,
+    Event,
+    EventMask,
+    Forward,
+    Reaction,
+    SegmentSeen,
+    SetExtraBackoff,
+    TransmitResult,
+)
 from pacelab.pacer.core.link_red.timing import LinkTiming
 
 
@@ -94,6 +103,18 @@ class LinkPacing:
 
     def handle_timeout(self, now_ns: int) -> None:
         """Nothing to do, however often it is called."""
+
+    def react(self, now_ns: int, event: Event | None) -> Reaction:
+        """All of the contract in one call, through the other methods, whoever defines them."""
+        if event is None:
+            self.handle_timeout(now_ns)
+        else:
+            self.handle(now_ns, event)
+        actions = []
+        while (action := self.poll_action()) is not None:
+            actions.append(action)
+        wanted = self.deadline()
+        return actions, None if wanted is None else wanted[0]
 
     def counters(self) -> dict[str, int]:
         """Frames after which the node kept silent longer."""

@@ -32,7 +32,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Rewrite, SegmentSeen
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction, Rewrite, SegmentSeen
 from pacelab.pacer.core.link_red.equations import average_retries, drop_probability
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.segment import Segment
@@ -121,6 +121,18 @@ class LinkRed:
 
     def handle_timeout(self, now_ns: int) -> None:
         """Nothing to do, however often it is called."""
+
+    def react(self, now_ns: int, event: Event | None) -> Reaction:
+        """All of the contract in one call, through the other methods, whoever defines them."""
+        if event is None:
+            self.handle_timeout(now_ns)
+        else:
+            self.handle(now_ns, event)
+        actions = []
+        while (action := self.poll_action()) is not None:
+            actions.append(action)
+        wanted = self.deadline()
+        return actions, None if wanted is None else wanted[0]
 
     def counters(self) -> dict[str, int]:
         """Packets dropped and marked early; with pacing, frames after which the node kept silent longer."""

@@ -1,7 +1,6 @@
 """What pacers are built of: hooks' common bases, queues, schedules, soft state; and what they read off TCP.
 
-hooks        pacing_hook (each flow at its own pace), gateway_hook (connections through a gateway), shaping_hook (all
-             flows at one rate); pace (what sets one)
+hooks        pacing_hook (flows at their pace), gateway_hook (connections through a gateway); pace (what sets one)
 queues       flow_pacer (one flow), release_schedule, wake_heap (all flows' deadlines), rate_shaper (one rate for all),
              paced_flow and flow_table (soft state), buffer_budget
 TCP seen     outstanding (what has left and is not acknowledged), teardown, window_edge

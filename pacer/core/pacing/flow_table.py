@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
@@ -31,38 +31,39 @@ class FlowTableConfig:
         require(self.max_flows >= 1, "max_flows", self.max_flows, "an integer of at least 1")
 
 
-class FlowTable(OrderedDict[FlowKey, F]):
+class FlowTable(Generic[F]):
     """The flows of one hook."""
 
     def __init__(self, config: FlowTableConfig) -> None:
-        super().__init__()
         self._config = config
+        self.by_key: OrderedDict[FlowKey, F] = OrderedDict()
+        """The most silent first."""
 
     def is_full(self) -> bool:
         """Whether no further flow may be added."""
-        return len(self) >= self._config.max_flows
+        return len(self.by_key) >= self._config.max_flows
 
     def add(self, flow: F) -> None:
         """Remember a new flow."""
-        self[flow.key] = flow
+        self.by_key[flow.key] = flow
 
     def touch(self, flow: F, now_ns: int) -> None:
         """Note that the flow was heard of."""
         flow.last_seen_ns = now_ns
-        self.move_to_end(flow.key)
+        self.by_key.move_to_end(flow.key)
 
     def remove(self, flow: F) -> None:
         """Forget a flow."""
-        del self[flow.key]
+        del self.by_key[flow.key]
 
     def idle_at_ns(self) -> int | None:
         """When the flow that has been silent longest expires."""
-        for flow in self.values():
+        for flow in self.by_key.values():
             return flow.last_seen_ns + self._config.idle_timeout_ns
         return None
 
     def oldest_idle(self, now_ns: int) -> F | None:
         """A flow whose idle timeout is over by now, the most silent first."""
-        for flow in self.values():
+        for flow in self.by_key.values():
             return flow if flow.last_seen_ns + self._config.idle_timeout_ns <= now_ns else None
         return None

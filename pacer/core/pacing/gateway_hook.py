@@ -81,12 +81,12 @@ G = TypeVar("G", bound=GatewayFlow)
 class GatewayHook(PacingHook[G]):
     """Base of the hooks that pace wired-to-wireless TCP at a gateway. Subclasses list `copies_evicted` as a counter."""
 
-    _config: GatewayConfig
+    _limits: GatewayConfig
     """Set by the subclass before it calls `__init__`."""
 
     def __init__(self, table: FlowTableConfig, wakes: Wakes[G] | None = None) -> None:
         super().__init__(table, wakes)
-        self._budget = BufferBudget(self._config.buffer_bytes)
+        self._budget = BufferBudget(self._limits.buffer_bytes)
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Take note of a segment; what is not TCP between air and wire passes untouched."""
@@ -100,10 +100,10 @@ class GatewayHook(PacingHook[G]):
         src, dst, sport, dport = key = segment.flow
         if not outward:
             key = FlowKey(dst, src, dport, sport)
-        flow = self._flows.get(key)
+        flow = self._flows.by_key.get(key)
         if flow is not None and not segment.flags & SYN:
             flow.last_seen_ns = now_ns  # `FlowTable.touch` in place: once per packet
-            self._flows.move_to_end(key)
+            self._flows.by_key.move_to_end(key)
         else:
             flow = self._open(now_ns, flow, key, segment, outward=outward)
         if outward:
@@ -148,7 +148,7 @@ class GatewayHook(PacingHook[G]):
 
     def _admit(self, flow: G) -> bool:
         """Reserve the flow's awnd in the buffer."""
-        wanted = flow.window_bytes or self._config.assumed_window_bytes
+        wanted = flow.window_bytes or self._limits.assumed_window_bytes
         flow.admitted = self._budget.reserve(wanted)
         if flow.admitted:
             flow.queue_limit_bytes = wanted

@@ -19,13 +19,13 @@ Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pacelab.pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
 
 DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
-NOTHING = -1
+NOTHING: Final = -1
 """Neither progress nor a duplicate: old, a window update, or of data never seen."""
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, Protocol, TypeVar
 
-from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
@@ -44,7 +44,7 @@ class PacingHook(ABC, Generic[F]):
     """Base of the pacing hooks; see the module's invariants."""
 
     event_mask = EventMask.SEGMENT
-    _COUNTERS: tuple[str, ...] = ()
+    _COUNTERS: ClassVar[tuple[str, ...]] = ()
     """What a subclass counts beyond the common counters."""
 
     def __init__(self, table: FlowTableConfig, wakes: Wakes[F] | None = None) -> None:
@@ -88,9 +88,26 @@ class PacingHook(ABC, Generic[F]):
             self._forget(now_ns, idle, "flow idle")
         self._own_timeout(now_ns)
 
+    def react(self, now_ns: int, event: Event | None) -> Reaction:
+        """All of the contract in one call, through the other methods, whoever defines them."""
+        if event is None:
+            self.handle_timeout(now_ns)
+        else:
+            self.handle(now_ns, event)
+        actions = []
+        while (action := self.poll_action()) is not None:
+            actions.append(action)
+        wanted = self.deadline()
+        return actions, None if wanted is None else wanted[0]
+
     def counters(self) -> dict[str, int]:
         """How often the hook acted: data segments that took a pacer (paced), that had to wait (delayed), and so on."""
         return dict(self._count)
+
+    @property
+    def shares_pace(self) -> bool:
+        """Whether one pace is that of all flows together."""
+        return not isinstance(self._wakes, WakeHeap)
 
     def leave_pacing_to_shell(self) -> None:
         """From now on data goes at once: something behind this hook keeps it to the pace that `pace_ns` tells."""
@@ -98,7 +115,7 @@ class PacingHook(ABC, Generic[F]):
 
     def pace_ns(self, key: FlowKey) -> int | None:
         """T of a flow; None: unknown or not paced."""
-        flow = self._flows.get(key)
+        flow = self._flows.by_key.get(key)
         return None if flow is None else flow.pacer.schedule.interval_ns or None
 
     # What subclasses define.

@@ -10,7 +10,9 @@ Invariants
 
 from __future__ import annotations
 
-MAX_BEHIND = 4
+from typing import Final
+
+MAX_BEHIND: Final = 4
 """Releases that may be caught up: enough for a timer's jitter; the time of a longer stall is lost, as airtime is."""
 
 _NEVER_NS = -(1 << 62)

@@ -15,6 +15,7 @@ Invariants, beside those of `gateway_hook`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.contract import Drop, Forward, Release, Resend, Rewrite
 from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
@@ -48,7 +49,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
     sends again goes ahead of it, and what was acknowledged meanwhile is not sent.
     """
 
-    _COUNTERS = (
+    _COUNTERS: ClassVar[tuple[str, ...]] = (
         "rtt_samples",
         "rtt_unusable",
         "rtt_wired_written",
@@ -58,10 +59,8 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         "copies_evicted",
     )
 
-    _config: TcpGapGatewayConfig
-
     def __init__(self, config: TcpGapGatewayConfig | None = None) -> None:
-        self._config = config or TcpGapGatewayConfig()
+        self._limits = self._config = config or TcpGapGatewayConfig()
         super().__init__(self._config.table)
         control = self._config.goodput_control
         self._control = None if control is None else GoodputControl(control)
@@ -232,7 +231,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
 
     def _repace(self, now_ns: int, meters: list[GoodputMeter]) -> None:
         for meter in meters:
-            flow = self._flows.get(meter.key)
+            flow = self._flows.by_key.get(meter.key)
             if flow is not None and flow.down is not None:  # pragma: no branch  # a flow that has ended has no meter
                 self._apply_pace(now_ns, flow, flow.down)
 

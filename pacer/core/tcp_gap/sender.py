@@ -10,6 +10,7 @@ RTT starts at the release from the pacer: the wait in the pacing queue is the so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Point, SegmentSeen
@@ -62,7 +63,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
     gateway leaves it out where it has no sample of its own, and the wired part has not vanished meanwhile.
     """
 
-    _COUNTERS = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
+    _COUNTERS: ClassVar[tuple[str, ...]] = ("rtt_samples", "rtt_unusable", "n_hop_delay_us")
     """The last one is a sum over the samples: with their number it gives the mean n-hop delay."""
 
     def __init__(self, config: TcpGapSenderConfig | None = None) -> None:
@@ -82,7 +83,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._incoming(now_ns, segment, path_rates_bps)
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
-        flow = self._flows.get(segment.flow)
+        flow = self._flows.by_key.get(segment.flow)
         if flow is not None and segment.flags & SYN:
             self._end(now_ns, flow, "new connection")
             flow = None
@@ -118,7 +119,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
 
     def _incoming(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         self._forward(segment)
-        flow = self._flows.get(segment.flow.reversed())
+        flow = self._flows.by_key.get(segment.flow.reversed())
         if flow is None:
             return
         self._flows.touch(flow, now_ns)

@@ -17,10 +17,11 @@ Invariants, beside those of `gateway_hook`
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from pacelab.pacer.core.contract import Drop, Event, Inject, Release, Resend, Rewrite, SegmentSeen
 from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
-from pacelab.pacer.core.pacing.shaping_hook import ShapingHook
+from pacelab.pacer.core.pacing.rate_shaper import RateShaper
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
 from pacelab.pacer.core.vagp.equations import start_rate_bps, window_pkts
@@ -47,7 +48,7 @@ class VagpConfig(GatewayConfig):
     """SRTT before the first sample: 0.12 Mbit/s of full packets by eq. (1), which no call of the paper's would feel."""
 
 
-class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
+class Vagp(GatewayHook[VagpFlow]):
     """The `gateway` hook of VAGP.
 
     Source: [vagp] Sec. V, Fig. 7, Algorithms 1-3.
@@ -55,7 +56,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
     learn nothing of it. Eq. (1) is applied once, at the first round trip that is measured.
     """
 
-    _COUNTERS = (
+    _COUNTERS: ClassVar[tuple[str, ...]] = (
         "local_retransmissions",
         "duplicates_absorbed",
         "duplicates_forwarded",
@@ -69,13 +70,12 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
         "rounds_without_voice",
     )
 
-    _config: VagpConfig
-
     def __init__(self, config: VagpConfig | None = None) -> None:
-        self._config = config or VagpConfig()
+        self._limits = self._config = config or VagpConfig()
         self._quality = QualityEvaluator(self._config.quality)
         self._bandwidth: Controller = self._config.bandwidth.controller()
-        super().__init__(self._config.table, self._bandwidth.rate_bps)
+        self._shaper: RateShaper[VagpFlow] = RateShaper(self._bandwidth.rate_bps)
+        super().__init__(self._config.table, self._shaper)
         self._round_ns: int | None = None
         self._has_started = self._has_sample = False
         self._delayed_before = self._sent_bytes = self._judged_ns = 0
@@ -121,8 +121,12 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
             flow.sent.released(now_ns, segment)
             self._pass_unpaced(segment)
 
+    def _admits(self, now_ns: int, flow: VagpFlow) -> bool:
+        """Nobody overtakes those who wait."""
+        return not len(self._shaper) and super()._admits(now_ns, flow)
+
     def _send(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
-        GatewayHook._send(self, now_ns, flow, segment)
+        super()._send(now_ns, flow, segment)
         self._shaper.charge(now_ns, flow, segment.packet_bytes)
         self._sent_bytes += segment.packet_bytes
 
@@ -216,7 +220,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
     def _in_wire_pkts(self, flow: VagpFlow) -> int:
         """Packets that the flow's share of R carries in a wired round trip, rounded up."""
         wired_ns = flow.handshake.wired_ns or 0
-        share_bps = self._bandwidth.rate_bps / len(self._flows)
+        share_bps = self._bandwidth.rate_bps / len(self._flows.by_key)
         return -int(-share_bps * wired_ns // (flow.segment_bytes * BITS_PER_BYTE * NS_PER_S))
 
     # The life of a flow.
@@ -256,7 +260,7 @@ class Vagp(ShapingHook[VagpFlow], GatewayHook[VagpFlow]):
         """A round of the Bandwidth Controller, if it is time; the rounds end with the flows."""
         if self._round_ns is None or now_ns < self._round_ns:
             return
-        if not len(self._flows):
+        if not len(self._flows.by_key):
             self._round_ns = None
             return
         voice = self._quality.evaluate(now_ns)

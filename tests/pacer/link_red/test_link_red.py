@@ -173,9 +173,9 @@ def test_every_segment_is_decided_at_once_and_draws_only_above_the_threshold(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"min_retries": -1}, "min_retries is -1: allowed is 0 or more"),
-        ({"min_retries": 2, "max_retries": 2}, "max_retries is 2: allowed is more than min_retries"),
-        ({"max_probability": 0}, "max_probability is 0: allowed is a share above 0"),
+        ({"min_retries": -1.0}, "min_retries is -1.0: allowed is 0 or more"),
+        ({"min_retries": 2.0, "max_retries": 2.0}, "max_retries is 2.0: allowed is more than min_retries"),
+        ({"max_probability": 0.0}, "max_probability is 0.0: allowed is a share above 0"),
         ({"max_probability": 1.1}, "max_probability is 1.1: allowed is a share above 0"),
     ],
 )

@@ -221,7 +221,7 @@ def test_long_silent_flow_leaves_the_mean() -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("interval_ns", 0), ("threshold", 0.9), ("min_improvement", -1), ("ageing", 2), ("pause_intervals", 0)],
+    [("interval_ns", 0), ("threshold", 0.9), ("min_improvement", -1.0), ("ageing", 2.0), ("pause_intervals", 0)],
 )
 def test_config_names_what_is_wrong(field: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{field} is {value}: allowed is "):

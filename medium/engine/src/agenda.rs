@@ -1,4 +1,7 @@
-//! The event heap, ordered by (time, sequence): equal times leave in the order they came.
+//! The agenda, ordered by (time, sequence): equal times leave in the order they came.
+//!
+//! Most of what is added is due soon: a SIFS, a slot, a frame from now. So the soonest entries stand in a short row, in
+//! which an insertion moves a few and a removal none; the others wait in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,10 +16,16 @@ pub const NEVER: Ns = Ns::MAX;
 /// otherwise hear each other or not by the rounding of three distances.
 pub(crate) const SAME_MOMENT_NS: Ns = 2;
 
-/// A heap of (time, what), first in first out among equal times.
+/// The row is cut in half when it is longer. Around 8 to 64 the cost is flat.
+const ROW: usize = 32;
+
+/// A queue of (time, what), first in first out among equal times.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    /// time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
+    /// The soonest entries, the very first at the end; empty only if all is empty.
+    /// Of each: time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
+    row: Vec<u128>,
+    /// The entries later than those.
     heap: BinaryHeap<Reverse<u128>>,
     sequence: u32,
 }
@@ -27,19 +36,45 @@ impl Agenda {
     pub fn push(&mut self, at: Ns, what: u32) {
         let key = (u128::from(at) << 64) | (u128::from(self.sequence) << 32) | u128::from(what);
         self.sequence = self.sequence.wrapping_add(1);
-        self.heap.push(Reverse(key));
+        if !self.heap.is_empty() && key > self.row[0] {
+            self.heap.push(Reverse(key));
+            return;
+        }
+        let mut place = self.row.len();
+        self.row.push(key);
+        while place > 0 && (self.row[place - 1] >> 64) as Ns <= at {
+            self.row[place] = self.row[place - 1];
+            place -= 1;
+        }
+        self.row[place] = key;
+        if self.row.len() > ROW {
+            self.heap.extend(self.row.drain(..ROW / 2).map(Reverse));
+        }
     }
 
     /// Time of the first event, or `NEVER`.
     #[inline]
     pub fn next_at(&self) -> Ns {
-        self.heap.peek().map_or(NEVER, |Reverse(key)| (key >> 64) as Ns)
+        self.row.last().map_or(NEVER, |key| (key >> 64) as Ns)
     }
 
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Ns, u32)> {
-        self.heap.pop().map(|Reverse(key)| ((key >> 64) as Ns, key as u32))
+        let key = self.row.pop()?;
+        if self.row.is_empty() {
+            self.refill();
+        }
+        Some(((key >> 64) as Ns, key as u32))
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        while self.row.len() < ROW / 2 {
+            let Some(Reverse(key)) = self.heap.pop() else { break };
+            self.row.push(key);
+        }
+        self.row.reverse();
     }
 }
 

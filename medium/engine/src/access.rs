@@ -4,6 +4,7 @@
 //! (IEEE 802.11-2016 Sec. 10.22.2). TXOP limits are zero: one packet an access.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
 use pacelab_air_config::Category;
 
@@ -102,6 +103,57 @@ impl Access {
 
     pub fn reset_cw(&mut self) {
         self.cw = self.contention.cw_min;
+    }
+}
+
+/// The categories of a station, least urgent first. The first, which is the DCF's only one, lies in the station itself:
+/// it is looked at for every frame that the station hears.
+#[derive(Clone, Debug)]
+pub(crate) struct Accesses {
+    first: Access,
+    others: Vec<Access>,
+}
+
+impl Accesses {
+    /// One for each way to contend, and one at least.
+    pub fn new(contentions: &[Contention]) -> Self {
+        let others = contentions[1..].iter().map(|&contention| Access::new(contention)).collect();
+        Accesses { first: Access::new(contentions[0]), others }
+    }
+
+    pub fn len(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &Access> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// A countdown is running or held in one of them.
+    #[inline]
+    pub fn contend(&self) -> bool {
+        self.iter().any(|access| access.backoff.is_some())
+    }
+}
+
+impl Index<usize> for Accesses {
+    type Output = Access;
+
+    #[inline]
+    fn index(&self, index: usize) -> &Access {
+        if index == 0 { &self.first } else { &self.others[index - 1] }
+    }
+}
+
+impl IndexMut<usize> for Accesses {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut Access {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }
 

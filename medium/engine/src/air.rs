@@ -7,7 +7,7 @@ use pacelab_air_config::{Category, Radio};
 use crate::access::{Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
-use crate::frame::{BROADCAST, Packet};
+use crate::frame::Packet;
 use crate::phy::Phy;
 use crate::propagation::{Link, link_between, links_from};
 use crate::random::Stream;
@@ -209,6 +209,19 @@ impl Air {
         }
     }
 
+    /// Steps until there is something to tell, or until nothing is due before `before` and by `end`. How many steps.
+    pub fn advance(&mut self, before: Ns, end: Ns) -> u64 {
+        let first = self.steps;
+        while self.notices.is_empty() {
+            let at = self.next_at();
+            if at >= before || at > end {
+                break;
+            }
+            self.step();
+        }
+        self.steps - first
+    }
+
     /// What has happened, in order; None when all has been told.
     #[inline]
     pub fn poll(&mut self) -> Option<Notice> {
@@ -262,7 +275,7 @@ impl Air {
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
         let mut back = Vec::new();
-        for access in &mut here.accesses {
+        for access in here.accesses.iter_mut() {
             back.extend(access.queue.iter().filter(|packet| packet.to == Some(to)));
             access.queue.retain(|packet| packet.to != Some(to));
         }
@@ -320,19 +333,14 @@ impl Air {
 
     /// Agenda entry for the next moment at which the station must act by itself.
     pub(crate) fn reschedule(&mut self, station: u32) {
-        let here = &self.stations[station as usize];
-        let response_at = here.response.map_or(NEVER, |response| response.at);
-        let due = here.timeout_at.min(response_at).min(here.data_at).min(here.defer_at);
-        let mut due = due.min(here.first_backoff_ends());
-        let locked = here.lock.iter().map(|lock| &lock.arrival);
-        for arrival in locked.chain(&here.pending) {
-            if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
-                due = due.min(arrival.end);
-            }
-        }
-        if due != NEVER {
-            self.ensure(station, due.max(self.now));
-        }
+        let backoff_ends = self.stations[station as usize].first_backoff_ends();
+        self.await_next(station, backoff_ends);
+    }
+
+    /// The same, where it is known when the first backoff ends.
+    pub(crate) fn await_next(&mut self, station: u32, backoff_ends: Ns) {
+        let due = self.stations[station as usize].due_at(station, backoff_ends);
+        self.ensure(station, due.max(self.now));
     }
 
     /// Takes a category's next packet into service and sees to its access; `fresh`: it has just come to an idle station.

@@ -57,6 +57,7 @@ impl Air {
         let here = &mut self.stations[station as usize];
         here.rules.phy = phy;
         here.eifs_ns = phy.eifs_ns();
+        here.eifs_nav_ns = here.rules.nav_ns(here.eifs_ns);
         for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.radio.edca)) {
             let widened = access.cw != access.contention.cw_min;
             access.cw = if widened { access.cw.clamp(contention.cw_min, contention.cw_max) } else { contention.cw_min };

@@ -20,7 +20,7 @@ impl Air {
         let now = self.now;
         self.catch_up(station, now);
         let here = &self.stations[station as usize];
-        if here.response.is_some_and(|response| response.at <= now) {
+        if here.response.as_ref().is_some_and(|response| response.at <= now) {
             self.respond(station);
         } else if here.data_at <= now {
             self.follow_cts(station);
@@ -28,7 +28,13 @@ impl Air {
             self.time_out(station);
         } else if here.defer_at <= now {
             self.end_defer(station);
-        } else if here.first_backoff_ends() <= now {
+        } else {
+            let backoff_ends = here.first_backoff_ends();
+            if backoff_ends > now {
+                // Often a countdown was held up since it was given this moment.
+                self.await_next(station, backoff_ends);
+                return;
+            }
             self.contend(station);
         }
         self.reschedule(station);
@@ -438,12 +444,6 @@ impl Air {
         self.now + airtime_ns
     }
 
-    /// Whether the physical layer of `station` has the rate of a frame of `from`.
-    fn understands(&self, station: u32, from: u32, rate_bps: u32) -> bool {
-        let (here, there) = (&self.stations[station as usize].rules.phy, &self.stations[from as usize].rules.phy);
-        here.modulation == there.modulation || here.has(rate_bps)
-    }
-
     /// Puts a frame on the air: notes it at every station that senses it.
     fn launch(&mut self, station: u32, header: Header, airtime_ns: Ns) {
         let now = self.now;
@@ -465,6 +465,7 @@ impl Air {
         self.tap.note(now, station, what, peer, airtime_ns);
         self.tap.sent(now, airtime_ns, &header);
         let links = std::mem::take(&mut self.links[station as usize]);
+        let modulation = self.stations[station as usize].rules.phy.modulation;
         for link in &links {
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
@@ -472,17 +473,12 @@ impl Air {
             // Drawn only where a link asks for it, so that other runs keep their draws.
             let faded = link.fading.map_or(Some((power_w, decodable)), |fading| fading.draw(power_w, &mut self.fading));
             let Some((power_w, decodable)) = faded else { continue };
-            let decodable = decodable && self.understands(link.to, station, header.rate_bps);
-            let arrival = Arrival { start, end, power_w, decodable, loss, header };
             self.apply_pending(link.to, now);
-            let pending = &mut self.stations[link.to as usize].pending;
-            if pending.last().is_none_or(|last| last.start <= start) {
-                pending.push(arrival);
-            } else {
-                let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
-                pending.insert(place, arrival);
-            }
-            if decodable && (header.to == link.to || header.to == BROADCAST) {
+            let there = &mut self.stations[link.to as usize];
+            let decodable = decodable && there.understands(modulation, header.rate_bps);
+            let arrival = Arrival { start, end, power_w, decodable, loss, header };
+            there.note_pending(arrival);
+            if arrival.is_for(link.to) {
                 self.ensure(link.to, end);
             }
         }

@@ -3,14 +3,21 @@
 use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
 use crate::error_model;
-use crate::frame::{Arrival, BROADCAST};
+use crate::frame::{Arrival, BROADCAST, Header};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
-use crate::tap::Happening;
+use crate::tap::{Happening, Tap};
 
 impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
+        let here = &mut self.stations[station as usize];
+        if self.rules.overlap == Overlap::PairwiseFirstLock && here.is_first_over(now) {
+            let frame = here.pending[0];
+            if overhear(here, &self.rules, &mut self.tap, station) && frame.is_for(station) {
+                self.receive(station, frame.end, frame.header, frame.power_w);
+            }
+        }
         self.apply_pending(station, now);
         let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end <= now);
         if ended {
@@ -19,16 +26,34 @@ impl Air {
     }
 
     /// Applies the frames that began to arrive before `now`, and not in the same moment.
+    #[inline(always)]
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
+        let here = &mut self.stations[station as usize];
+        let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
+        if self.rules.overlap == Overlap::PairwiseFirstLock && !first.is_for(station) && here.is_first_over(now) {
+            overhear(here, &self.rules, &mut self.tap, station);
+            if here.pending.is_empty() {
+                return; // as it mostly is
+            }
+        }
+        self.apply(station, now);
+    }
+
+    #[inline(never)]
+    fn apply(&mut self, station: u32, now: Ns) {
         loop {
             let here = &mut self.stations[station as usize];
-            if here.pending.first().is_none_or(|first| first.start + SAME_MOMENT_NS >= now) {
-                return;
-            }
-            let first = here.pending.remove(0);
+            let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
             if here.lock.as_ref().is_some_and(|lock| lock.arrival.end <= first.start) {
                 self.end_lock(station);
+                continue;
             }
+            if self.rules.overlap == Overlap::PairwiseFirstLock && !first.is_for(station) && here.is_first_over(now) {
+                overhear(here, &self.rules, &mut self.tap, station);
+                continue;
+            }
+            let first = *first;
+            here.drop_pending();
             match self.rules.overlap {
                 Overlap::PairwiseFirstLock => self.arrive_pairwise(station, first),
                 Overlap::CumulativeSinr | Overlap::ErrorModel => self.arrive_cumulative(station, first),
@@ -109,7 +134,8 @@ impl Air {
     /// The locked frame has ended: what the station learns from it.
     fn end_lock(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
-        if self.rules.overlap == Overlap::ErrorModel {
+        let by_model = self.rules.overlap == Overlap::ErrorModel;
+        if by_model {
             let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end);
             let rules = here.rules;
             judge(here, &rules, end);
@@ -117,45 +143,67 @@ impl Air {
         let Some(lock) = &here.lock else { return };
         let Arrival { end, decodable, header, power_w, loss, .. } = lock.arrival;
         let ruined = lock.collided || lock.spoiled;
-        let readable = if self.rules.overlap == Overlap::ErrorModel {
-            here.random.unit() < libm::exp(lock.log_success)
-        } else {
-            decodable
-        };
-        // Drawn only where a link asks for it, so that other runs keep their draws.
-        let readable = readable && (loss == 0.0 || here.random.unit() >= loss);
+        let readable = if by_model { here.random.unit() < libm::exp(lock.log_success) } else { decodable };
+        let readable = readable && here.gets_through(loss);
         here.lock = None;
-        here.idle_since = here.idle_since.max(end);
-        if here.is_sending(end) {
-            return; // never heard
-        }
-        if ruined || !readable {
-            self.tap.note(end, station, Happening::Garbled, Some(header.from), 0);
-            self.hold_eifs(station, end);
+        if !conclude(here, &self.rules, &mut self.tap, station, header.from, end, readable && !ruined) {
             return;
         }
-        here.garbled_at = 0;
-        self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
         if header.to == station || header.to == BROADCAST {
             self.receive(station, end, header, power_w);
-            return;
-        }
-        let duration_ns = self.rules.nav_ns(header.duration_ns);
-        if duration_ns > 0 && end + duration_ns > here.nav {
-            here.nav = end + duration_ns;
-            self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
+        } else {
+            hold_nav(here, &self.rules, &mut self.tap, station, header.duration_ns, end);
         }
     }
+}
 
-    fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let here: &mut Station = &mut self.stations[station as usize];
-        let until = end + self.rules.nav_ns(here.eifs_ns);
-        if self.rules.eifs_as_nav {
-            here.nav = here.nav.max(until);
-        } else {
-            here.garbled_at = end;
-        }
-        self.tap.note(end, station, Happening::Eifs, None, until);
+/// The first pending frame is over and has met no other: what locking on it and its end come to, at once. Whether it
+/// was decoded.
+#[inline(always)]
+fn overhear(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32) -> bool {
+    let Arrival { start, end, decodable, loss, header: Header { from, to, duration_ns, .. }, .. } = here.pending[0];
+    here.drop_pending();
+    here.freeze(start);
+    tap.note(start, station, Happening::Lock, Some(from), end);
+    let spoiled = here.is_sending(start + SAME_MOMENT_NS);
+    let readable = decodable && here.gets_through(loss);
+    let decoded = conclude(here, rules, tap, station, from, end, readable && !spoiled);
+    if decoded && to != station && to != BROADCAST {
+        hold_nav(here, rules, tap, station, duration_ns, end);
+    }
+    decoded
+}
+
+/// A frame of `from` has ended that the station was locked on; whether it was decoded.
+#[inline(always)]
+fn conclude(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32, from: u32, end: Ns, intact: bool) -> bool {
+    here.idle_since = here.idle_since.max(end);
+    if here.is_sending(end) {
+        return false; // never heard
+    }
+    if intact {
+        here.garbled_at = 0;
+        tap.note(end, station, Happening::Decode, Some(from), 0);
+        return true;
+    }
+    tap.note(end, station, Happening::Garbled, Some(from), 0);
+    let until = end + here.eifs_nav_ns;
+    if rules.eifs_as_nav {
+        here.nav = here.nav.max(until);
+    } else {
+        here.garbled_at = end;
+    }
+    tap.note(end, station, Happening::Eifs, None, until);
+    false
+}
+
+/// A frame for another station was decoded: its exchange is not to be disturbed.
+#[inline]
+fn hold_nav(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32, announced_ns: Ns, end: Ns) {
+    let duration_ns = rules.nav_ns(announced_ns);
+    if duration_ns > 0 && end + duration_ns > here.nav {
+        here.nav = end + duration_ns;
+        tap.note(end, station, Happening::Nav, None, end + duration_ns);
     }
 }
 

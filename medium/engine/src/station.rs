@@ -14,10 +14,11 @@
 
 use pacelab_air_config::Category;
 
-use crate::access::{Access, Backoff, Contention, Current, ExtraBackoff};
+use crate::access::{Access, Accesses, Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
 use crate::frame::{Arrival, Kind};
+use crate::phy::Modulation;
 use crate::random::Stream;
 use crate::rules::Rules;
 
@@ -84,8 +85,10 @@ pub(crate) struct Response {
 pub(crate) struct Station {
     /// The preset's, with the physical layer of this station.
     pub rules: Rules,
-    /// That of its physical layer, which is asked for at every frame that is not for the station.
+    /// That of its physical layer.
     pub eifs_ns: Ns,
+    /// The same as a NAV is set to it, which is asked for at every frame that the station cannot decode.
+    pub eifs_nav_ns: Ns,
     // the radio
     pub send_start: Ns,
     pub send_end: Ns,
@@ -109,8 +112,7 @@ pub(crate) struct Station {
     pub data_at: Ns,
     /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
     pub defer_at: Ns,
-    /// Access categories, least urgent first; one without EDCA.
-    pub accesses: Vec<Access>,
+    pub accesses: Accesses,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
     /// Of the backoff after a delivered frame.
@@ -127,9 +129,11 @@ pub(crate) struct Station {
 
 impl Station {
     pub fn new(rules: Rules, contentions: &[Contention], random: Stream) -> Self {
+        let eifs_ns = rules.phy.eifs_ns();
         Station {
             rules,
-            eifs_ns: rules.phy.eifs_ns(),
+            eifs_ns,
+            eifs_nav_ns: rules.nav_ns(eifs_ns),
             send_start: 0,
             send_end: 0,
             lock: None,
@@ -144,7 +148,7 @@ impl Station {
             response: None,
             data_at: NEVER,
             defer_at: NEVER,
-            accesses: contentions.iter().map(|&contention| Access::new(contention)).collect(),
+            accesses: Accesses::new(contentions),
             serving: 0,
             extra_backoff: ExtraBackoff::default(),
             queue_changed_at: 0,
@@ -156,6 +160,49 @@ impl Station {
         }
     }
 
+    /// A frame is on its way here.
+    #[inline]
+    pub fn note_pending(&mut self, arrival: Arrival) {
+        if self.pending.last().is_none_or(|last| last.start <= arrival.start) {
+            self.pending.push(arrival);
+        } else {
+            let place = self.pending.partition_point(|other| other.start <= arrival.start);
+            self.pending.insert(place, arrival);
+        }
+    }
+
+    /// Whether the physical layer has the rate of a frame of this modulation.
+    #[inline]
+    pub fn understands(&self, modulation: Modulation, rate_bps: u32) -> bool {
+        self.rules.phy.modulation == modulation || self.rules.phy.has(rate_bps)
+    }
+
+    /// The first of the frames under way is here. It mostly is the only one: then none has to be moved up.
+    #[inline]
+    pub fn drop_pending(&mut self) {
+        if self.pending.len() == 1 {
+            self.pending.clear();
+        } else {
+            self.pending.remove(0);
+        }
+    }
+
+    /// The first frame under way is over by `now` and has met no other.
+    #[inline]
+    pub fn is_first_over(&self, now: Ns) -> bool {
+        let Some(first) = self.pending.first() else { return false };
+        let alone = self.pending.get(1).is_none_or(|next| next.start >= first.end);
+        self.lock.is_none() && first.end <= now && alone
+    }
+
+    /// Whether a frame survives what noise and interference do not explain. Drawn only where a link asks for it, so
+    /// that other runs keep their draws.
+    #[inline]
+    pub fn gets_through(&mut self, loss: f64) -> bool {
+        loss == 0.0 || self.random.unit() >= loss
+    }
+
+    #[inline]
     pub fn is_sending(&self, at: Ns) -> bool {
         self.send_start <= at && at < self.send_end
     }
@@ -174,7 +221,7 @@ impl Station {
 
     /// When the medium turned or will turn idle, as far as is known; only meaningful in `Phase::Idle`.
     fn free_at(&self) -> Ns {
-        let heard = self.lock.map_or(0, |lock| lock.arrival.end);
+        let heard = self.lock.as_ref().map_or(0, |lock| lock.arrival.end);
         self.idle_since.max(self.nav).max(self.energy_until).max(heard)
     }
 
@@ -189,30 +236,63 @@ impl Station {
 
     /// When the backoff of a category ends if nothing else is heard, or `NEVER`.
     pub fn backoff_ends(&self, access: &Access) -> Ns {
-        match access.backoff {
-            Some(backoff) if self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER => {
-                let from = self.countdown_from(access.contention.space_ns, backoff.started);
-                from + Ns::from(backoff.slots) * self.rules.phy.slot_ns
-            }
-            _ => NEVER,
-        }
+        if self.counts_down() { self.backoff_ends_at(access) } else { NEVER }
+    }
+
+    /// Not in an exchange: what backoffs there are count down, or are held by the medium.
+    #[inline]
+    fn counts_down(&self) -> bool {
+        self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER
+    }
+
+    #[inline]
+    fn backoff_ends_at(&self, access: &Access) -> Ns {
+        let Some(backoff) = access.backoff else { return NEVER };
+        let from = self.countdown_from(access.contention.space_ns, backoff.started);
+        from + Ns::from(backoff.slots) * self.rules.phy.slot_ns
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
+    #[inline]
     pub fn first_backoff_ends(&self) -> Ns {
-        self.accesses.iter().map(|access| self.backoff_ends(access)).min().unwrap_or(NEVER)
+        if !self.counts_down() {
+            return NEVER;
+        }
+        self.accesses.iter().fold(NEVER, |ends, access| ends.min(self.backoff_ends_at(access)))
     }
 
     /// A countdown is running or held.
     pub fn is_contending(&self) -> bool {
-        self.accesses.iter().any(|access| access.backoff.is_some())
+        self.accesses.contend()
+    }
+
+    /// When the station must act by itself, or be there for the end of a frame for it, if nothing else is heard.
+    /// `backoff_ends`: see `first_backoff_ends`.
+    #[inline]
+    pub fn due_at(&self, station: u32, backoff_ends: Ns) -> Ns {
+        let response_at = self.response.as_ref().map_or(NEVER, |response| response.at);
+        let mut due = self.timeout_at.min(response_at).min(self.data_at).min(self.defer_at).min(backoff_ends);
+        if let Some(lock) = self.lock.as_ref().filter(|lock| lock.arrival.is_for(station)) {
+            due = due.min(lock.arrival.end);
+        }
+        for arrival in &self.pending {
+            if arrival.is_for(station) {
+                due = due.min(arrival.end);
+            }
+        }
+        due
     }
 
     /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
+    #[inline(always)]
     pub fn freeze(&mut self, at: Ns) {
-        if !self.is_idle(at) {
-            return;
+        if self.accesses.contend() && self.is_idle(at) {
+            self.settle(at);
         }
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, at: Ns) {
         for index in 0..self.accesses.len() {
             let access = &self.accesses[index];
             let Some(backoff) = access.backoff else { continue };

@@ -20,7 +20,7 @@ use crate::airlog::Enqueued;
 use crate::aodv::Aodv;
 use crate::flow::{Ends, Flow};
 use crate::hook::Place;
-use crate::links::{Class, LinkCounts};
+use crate::links::Links;
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
@@ -70,7 +70,7 @@ pub struct Network {
     station_of: Vec<Option<u32>>,
     node_of: Vec<u32>,
     drops: Drops,
-    links: BTreeMap<(u32, u32, Class), LinkCounts>,
+    links: Links,
     series_t_s: Vec<f64>,
     measured_from: Ns,
     /// (node, wireless end) -> link rates of the path, for hooks.
@@ -186,7 +186,7 @@ impl Network {
         let now = self.now;
         self.measured_from = now;
         self.air.reset_counters(now);
-        self.links.clear();
+        self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
         for flow in &mut self.flows {
             match &flow.ends {

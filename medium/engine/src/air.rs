@@ -11,7 +11,7 @@ use crate::frame::Packet;
 use crate::phy::Phy;
 use crate::propagation::{Link, link_between, links_from};
 use crate::random::Stream;
-use crate::rules::Rules;
+use crate::rules::{Overlap, Rules};
 use crate::station::{Phase, Station};
 use crate::tap::{Happening, Record, Sent, Tap};
 
@@ -109,6 +109,10 @@ pub struct Air {
     pub(crate) now: Ns,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) tap: Tap,
+    /// What passes by alone is locked on and ended at once: see `reception`. Where powers add up, its energy counts on.
+    pub(crate) overhears: bool,
+    /// Not all stations have the same physical layer any more.
+    pub(crate) phys_differ: bool,
     /// Of links that fade.
     pub(crate) fading: Stream,
     /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
@@ -137,6 +141,8 @@ impl Air {
             now: 0,
             notices: VecDeque::new(),
             tap: Tap::new(config.tap),
+            overhears: rules.overlap == Overlap::PairwiseFirstLock,
+            phys_differ: false,
             fading: Stream::new(config.seed, FADING_STREAM),
             refills: Vec::new(),
             steps: 0,

@@ -56,6 +56,7 @@ impl Air {
         self.catch_up(station, self.now);
         let here = &mut self.stations[station as usize];
         here.rules.phy = phy;
+        self.phys_differ = true;
         here.eifs_ns = phy.eifs_ns();
         here.eifs_nav_ns = here.rules.nav_ns(here.eifs_ns);
         for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.radio.edca)) {

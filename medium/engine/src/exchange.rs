@@ -475,7 +475,8 @@ impl Air {
             let Some((power_w, decodable)) = faded else { continue };
             self.apply_pending(link.to, now);
             let there = &mut self.stations[link.to as usize];
-            let decodable = decodable && there.understands(modulation, header.rate_bps);
+            let understood = !self.phys_differ || there.understands(modulation, header.rate_bps);
+            let decodable = decodable && understood;
             let arrival = Arrival { start, end, power_w, decodable, loss, header };
             there.note_pending(arrival);
             if arrival.is_for(link.to) {

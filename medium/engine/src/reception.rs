@@ -12,7 +12,7 @@ impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
-        if self.rules.overlap == Overlap::PairwiseFirstLock && here.is_first_over(now) {
+        if self.overhears && here.is_first_over(now) {
             let frame = here.pending[0];
             if overhear(here, &self.rules, &mut self.tap, station) && frame.is_for(station) {
                 self.receive(station, frame.end, frame.header, frame.power_w);
@@ -30,7 +30,8 @@ impl Air {
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
         let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
-        if self.rules.overlap == Overlap::PairwiseFirstLock && !first.is_for(station) && here.is_first_over(now) {
+        // With the tap off, that it is off is asked for once.
+        if self.overhears && !self.tap.on && !first.is_for(station) && here.is_first_over(now) {
             overhear(here, &self.rules, &mut self.tap, station);
             if here.pending.is_empty() {
                 return; // as it mostly is
@@ -48,7 +49,7 @@ impl Air {
                 self.end_lock(station);
                 continue;
             }
-            if self.rules.overlap == Overlap::PairwiseFirstLock && !first.is_for(station) && here.is_first_over(now) {
+            if self.overhears && !first.is_for(station) && here.is_first_over(now) {
                 overhear(here, &self.rules, &mut self.tap, station);
                 continue;
             }

@@ -81,50 +81,53 @@ pub(crate) struct Response {
     pub at: Ns,
 }
 
+/// In the order in which a frame's hearers need it, so that hearing one touches few of the processor's cache lines:
+/// hundreds of stations are looked at in turn.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Station {
-    /// The preset's, with the physical layer of this station.
-    pub rules: Rules,
-    /// That of its physical layer.
-    pub eifs_ns: Ns,
-    /// The same as a NAV is set to it, which is asked for at every frame that the station cannot decode.
-    pub eifs_nav_ns: Ns,
-    // the radio
-    pub send_start: Ns,
-    pub send_end: Ns,
+    // the radio, and the medium as the station sees it
     pub lock: Option<Lock>,
     /// Frames under way to this station, by start.
     pub pending: Vec<Arrival>,
-    /// Signals above the sense threshold, (end, power); cumulative presets only.
-    pub signals: Vec<(Ns, f64)>,
-    /// Latest end of a sensed signal; cumulative presets only.
-    pub energy_until: Ns,
-    // the medium as the station sees it
     pub idle_since: Ns,
     pub nav: Ns,
+    pub send_start: Ns,
+    pub send_end: Ns,
+    /// Latest end of a sensed signal; cumulative presets only.
+    pub energy_until: Ns,
     /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
     pub garbled_at: Ns,
+    /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
+    pub eifs_nav_ns: Ns,
+    /// Earliest entry of this station in the agenda, `NEVER` if none.
+    pub agenda_at: Ns,
     // the exchange
-    pub phase: Phase,
     pub timeout_at: Ns,
-    pub response: Option<Response>,
     /// When the data follows the CTS.
     pub data_at: Ns,
     /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
     pub defer_at: Ns,
-    pub accesses: Accesses,
+    pub response: Option<Response>,
+    pub phase: Phase,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
+    pub accesses: Accesses,
+    // what is needed more rarely
+    /// EIFS of its physical layer.
+    pub eifs_ns: Ns,
+    /// The preset's, with the physical layer of this station.
+    pub rules: Rules,
+    /// Signals above the sense threshold, (end, power); cumulative presets only.
+    pub signals: Vec<(Ns, f64)>,
+    pub random: Stream,
     /// Of the backoff after a delivered frame.
     pub extra_backoff: ExtraBackoff,
     pub queue_changed_at: Ns,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
     pub last_numbers: Vec<(u32, u32)>,
-    pub random: Stream,
     pub counters: Counters,
-    /// Earliest entry of this station in the agenda, `NEVER` if none.
-    pub agenda_at: Ns,
 }
 
 impl Station {
@@ -204,7 +207,7 @@ impl Station {
 
     #[inline]
     pub fn is_sending(&self, at: Ns) -> bool {
-        self.send_start <= at && at < self.send_end
+        at < self.send_end && self.send_start <= at
     }
 
     /// The frame that was waited for is here: the exchange goes on, or is over.
@@ -249,7 +252,7 @@ impl Station {
     fn backoff_ends_at(&self, access: &Access) -> Ns {
         let Some(backoff) = access.backoff else { return NEVER };
         let from = self.countdown_from(access.contention.space_ns, backoff.started);
-        from + Ns::from(backoff.slots) * self.rules.phy.slot_ns
+        from + Ns::from(backoff.slots) * access.contention.slot_ns
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
@@ -298,7 +301,7 @@ impl Station {
             let Some(backoff) = access.backoff else { continue };
             let from = self.countdown_from(access.contention.space_ns, backoff.started);
             if at + SAME_MOMENT_NS > from {
-                let elapsed = ((at + SAME_MOMENT_NS - from) / self.rules.phy.slot_ns) as u32;
+                let elapsed = ((at + SAME_MOMENT_NS - from) / access.contention.slot_ns) as u32;
                 let slots = backoff.slots.saturating_sub(elapsed);
                 self.accesses[index].backoff = Some(Backoff { slots, ..backoff });
             }

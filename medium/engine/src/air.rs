@@ -328,7 +328,7 @@ impl Air {
     }
 
     /// Puts the station into the agenda if it is due earlier than its entry there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ensure(&mut self, station: u32, at: Ns) {
         let here = &mut self.stations[station as usize];
         if at < here.agenda_at {

@@ -10,7 +10,16 @@ use crate::tap::{Happening, Tap};
 
 impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
+    #[inline]
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
+        let here = &self.stations[station as usize];
+        if here.lock.is_some() || !here.pending.is_empty() {
+            self.catch_up_on(station, now);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_on(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
         if self.overhears && here.is_first_over(now) {
             let frame = here.pending[0];

@@ -109,7 +109,8 @@ pub struct Air {
     pub(crate) now: Ns,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) tap: Tap,
-    /// What passes by alone is locked on and ended at once: see `reception`. Where powers add up, its energy counts on.
+    /// A frame that met no other is locked on and ended at once (`reception`). Not where its energy counts on in a sum,
+    /// and not where the tap is to be told of each step.
     pub(crate) overhears: bool,
     /// Not all stations have the same physical layer any more.
     pub(crate) phys_differ: bool,
@@ -141,7 +142,7 @@ impl Air {
             now: 0,
             notices: VecDeque::new(),
             tap: Tap::new(config.tap),
-            overhears: rules.overlap == Overlap::PairwiseFirstLock,
+            overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.tap,
             phys_differ: false,
             fading: Stream::new(config.seed, FADING_STREAM),
             refills: Vec::new(),

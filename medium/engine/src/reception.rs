@@ -6,7 +6,7 @@ use crate::error_model;
 use crate::frame::{Arrival, BROADCAST, Header};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
-use crate::tap::{Happening, Tap};
+use crate::tap::Happening;
 
 impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
@@ -23,7 +23,7 @@ impl Air {
         let here = &mut self.stations[station as usize];
         if self.overhears && here.is_first_over(now) {
             let frame = here.pending[0];
-            if overhear(here, &self.rules, &mut self.tap, station) && frame.is_for(station) {
+            if overhear(here, &self.rules, station) && frame.is_for(station) {
                 self.receive(station, frame.end, frame.header, frame.power_w);
             }
         }
@@ -39,9 +39,8 @@ impl Air {
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
         let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
-        // With the tap off, that it is off is asked for once.
-        if self.overhears && !self.tap.on && !first.is_for(station) && here.is_first_over(now) {
-            overhear(here, &self.rules, &mut self.tap, station);
+        if self.overhears && !first.is_for(station) && here.is_first_over(now) {
+            overhear(here, &self.rules, station);
             if here.pending.is_empty() {
                 return; // as it mostly is
             }
@@ -59,7 +58,7 @@ impl Air {
                 continue;
             }
             if self.overhears && !first.is_for(station) && here.is_first_over(now) {
-                overhear(here, &self.rules, &mut self.tap, station);
+                overhear(here, &self.rules, station);
                 continue;
             }
             let first = *first;
@@ -156,65 +155,60 @@ impl Air {
         let readable = if by_model { here.random.unit() < libm::exp(lock.log_success) } else { decodable };
         let readable = readable && here.gets_through(loss);
         here.lock = None;
-        if !conclude(here, &self.rules, &mut self.tap, station, header.from, end, readable && !ruined) {
+        here.idle_since = here.idle_since.max(end);
+        if here.is_sending(end) {
+            return; // never heard
+        }
+        if ruined || !readable {
+            self.tap.note(end, station, Happening::Garbled, Some(header.from), 0);
+            self.hold_eifs(station, end);
             return;
         }
+        here.garbled_at = 0;
+        self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
         if header.to == station || header.to == BROADCAST {
             self.receive(station, end, header, power_w);
-        } else {
-            hold_nav(here, &self.rules, &mut self.tap, station, header.duration_ns, end);
+            return;
+        }
+        let duration_ns = self.rules.nav_ns(header.duration_ns);
+        if duration_ns > 0 && end + duration_ns > here.nav {
+            here.nav = end + duration_ns;
+            self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
         }
     }
+
+    fn hold_eifs(&mut self, station: u32, end: Ns) {
+        let here = &mut self.stations[station as usize];
+        let until = end + here.eifs_nav_ns;
+        if self.rules.eifs_as_nav {
+            here.nav = here.nav.max(until);
+        } else {
+            here.garbled_at = end;
+        }
+        self.tap.note(end, station, Happening::Eifs, None, until);
+    }
 }
 
-/// The first pending frame is over and has met no other: what locking on it and its end come to, at once. Whether it
-/// was decoded.
+/// The first frame under way is over and has met no other: what locking on it and its end come to (`arrive_pairwise`,
+/// `end_lock`), at once. True: it was decoded. For `Air::overhears` alone.
 #[inline(always)]
-fn overhear(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32) -> bool {
-    let Arrival { start, end, decodable, loss, header: Header { from, to, duration_ns, .. }, .. } = here.pending[0];
+fn overhear(here: &mut Station, rules: &Rules, station: u32) -> bool {
+    let Arrival { start, end, decodable, loss, header: Header { to, duration_ns, .. }, .. } = here.pending[0];
     here.drop_pending();
     here.freeze(start);
-    tap.note(start, station, Happening::Lock, Some(from), end);
     let spoiled = here.is_sending(start + SAME_MOMENT_NS);
     let readable = decodable && here.gets_through(loss);
-    let decoded = conclude(here, rules, tap, station, from, end, readable && !spoiled);
-    if decoded && to != station && to != BROADCAST {
-        hold_nav(here, rules, tap, station, duration_ns, end);
-    }
-    decoded
-}
-
-/// A frame of `from` has ended that the station was locked on; whether it was decoded.
-#[inline(always)]
-fn conclude(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32, from: u32, end: Ns, intact: bool) -> bool {
     here.idle_since = here.idle_since.max(end);
-    if here.is_sending(end) {
-        return false; // never heard
-    }
-    if intact {
-        here.garbled_at = 0;
-        tap.note(end, station, Happening::Decode, Some(from), 0);
-        return true;
-    }
-    tap.note(end, station, Happening::Garbled, Some(from), 0);
-    let until = end + here.eifs_nav_ns;
-    if rules.eifs_as_nav {
-        here.nav = here.nav.max(until);
-    } else {
-        here.garbled_at = end;
-    }
-    tap.note(end, station, Happening::Eifs, None, until);
-    false
-}
-
-/// A frame for another station was decoded: its exchange is not to be disturbed.
-#[inline]
-fn hold_nav(here: &mut Station, rules: &Rules, tap: &mut Tap, station: u32, announced_ns: Ns, end: Ns) {
-    let duration_ns = rules.nav_ns(announced_ns);
-    if duration_ns > 0 && end + duration_ns > here.nav {
-        here.nav = end + duration_ns;
-        tap.note(end, station, Happening::Nav, None, end + duration_ns);
-    }
+    let (heard, intact) = (!here.is_sending(end), readable && !spoiled);
+    let for_us = to == station || to == BROADCAST;
+    let hold_ns = match intact {
+        true if for_us => 0,
+        true => rules.nav_ns(duration_ns),
+        false => here.eifs_nav_ns,
+    };
+    // A NAV until now, where there is nothing to hold, is none.
+    here.nav = here.nav.max(if heard { end + hold_ns } else { 0 });
+    heard && intact
 }
 
 /// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.

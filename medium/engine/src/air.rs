@@ -1,6 +1,7 @@
 //! The one door: the air as its caller sees it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pacelab_air_config::{Category, Radio};
 
@@ -129,8 +130,9 @@ impl Air {
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
         let contentions = contentions(&rules.phy, config.radio.edca);
         let count = config.positions_m.len() as u32;
-        let stations =
-            (0..count).map(|i| Station::new(rules, &contentions, Stream::new(config.seed, u64::from(i)))).collect();
+        let shared = Arc::new(rules);
+        let station = |i| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(i)));
+        let stations = (0..count).map(station).collect();
         let links = (0..count).map(|i| config.links_from(i)).collect();
         Air {
             rules,
@@ -157,8 +159,8 @@ impl Air {
     }
 
     /// The rules as they hold for `station`.
-    pub(crate) fn rules_of(&self, station: u32) -> Rules {
-        self.stations[station as usize].rules
+    pub(crate) fn rules_of(&self, station: u32) -> &Rules {
+        &self.stations[station as usize].rules
     }
 
     /// The physical layer of `station`.

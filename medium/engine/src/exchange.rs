@@ -189,7 +189,8 @@ impl Air {
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
         let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, control);
-        self.stations[station as usize].timeout_at = give_up_at(&self.rules_of(station), end, Kind::Cts, cts_ns);
+        let give_up_at = give_up_at(self.rules_of(station), end, Kind::Cts, cts_ns);
+        self.stations[station as usize].timeout_at = give_up_at;
     }
 
     fn send_data(&mut self, station: u32, current: Current) {
@@ -204,8 +205,8 @@ impl Air {
             self.count_attempt(station);
         }
         let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
-        self.stations[station as usize].timeout_at =
-            if unicast { give_up_at(&self.rules_of(station), end, Kind::Ack, ack_ns) } else { end };
+        let timeout_at = if unicast { give_up_at(self.rules_of(station), end, Kind::Ack, ack_ns) } else { end };
+        self.stations[station as usize].timeout_at = timeout_at;
     }
 
     /// The wait of a packet that found the medium idle is over: it leaves if the medium is idle now.
@@ -245,7 +246,7 @@ impl Air {
     /// A SIFS after an RTS or data: the CTS or ACK, if the preset lets it go.
     fn respond(&mut self, station: u32) {
         let now = self.now;
-        let rules = self.rules_of(station);
+        let rules = *self.rules_of(station);
         let here = &mut self.stations[station as usize];
         let Some(response) = here.response.take() else { return };
         if response.is_cts {

@@ -101,7 +101,7 @@ impl Air {
     fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
         let ratio = self.capture_ratio;
         let here = &mut self.stations[station as usize];
-        let rules = here.rules;
+        let rules = *here.rules;
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
         here.freeze(arrival.start);
@@ -146,7 +146,7 @@ impl Air {
         let by_model = self.rules.overlap == Overlap::ErrorModel;
         if by_model {
             let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end);
-            let rules = here.rules;
+            let rules = *here.rules;
             judge(here, &rules, end);
         }
         let Some(lock) = &here.lock else { return };

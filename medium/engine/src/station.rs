@@ -12,6 +12,8 @@
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
 //!    whose countdowns end so that neither can have heard the other both send.
 
+use std::sync::Arc;
+
 use pacelab_air_config::Category;
 
 use crate::access::{Access, Accesses, Backoff, Contention, Current, ExtraBackoff};
@@ -116,8 +118,8 @@ pub(crate) struct Station {
     // what is needed more rarely
     /// EIFS of its physical layer.
     pub eifs_ns: Ns,
-    /// The preset's, with the physical layer of this station.
-    pub rules: Rules,
+    /// The preset's, with the physical layer of this station: mostly everybody's, and then held once.
+    pub rules: Arc<Rules>,
     /// Signals above the sense threshold, (end, power); cumulative presets only.
     pub signals: Vec<(Ns, f64)>,
     pub random: Stream,
@@ -131,12 +133,12 @@ pub(crate) struct Station {
 }
 
 impl Station {
-    pub fn new(rules: Rules, contentions: &[Contention], random: Stream) -> Self {
+    pub fn new(rules: Arc<Rules>, contentions: &[Contention], random: Stream) -> Self {
         let eifs_ns = rules.phy.eifs_ns();
         Station {
+            eifs_nav_ns: rules.nav_ns(eifs_ns),
             rules,
             eifs_ns,
-            eifs_nav_ns: rules.nav_ns(eifs_ns),
             send_start: 0,
             send_end: 0,
             lock: None,

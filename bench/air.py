@@ -52,13 +52,13 @@ def one_active_chain(nodes: int) -> Layout:
     )
 
 
-def many_active_chains(nodes: int) -> Layout:
-    """Chains of 7 hops with a flow each, 2 km apart: the activity grows as `nodes`."""
+def many_active_chains(nodes: int, *, flows: int | None = None) -> Layout:
+    """Chains of 7 hops, 2 km apart, with a flow each, or in the first `flows`: the activity grows as `nodes`."""
     columns = CHAIN_HOPS + 1
     chains = nodes // columns
     return Layout(
         positions_m=tuple((SPACING_M * (i % columns), 2000.0 * (i // columns)) for i in range(chains * columns)),
-        flows=tuple(_chain_flow(columns * i) for i in range(chains)),
+        flows=tuple(_chain_flow(columns * i) for i in range(chains if flows is None else flows)),
     )
 
 

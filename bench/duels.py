@@ -22,7 +22,8 @@ def aodv_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, W=3, AODV",
         other="ns-2",
-        target=5,
+        target=7,
+        goal=10,
         ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--window", "3", "--routing", "aodv"),
         theirs=_ns2_chain,
         pairs=pairs,
@@ -35,7 +36,8 @@ def static_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, W=3, static routes",
         other="ns-3",
-        target=60,
+        target=100,
+        goal=120,
         ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--window", "3", "--routing", "static"),
         theirs=_ns3_chain,
         pairs=pairs,
@@ -47,7 +49,8 @@ def gap_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, AODV, ours with TCP-GAP's Python, ns-2 plain NewReno W=3",
         other="ns-2",
-        target=1,
+        target=2,
+        goal=5,
         ours=lambda: _ours(CHAIN_S, *CHAIN, "--routing", "aodv", "--scheme", "tcp-gap"),
         theirs=_ns2_chain,
         pairs=pairs,
@@ -59,7 +62,7 @@ def lred_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, AODV, ours with LRED's Python at every node, ns-2 plain NewReno W=3",
         other="ns-2",
-        target=0.5,
+        target=1,
         ours=lambda: _ours(CHAIN_S, *CHAIN, "--no-wired", "--routing", "aodv", "--scheme", "lred"),
         theirs=_ns2_chain,
         pairs=pairs,
@@ -73,7 +76,8 @@ def random_layout(pairs: int) -> Ratio:
     return measure(
         name="120 nodes, 8 flows, 11 Mbit/s, AODV",
         other="ns-2",
-        target=3,
+        target=12,
+        goal=20,
         ours=lambda: _cost(ours.engine(config), RANDOM_S),
         theirs=lambda: _ns2(lambda seconds: ns2.layout(drawn, seed=1, seconds=seconds), RANDOM_S),
         pairs=pairs,

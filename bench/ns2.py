@@ -14,10 +14,11 @@ SCRIPTS = Path(__file__).parent / "ns2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpRun:
-    """Segments acknowledged per flow, and the CPU seconds of the whole process."""
+    """Segments acknowledged per flow, the CPU seconds of the whole process and its peak memory."""
 
     delivered_pkts: tuple[int, ...]
     cpu_s: float
+    peak_mb: float
 
 
 def missing() -> str | None:
@@ -39,7 +40,7 @@ def chain(
     """One NewReno flow over a chain, RTS on; `trace` names a file for the router trace."""
     options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
     done = _ns("chain.tcl", options | {"routing": routing, "spacing": spacing_m, "trace": trace})
-    return TcpRun(delivered_pkts=(int(_after("delivered", done.stdout)[0]),), cpu_s=done.cpu_s)
+    return _run(_after("delivered", done.stdout)[:1], done)
 
 
 def udp(
@@ -70,19 +71,27 @@ def hybrid(
     ends = " ".join(f"{end} {gateway} {direction}" for end, gateway, direction in flows)
     options = {"nodes": nodes, "flows": ends, "wires": wires, "routing": routing, "seed": seed, "seconds": seconds}
     done = _ns("hybrid.tcl", options | others)
-    return TcpRun(delivered_pkts=tuple(int(word) for word in _after("acknowledged", done.stdout)), cpu_s=done.cpu_s)
+    return _run(_after("acknowledged", done.stdout), done)
 
 
-def layout(of: Layout, *, seed: int, seconds: float, rate_mbps: float = 11, window_pkts: int = 32) -> TcpRun:
-    """NewReno flows over any layout, AODV, RTS on; counted from second 0."""
+def layout(
+    of: Layout,
+    *,
+    seed: int,
+    seconds: float,
+    rate_mbps: float = 11,
+    window_pkts: int = 32,
+    limit_s: float | None = None,
+) -> TcpRun:
+    """NewReno flows over any layout, AODV, RTS on; counted from second 0. It may run for `limit_s` by the clock."""
     lines = [f"node {x:.3f} {y:.3f}" for x, y in of.positions_m]
     lines += [f"flow {flow.src} {flow.dst} {flow.start_s}" for flow in of.flows]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
         options = {"file": file.name, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
-        done = _ns("layout.tcl", options)
-    return TcpRun(delivered_pkts=tuple(int(word) for word in _after("delivered", done.stdout)), cpu_s=done.cpu_s)
+        done = _ns("layout.tcl", options, limit_s)
+    return _run(_after("delivered", done.stdout), done)
 
 
 def mobility(*, walks: Path, nodes: int, flows: Sequence[tuple[int, int]], seed: int, seconds: float) -> list[int]:
@@ -92,9 +101,14 @@ def mobility(*, walks: Path, nodes: int, flows: Sequence[tuple[int, int]], seed:
     return [int(word) for word in _after("delivered", _ns("mobility.tcl", options).stdout)]
 
 
-def _ns(script: str, options: dict[str, object]) -> child.Child:
+def _ns(script: str, options: dict[str, object], limit_s: float | None = None) -> child.Child:
     words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
-    return child.run(["ns", SCRIPTS / script, *words])
+    bounded = [] if limit_s is None else ["timeout", str(limit_s)]
+    return child.run([*bounded, "ns", SCRIPTS / script, *words])
+
+
+def _run(delivered: Sequence[str], done: child.Child) -> TcpRun:
+    return TcpRun(delivered_pkts=tuple(int(word) for word in delivered), cpu_s=done.cpu_s, peak_mb=done.peak_mb)
 
 
 def _after(word: str, stdout: str) -> list[str]:

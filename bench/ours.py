@@ -19,7 +19,7 @@ class Run:
     cpu_s: float
     whole_cpu_s: float
     delivered_pkts: int
-    events: int | None
+    events: int
     peak_mb: float
 
 
@@ -37,7 +37,7 @@ def command(*options: str) -> Run:
         cpu_s=document["host"]["cpu_s"],
         whole_cpu_s=done.cpu_s,
         delivered_pkts=sum(flow["delivered_pkts"] for flow in document["run"]["flows"]),
-        events=None,
+        events=document["run"]["totals"]["events"],
         peak_mb=done.peak_mb,
     )
 

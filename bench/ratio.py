@@ -32,6 +32,7 @@ class Ratio:
     name: str
     other: str
     target: float
+    goal: float | None
     ours: tuple[Cost, ...]
     theirs: tuple[Cost, ...]
 
@@ -54,16 +55,26 @@ class Ratio:
         """The ratio, and each side's medians."""
         head = f"{self.name}: {self.median:.1f}x {self.other} (n = {len(self.ratios)} pairs,"
         head += f" {min(self.ratios):.1f} to {max(self.ratios):.1f}), target {self.target:g}x:"
-        return [f"{head} {'met' if self.met else 'MISSED'}", _side("ours", self.ours), _side(self.other, self.theirs)]
+        head += f" {'met' if self.met else 'MISSED'}"
+        if self.goal is not None:
+            head += f"; wanted {self.goal:g}x: {'reached' if self.median >= self.goal else 'not reached'}"
+        return [head, _side("ours", self.ours), _side(self.other, self.theirs)]
 
 
 def measure(
-    *, name: str, other: str, target: float, ours: Callable[[], Cost], theirs: Callable[[], Cost], pairs: int
+    *,
+    name: str,
+    other: str,
+    target: float,
+    goal: float | None = None,
+    ours: Callable[[], Cost],
+    theirs: Callable[[], Cost],
+    pairs: int,
 ) -> Ratio:
-    """Run both in turn `pairs` times."""
+    """Run both in turn `pairs` times. `target` is what a change must not fall below, `goal` what is wanted one day."""
     costs = [(ours(), theirs()) for _ in range(pairs)]
     a, b = zip(*costs, strict=True)
-    return Ratio(name=name, other=other, target=target, ours=a, theirs=b)
+    return Ratio(name=name, other=other, target=target, goal=goal, ours=a, theirs=b)
 
 
 def _side(name: str, costs: tuple[Cost, ...]) -> str:

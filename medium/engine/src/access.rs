@@ -4,6 +4,7 @@
 //! (IEEE 802.11-2016 Sec. 10.22.2). TXOP limits are zero: one packet an access.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
 use pacelab_air_config::Category;
 
@@ -16,6 +17,7 @@ use crate::phy::Phy;
 pub(crate) struct Contention {
     /// Interframe space before its countdown: DIFS, or the category's AIFS.
     pub space_ns: Ns,
+    pub slot_ns: Ns,
     pub cw_min: u32,
     pub cw_max: u32,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Contention {
 impl Contention {
     /// The DCF's only category.
     pub fn dcf(phy: &Phy) -> Self {
-        Contention { space_ns: phy.difs_ns(), cw_min: phy.cw_min, cw_max: phy.cw_max }
+        Contention { space_ns: phy.difs_ns(), slot_ns: phy.slot_ns, cw_min: phy.cw_min, cw_max: phy.cw_max }
     }
 
     /// Source: IEEE 802.11-2016 Table 9-137 (default EDCA parameters).
@@ -34,7 +36,7 @@ impl Contention {
             Category::Video => (2, phy.cw_min.div_ceil(2) - 1, phy.cw_min),
             Category::Voice => (2, phy.cw_min.div_ceil(4) - 1, phy.cw_min.div_ceil(2) - 1),
         };
-        Contention { space_ns: phy.sifs_ns + slots * phy.slot_ns, cw_min, cw_max }
+        Contention { space_ns: phy.sifs_ns + slots * phy.slot_ns, slot_ns: phy.slot_ns, cw_min, cw_max }
     }
 }
 
@@ -69,17 +71,19 @@ pub(crate) struct ExtraBackoff {
     pub wall_clock: bool,
 }
 
+/// In the order of need, as `Station`.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Access {
-    pub contention: Contention,
-    pub queue: VecDeque<Packet>,
-    pub current: Option<Current>,
-    /// The served packet is done and the next one has not been taken yet.
-    pub wants_refill: bool,
     pub backoff: Option<Backoff>,
+    pub contention: Contention,
     pub cw: u32,
     pub short_retries: u32,
     pub long_retries: u32,
+    /// The served packet is done and the next one has not been taken yet.
+    pub wants_refill: bool,
+    pub queue: VecDeque<Packet>,
+    pub current: Option<Current>,
 }
 
 impl Access {
@@ -102,6 +106,58 @@ impl Access {
 
     pub fn reset_cw(&mut self) {
         self.cw = self.contention.cw_min;
+    }
+}
+
+/// The categories of a station, least urgent first. The first, which is the DCF's only one, lies in the station itself:
+/// it is looked at for every frame that the station hears.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Accesses {
+    others: Vec<Access>,
+    first: Access,
+}
+
+impl Accesses {
+    /// One for each way to contend, and one at least.
+    pub fn new(contentions: &[Contention]) -> Self {
+        let others = contentions[1..].iter().map(|&contention| Access::new(contention)).collect();
+        Accesses { others, first: Access::new(contentions[0]) }
+    }
+
+    pub fn len(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = &Access> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Access> {
+        std::iter::once(&mut self.first).chain(&mut self.others)
+    }
+
+    /// A countdown is running or held in one of them.
+    #[inline]
+    pub fn contend(&self) -> bool {
+        self.iter().any(|access| access.backoff.is_some())
+    }
+}
+
+impl Index<usize> for Accesses {
+    type Output = Access;
+
+    #[inline]
+    fn index(&self, index: usize) -> &Access {
+        if index == 0 { &self.first } else { &self.others[index - 1] }
+    }
+}
+
+impl IndexMut<usize> for Accesses {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut Access {
+        if index == 0 { &mut self.first } else { &mut self.others[index - 1] }
     }
 }
 

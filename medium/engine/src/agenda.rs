@@ -1,4 +1,7 @@
-//! The event heap, ordered by (time, sequence): equal times leave in the order they came.
+//! The agenda, ordered by (time, sequence): equal times leave in the order they came.
+//!
+//! Most of what is added is due soon: a SIFS, a slot, a frame from now. So the soonest entries stand in a short row, in
+//! which an insertion moves a few and a removal none; the others wait in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,10 +16,18 @@ pub const NEVER: Ns = Ns::MAX;
 /// otherwise hear each other or not by the rounding of three distances.
 pub(crate) const SAME_MOMENT_NS: Ns = 2;
 
-/// A heap of (time, what), first in first out among equal times.
+/// The row is cut in half when it is full. Around 8 to 64 the cost is flat.
+const ROW: usize = 32;
+
+/// A queue of (time, what), first in first out among equal times.
 #[derive(Clone, Debug, Default)]
 pub struct Agenda {
-    /// time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
+    /// The soonest entries, the very first at the end; none only if there are none at all.
+    /// Of each: time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
+    row: [u128; ROW],
+    /// So many of the row are in use, less than all.
+    count: usize,
+    /// The entries later than those.
     heap: BinaryHeap<Reverse<u128>>,
     sequence: u32,
 }
@@ -27,19 +38,63 @@ impl Agenda {
     pub fn push(&mut self, at: Ns, what: u32) {
         let key = (u128::from(at) << 64) | (u128::from(self.sequence) << 32) | u128::from(what);
         self.sequence = self.sequence.wrapping_add(1);
-        self.heap.push(Reverse(key));
+        if key > self.row[0] && !self.heap.is_empty() {
+            self.push_later(key);
+            return;
+        }
+        let mut place = self.count;
+        while place > 0 && (self.row[place - 1] >> 64) as Ns <= at {
+            self.row[place] = self.row[place - 1];
+            place -= 1;
+        }
+        self.row[place] = key;
+        self.count += 1;
+        if self.count == ROW {
+            self.cut();
+        }
     }
 
     /// Time of the first event, or `NEVER`.
     #[inline]
     pub fn next_at(&self) -> Ns {
-        self.heap.peek().map_or(NEVER, |Reverse(key)| (key >> 64) as Ns)
+        if self.count == 0 { NEVER } else { (self.row[self.count - 1] >> 64) as Ns }
     }
 
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Ns, u32)> {
-        self.heap.pop().map(|Reverse(key)| ((key >> 64) as Ns, key as u32))
+        self.count = self.count.checked_sub(1)?;
+        let key = self.row[self.count];
+        if self.count == 0 {
+            self.refill();
+        }
+        Some(((key >> 64) as Ns, key as u32))
+    }
+
+    // What is rarer stays out of what is inlined above.
+
+    #[inline(never)]
+    fn push_later(&mut self, key: u128) {
+        self.heap.push(Reverse(key));
+    }
+
+    /// The later half of the row goes to the heap.
+    #[inline(never)]
+    fn cut(&mut self) {
+        self.heap.extend(self.row[..ROW / 2].iter().copied().map(Reverse));
+        self.row.copy_within(ROW / 2.., 0);
+        self.count = ROW / 2;
+    }
+
+    /// The row is empty: the soonest of the heap come.
+    #[inline(never)]
+    fn refill(&mut self) {
+        while self.count < ROW / 2 {
+            let Some(Reverse(key)) = self.heap.pop() else { break };
+            self.row[self.count] = key;
+            self.count += 1;
+        }
+        self.row[..self.count].reverse();
     }
 }
 
@@ -57,5 +112,26 @@ mod tests {
         let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
         assert_eq!(order, [(10, 2), (10, 4), (20, 1), (20, 3)]);
         assert_eq!(agenda.next_at(), NEVER);
+    }
+
+    #[test]
+    fn more_than_a_row_leave_in_the_same_order() {
+        let mut agenda = Agenda::default();
+        // 0, 7, 14, ... modulo 100 is each of 0..100 once; three of each time
+        let times = (0..300).map(|i| i * 7 % 100);
+        times.clone().enumerate().for_each(|(what, at)| agenda.push(at, what as u32));
+        let mut expected: Vec<(Ns, u32)> = times.enumerate().map(|(what, at)| (at, what as u32)).collect();
+        expected.sort_unstable();
+        let first: Vec<_> = (0..150).filter_map(|_| agenda.pop()).collect();
+        assert_eq!(first, expected[..150]);
+        // between what is near, before all, and after all
+        agenda.push(60, 1000);
+        agenda.push(50, 1001);
+        agenda.push(1000, 1002);
+        let rest: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        let mut late = expected.split_off(150);
+        late.extend([(60, 1000), (50, 1001), (1000, 1002)]);
+        late.sort_by_key(|&(at, _)| at);
+        assert_eq!(rest, late);
     }
 }

@@ -1,17 +1,18 @@
 //! The one door: the air as its caller sees it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
-use crate::frame::{BROADCAST, Packet};
+use crate::frame::Packet;
 use crate::phy::Phy;
 use crate::propagation::{Link, link_between, links_from};
 use crate::random::Stream;
-use crate::rules::Rules;
+use crate::rules::{Overlap, Rules};
 use crate::station::{Phase, Station};
 use crate::tap::{Happening, Record, Sent, Tap};
 
@@ -109,6 +110,11 @@ pub struct Air {
     pub(crate) now: Ns,
     pub(crate) notices: VecDeque<Notice>,
     pub(crate) tap: Tap,
+    /// A frame that met no other is locked on and ended at once (`reception`). Not where its energy counts on in a sum,
+    /// and not where the tap is to be told of each step.
+    pub(crate) overhears: bool,
+    /// Not all stations have the same physical layer any more.
+    pub(crate) phys_differ: bool,
     /// Of links that fade.
     pub(crate) fading: Stream,
     /// Stations whose served packet is done; refilled once the caller has seen the notice (it may drop packets
@@ -124,8 +130,9 @@ impl Air {
         rules.overhead_bytes = config.overhead_bytes.unwrap_or(rules.overhead_bytes);
         let contentions = contentions(&rules.phy, config.radio.edca);
         let count = config.positions_m.len() as u32;
-        let stations =
-            (0..count).map(|i| Station::new(rules, &contentions, Stream::new(config.seed, u64::from(i)))).collect();
+        let shared = Arc::new(rules);
+        let station = |i| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(i)));
+        let stations = (0..count).map(station).collect();
         let links = (0..count).map(|i| config.links_from(i)).collect();
         Air {
             rules,
@@ -137,6 +144,8 @@ impl Air {
             now: 0,
             notices: VecDeque::new(),
             tap: Tap::new(config.tap),
+            overhears: rules.overlap == Overlap::PairwiseFirstLock && rules.eifs_as_nav && !config.tap,
+            phys_differ: false,
             fading: Stream::new(config.seed, FADING_STREAM),
             refills: Vec::new(),
             steps: 0,
@@ -150,8 +159,8 @@ impl Air {
     }
 
     /// The rules as they hold for `station`.
-    pub(crate) fn rules_of(&self, station: u32) -> Rules {
-        self.stations[station as usize].rules
+    pub(crate) fn rules_of(&self, station: u32) -> &Rules {
+        &self.stations[station as usize].rules
     }
 
     /// The physical layer of `station`.
@@ -209,6 +218,19 @@ impl Air {
         }
     }
 
+    /// Steps until there is something to tell, or until nothing is due before `before` and by `end`. How many steps.
+    pub fn advance(&mut self, before: Ns, end: Ns) -> u64 {
+        let first = self.steps;
+        while self.notices.is_empty() {
+            let at = self.next_at();
+            if at >= before || at > end {
+                break;
+            }
+            self.step();
+        }
+        self.steps - first
+    }
+
     /// What has happened, in order; None when all has been told.
     #[inline]
     pub fn poll(&mut self) -> Option<Notice> {
@@ -262,7 +284,7 @@ impl Air {
         let here = &mut self.stations[station as usize];
         here.note_queue(now);
         let mut back = Vec::new();
-        for access in &mut here.accesses {
+        for access in here.accesses.iter_mut() {
             back.extend(access.queue.iter().filter(|packet| packet.to == Some(to)));
             access.queue.retain(|packet| packet.to != Some(to));
         }
@@ -309,7 +331,7 @@ impl Air {
     }
 
     /// Puts the station into the agenda if it is due earlier than its entry there.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ensure(&mut self, station: u32, at: Ns) {
         let here = &mut self.stations[station as usize];
         if at < here.agenda_at {
@@ -320,19 +342,14 @@ impl Air {
 
     /// Agenda entry for the next moment at which the station must act by itself.
     pub(crate) fn reschedule(&mut self, station: u32) {
-        let here = &self.stations[station as usize];
-        let response_at = here.response.map_or(NEVER, |response| response.at);
-        let due = here.timeout_at.min(response_at).min(here.data_at).min(here.defer_at);
-        let mut due = due.min(here.first_backoff_ends());
-        let locked = here.lock.iter().map(|lock| &lock.arrival);
-        for arrival in locked.chain(&here.pending) {
-            if arrival.decodable && (arrival.header.to == station || arrival.header.to == BROADCAST) {
-                due = due.min(arrival.end);
-            }
-        }
-        if due != NEVER {
-            self.ensure(station, due.max(self.now));
-        }
+        let backoff_ends = self.stations[station as usize].first_backoff_ends();
+        self.await_next(station, backoff_ends);
+    }
+
+    /// The same, where it is known when the first backoff ends.
+    pub(crate) fn await_next(&mut self, station: u32, backoff_ends: Ns) {
+        let due = self.stations[station as usize].due_at(station, backoff_ends);
+        self.ensure(station, due.max(self.now));
     }
 
     /// Takes a category's next packet into service and sees to its access; `fresh`: it has just come to an idle station.

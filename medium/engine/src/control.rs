@@ -1,5 +1,7 @@
 //! Changes to an air that is running. Frames under way keep their course; a packet in service keeps its rate and RTS.
 
+use std::sync::Arc;
+
 use pacelab_air_config::{PhyKind, Propagation};
 
 use crate::agenda::Ns;
@@ -55,8 +57,10 @@ impl Air {
         let phy = Rules::phy_of(&self.config.radio, kind);
         self.catch_up(station, self.now);
         let here = &mut self.stations[station as usize];
-        here.rules.phy = phy;
+        Arc::make_mut(&mut here.rules).phy = phy;
+        self.phys_differ = true;
         here.eifs_ns = phy.eifs_ns();
+        here.eifs_nav_ns = here.rules.nav_ns(here.eifs_ns);
         for (access, contention) in here.accesses.iter_mut().zip(contentions(&phy, self.config.radio.edca)) {
             let widened = access.cw != access.contention.cw_min;
             access.cw = if widened { access.cw.clamp(contention.cw_min, contention.cw_max) } else { contention.cw_min };

@@ -20,7 +20,7 @@ impl Air {
         let now = self.now;
         self.catch_up(station, now);
         let here = &self.stations[station as usize];
-        if here.response.is_some_and(|response| response.at <= now) {
+        if here.response.as_ref().is_some_and(|response| response.at <= now) {
             self.respond(station);
         } else if here.data_at <= now {
             self.follow_cts(station);
@@ -28,7 +28,13 @@ impl Air {
             self.time_out(station);
         } else if here.defer_at <= now {
             self.end_defer(station);
-        } else if here.first_backoff_ends() <= now {
+        } else {
+            let backoff_ends = here.first_backoff_ends();
+            if backoff_ends > now {
+                // Often a countdown was held up since it was given this moment.
+                self.await_next(station, backoff_ends);
+                return;
+            }
             self.contend(station);
         }
         self.reschedule(station);
@@ -183,7 +189,8 @@ impl Air {
         self.count_attempt(station);
         self.stations[station as usize].counters.rts_sent += 1;
         let end = self.send(station, Kind::Rts, current, duration_ns, frame_bytes::RTS, control);
-        self.stations[station as usize].timeout_at = give_up_at(&self.rules_of(station), end, Kind::Cts, cts_ns);
+        let give_up_at = give_up_at(self.rules_of(station), end, Kind::Cts, cts_ns);
+        self.stations[station as usize].timeout_at = give_up_at;
     }
 
     fn send_data(&mut self, station: u32, current: Current) {
@@ -198,8 +205,8 @@ impl Air {
             self.count_attempt(station);
         }
         let end = self.send(station, Kind::Data, current, duration_ns, current.frame_bytes, current.rate_bps);
-        self.stations[station as usize].timeout_at =
-            if unicast { give_up_at(&self.rules_of(station), end, Kind::Ack, ack_ns) } else { end };
+        let timeout_at = if unicast { give_up_at(self.rules_of(station), end, Kind::Ack, ack_ns) } else { end };
+        self.stations[station as usize].timeout_at = timeout_at;
     }
 
     /// The wait of a packet that found the medium idle is over: it leaves if the medium is idle now.
@@ -239,7 +246,7 @@ impl Air {
     /// A SIFS after an RTS or data: the CTS or ACK, if the preset lets it go.
     fn respond(&mut self, station: u32) {
         let now = self.now;
-        let rules = self.rules_of(station);
+        let rules = *self.rules_of(station);
         let here = &mut self.stations[station as usize];
         let Some(response) = here.response.take() else { return };
         if response.is_cts {
@@ -438,12 +445,6 @@ impl Air {
         self.now + airtime_ns
     }
 
-    /// Whether the physical layer of `station` has the rate of a frame of `from`.
-    fn understands(&self, station: u32, from: u32, rate_bps: u32) -> bool {
-        let (here, there) = (&self.stations[station as usize].rules.phy, &self.stations[from as usize].rules.phy);
-        here.modulation == there.modulation || here.has(rate_bps)
-    }
-
     /// Puts a frame on the air: notes it at every station that senses it.
     fn launch(&mut self, station: u32, header: Header, airtime_ns: Ns) {
         let now = self.now;
@@ -465,6 +466,7 @@ impl Air {
         self.tap.note(now, station, what, peer, airtime_ns);
         self.tap.sent(now, airtime_ns, &header);
         let links = std::mem::take(&mut self.links[station as usize]);
+        let modulation = self.stations[station as usize].rules.phy.modulation;
         for link in &links {
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
@@ -472,17 +474,13 @@ impl Air {
             // Drawn only where a link asks for it, so that other runs keep their draws.
             let faded = link.fading.map_or(Some((power_w, decodable)), |fading| fading.draw(power_w, &mut self.fading));
             let Some((power_w, decodable)) = faded else { continue };
-            let decodable = decodable && self.understands(link.to, station, header.rate_bps);
-            let arrival = Arrival { start, end, power_w, decodable, loss, header };
             self.apply_pending(link.to, now);
-            let pending = &mut self.stations[link.to as usize].pending;
-            if pending.last().is_none_or(|last| last.start <= start) {
-                pending.push(arrival);
-            } else {
-                let place = pending.iter().rposition(|other| other.start <= start).map_or(0, |last| last + 1);
-                pending.insert(place, arrival);
-            }
-            if decodable && (header.to == link.to || header.to == BROADCAST) {
+            let there = &mut self.stations[link.to as usize];
+            let understood = !self.phys_differ || there.understands(modulation, header.rate_bps);
+            let decodable = decodable && understood;
+            let arrival = Arrival { start, end, power_w, decodable, loss, header };
+            there.note_pending(arrival);
+            if arrival.is_for(link.to) {
                 self.ensure(link.to, end);
             }
         }

@@ -90,6 +90,14 @@ pub(crate) struct Arrival {
     pub header: Header,
 }
 
+impl Arrival {
+    /// The station decodes it, if nothing happens to it, and is whom it is meant for.
+    #[inline]
+    pub fn is_for(&self, station: u32) -> bool {
+        self.decodable && (self.header.to == station || self.header.to == BROADCAST)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 
 use crate::agenda::{NEVER, Ns};
 use crate::air::Air;
-use crate::frame::{BROADCAST, Kind, Packet};
+use crate::frame::{Kind, Packet};
 use crate::station::Station;
 
 impl Air {
@@ -44,10 +44,6 @@ impl Air {
 /// End of the first data frame on its way to the station that it may decode.
 fn reception(number: usize, station: &Station) -> Option<Ns> {
     let arrivals = station.lock.iter().map(|lock| &lock.arrival).chain(&station.pending);
-    let data = arrivals.filter(|arrival| {
-        let header = &arrival.header;
-        let for_us = header.to == number as u32 || header.to == BROADCAST;
-        header.kind == Kind::Data && arrival.decodable && for_us
-    });
+    let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.is_for(number as u32));
     data.map(|arrival| arrival.end).min()
 }

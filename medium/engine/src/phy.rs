@@ -209,8 +209,19 @@ impl Phy {
     }
 }
 
-/// To the nearest ns.
+/// To the nearest ns. By a divisor that the compiler knows it divides several times faster.
 const fn ns_at(bytes: u32, rate_bps: u32) -> Ns {
+    match rate_bps {
+        1_000_000 => rounded(bytes, 1_000_000),
+        2_000_000 => rounded(bytes, 2_000_000),
+        5_500_000 => rounded(bytes, 5_500_000),
+        11_000_000 => rounded(bytes, 11_000_000),
+        _ => rounded(bytes, rate_bps),
+    }
+}
+
+#[inline(always)]
+const fn rounded(bytes: u32, rate_bps: u32) -> Ns {
     (bytes as u64 * NS_PER_BYTE_AT_1_BPS + rate_bps as u64 / 2) / rate_bps as u64
 }
 

@@ -3,14 +3,30 @@
 use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
 use crate::error_model;
-use crate::frame::{Arrival, BROADCAST};
+use crate::frame::{Arrival, BROADCAST, Header};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
 use crate::tap::Happening;
 
 impl Air {
     /// Brings a station up to `now`: frames that arrived before, and the end of a lock that has passed.
+    #[inline]
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
+        let here = &self.stations[station as usize];
+        if here.lock.is_some() || !here.pending.is_empty() {
+            self.catch_up_on(station, now);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up_on(&mut self, station: u32, now: Ns) {
+        let here = &mut self.stations[station as usize];
+        if self.overhears && here.is_first_over(now) {
+            let frame = here.pending[0];
+            if overhear(here, &self.rules, station) && frame.is_for(station) {
+                self.receive(station, frame.end, frame.header, frame.power_w);
+            }
+        }
         self.apply_pending(station, now);
         let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end <= now);
         if ended {
@@ -19,16 +35,34 @@ impl Air {
     }
 
     /// Applies the frames that began to arrive before `now`, and not in the same moment.
+    #[inline(always)]
     pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
+        let here = &mut self.stations[station as usize];
+        let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
+        if self.overhears && !first.is_for(station) && here.is_first_over(now) {
+            overhear(here, &self.rules, station);
+            if here.pending.is_empty() {
+                return; // as it mostly is
+            }
+        }
+        self.apply(station, now);
+    }
+
+    #[inline(never)]
+    fn apply(&mut self, station: u32, now: Ns) {
         loop {
             let here = &mut self.stations[station as usize];
-            if here.pending.first().is_none_or(|first| first.start + SAME_MOMENT_NS >= now) {
-                return;
-            }
-            let first = here.pending.remove(0);
+            let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
             if here.lock.as_ref().is_some_and(|lock| lock.arrival.end <= first.start) {
                 self.end_lock(station);
+                continue;
             }
+            if self.overhears && !first.is_for(station) && here.is_first_over(now) {
+                overhear(here, &self.rules, station);
+                continue;
+            }
+            let first = *first;
+            here.drop_pending();
             match self.rules.overlap {
                 Overlap::PairwiseFirstLock => self.arrive_pairwise(station, first),
                 Overlap::CumulativeSinr | Overlap::ErrorModel => self.arrive_cumulative(station, first),
@@ -67,7 +101,7 @@ impl Air {
     fn arrive_cumulative(&mut self, station: u32, arrival: Arrival) {
         let ratio = self.capture_ratio;
         let here = &mut self.stations[station as usize];
-        let rules = here.rules;
+        let rules = *here.rules;
         let by_model = rules.overlap == Overlap::ErrorModel;
         let from = arrival.header.from;
         here.freeze(arrival.start);
@@ -109,21 +143,17 @@ impl Air {
     /// The locked frame has ended: what the station learns from it.
     fn end_lock(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
-        if self.rules.overlap == Overlap::ErrorModel {
+        let by_model = self.rules.overlap == Overlap::ErrorModel;
+        if by_model {
             let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end);
-            let rules = here.rules;
+            let rules = *here.rules;
             judge(here, &rules, end);
         }
         let Some(lock) = &here.lock else { return };
         let Arrival { end, decodable, header, power_w, loss, .. } = lock.arrival;
         let ruined = lock.collided || lock.spoiled;
-        let readable = if self.rules.overlap == Overlap::ErrorModel {
-            here.random.unit() < libm::exp(lock.log_success)
-        } else {
-            decodable
-        };
-        // Drawn only where a link asks for it, so that other runs keep their draws.
-        let readable = readable && (loss == 0.0 || here.random.unit() >= loss);
+        let readable = if by_model { here.random.unit() < libm::exp(lock.log_success) } else { decodable };
+        let readable = readable && here.gets_through(loss);
         here.lock = None;
         here.idle_since = here.idle_since.max(end);
         if here.is_sending(end) {
@@ -148,8 +178,8 @@ impl Air {
     }
 
     fn hold_eifs(&mut self, station: u32, end: Ns) {
-        let here: &mut Station = &mut self.stations[station as usize];
-        let until = end + self.rules.nav_ns(here.eifs_ns);
+        let here = &mut self.stations[station as usize];
+        let until = end + here.eifs_nav_ns;
         if self.rules.eifs_as_nav {
             here.nav = here.nav.max(until);
         } else {
@@ -157,6 +187,28 @@ impl Air {
         }
         self.tap.note(end, station, Happening::Eifs, None, until);
     }
+}
+
+/// The first frame under way is over and has met no other: what locking on it and its end come to (`arrive_pairwise`,
+/// `end_lock`), at once. True: it was decoded. For `Air::overhears` alone.
+#[inline(always)]
+fn overhear(here: &mut Station, rules: &Rules, station: u32) -> bool {
+    let Arrival { start, end, decodable, loss, header: Header { to, duration_ns, .. }, .. } = here.pending[0];
+    here.drop_pending();
+    here.freeze(start);
+    let spoiled = here.is_sending(start + SAME_MOMENT_NS);
+    let readable = decodable && here.gets_through(loss);
+    here.idle_since = here.idle_since.max(end);
+    let (heard, intact) = (!here.is_sending(end), readable && !spoiled);
+    let for_us = to == station || to == BROADCAST;
+    let hold_ns = match intact {
+        true if for_us => 0,
+        true => rules.nav_ns(duration_ns),
+        false => here.eifs_nav_ns,
+    };
+    // A NAV until now, where there is nothing to hold, is none.
+    here.nav = here.nav.max(if heard { end + hold_ns } else { 0 });
+    heard && intact
 }
 
 /// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.

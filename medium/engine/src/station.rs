@@ -12,12 +12,15 @@
 //! 3. An event at a station at time t sees the frames that arrived before t, not those that arrive at t: two stations
 //!    whose countdowns end so that neither can have heard the other both send.
 
+use std::sync::Arc;
+
 use pacelab_air_config::Category;
 
-use crate::access::{Access, Backoff, Contention, Current, ExtraBackoff};
+use crate::access::{Access, Accesses, Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
 use crate::frame::{Arrival, Kind};
+use crate::phy::Modulation;
 use crate::random::Stream;
 use crate::rules::Rules;
 
@@ -80,56 +83,62 @@ pub(crate) struct Response {
     pub at: Ns,
 }
 
+/// In the order in which a frame's hearers need it, so that hearing one touches few of the processor's cache lines:
+/// hundreds of stations are looked at in turn.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Station {
-    /// The preset's, with the physical layer of this station.
-    pub rules: Rules,
-    /// That of its physical layer, which is asked for at every frame that is not for the station.
-    pub eifs_ns: Ns,
-    // the radio
-    pub send_start: Ns,
-    pub send_end: Ns,
+    // the radio, and the medium as the station sees it
     pub lock: Option<Lock>,
     /// Frames under way to this station, by start.
     pub pending: Vec<Arrival>,
-    /// Signals above the sense threshold, (end, power); cumulative presets only.
-    pub signals: Vec<(Ns, f64)>,
-    /// Latest end of a sensed signal; cumulative presets only.
-    pub energy_until: Ns,
-    // the medium as the station sees it
     pub idle_since: Ns,
     pub nav: Ns,
+    pub send_start: Ns,
+    pub send_end: Ns,
+    /// Latest end of a sensed signal; cumulative presets only.
+    pub energy_until: Ns,
     /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
     pub garbled_at: Ns,
+    /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
+    pub eifs_nav_ns: Ns,
+    /// Earliest entry of this station in the agenda, `NEVER` if none.
+    pub agenda_at: Ns,
     // the exchange
-    pub phase: Phase,
     pub timeout_at: Ns,
-    pub response: Option<Response>,
     /// When the data follows the CTS.
     pub data_at: Ns,
     /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
     pub defer_at: Ns,
-    /// Access categories, least urgent first; one without EDCA.
-    pub accesses: Vec<Access>,
+    pub response: Option<Response>,
+    pub phase: Phase,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
+    pub accesses: Accesses,
+    // what is needed more rarely
+    /// EIFS of its physical layer.
+    pub eifs_ns: Ns,
+    /// The preset's, with the physical layer of this station: mostly everybody's, and then held once.
+    pub rules: Arc<Rules>,
+    /// Signals above the sense threshold, (end, power); cumulative presets only.
+    pub signals: Vec<(Ns, f64)>,
+    pub random: Stream,
     /// Of the backoff after a delivered frame.
     pub extra_backoff: ExtraBackoff,
     pub queue_changed_at: Ns,
     pub next_number: u32,
     /// Last frame number delivered from each sender, for duplicates.
     pub last_numbers: Vec<(u32, u32)>,
-    pub random: Stream,
     pub counters: Counters,
-    /// Earliest entry of this station in the agenda, `NEVER` if none.
-    pub agenda_at: Ns,
 }
 
 impl Station {
-    pub fn new(rules: Rules, contentions: &[Contention], random: Stream) -> Self {
+    pub fn new(rules: Arc<Rules>, contentions: &[Contention], random: Stream) -> Self {
+        let eifs_ns = rules.phy.eifs_ns();
         Station {
+            eifs_nav_ns: rules.nav_ns(eifs_ns),
             rules,
-            eifs_ns: rules.phy.eifs_ns(),
+            eifs_ns,
             send_start: 0,
             send_end: 0,
             lock: None,
@@ -144,7 +153,7 @@ impl Station {
             response: None,
             data_at: NEVER,
             defer_at: NEVER,
-            accesses: contentions.iter().map(|&contention| Access::new(contention)).collect(),
+            accesses: Accesses::new(contentions),
             serving: 0,
             extra_backoff: ExtraBackoff::default(),
             queue_changed_at: 0,
@@ -156,8 +165,51 @@ impl Station {
         }
     }
 
+    /// A frame is on its way here.
+    #[inline]
+    pub fn note_pending(&mut self, arrival: Arrival) {
+        if self.pending.last().is_none_or(|last| last.start <= arrival.start) {
+            self.pending.push(arrival);
+        } else {
+            let place = self.pending.partition_point(|other| other.start <= arrival.start);
+            self.pending.insert(place, arrival);
+        }
+    }
+
+    /// Whether the physical layer has the rate of a frame of this modulation.
+    #[inline]
+    pub fn understands(&self, modulation: Modulation, rate_bps: u32) -> bool {
+        self.rules.phy.modulation == modulation || self.rules.phy.has(rate_bps)
+    }
+
+    /// The first of the frames under way is here. It mostly is the only one: then none has to be moved up.
+    #[inline]
+    pub fn drop_pending(&mut self) {
+        if self.pending.len() == 1 {
+            self.pending.clear();
+        } else {
+            self.pending.remove(0);
+        }
+    }
+
+    /// The first frame under way is over by `now` and has met no other.
+    #[inline]
+    pub fn is_first_over(&self, now: Ns) -> bool {
+        let Some(first) = self.pending.first() else { return false };
+        let alone = self.pending.get(1).is_none_or(|next| next.start >= first.end);
+        self.lock.is_none() && first.end <= now && alone
+    }
+
+    /// Whether a frame survives what noise and interference do not explain. Drawn only where a link asks for it, so
+    /// that other runs keep their draws.
+    #[inline]
+    pub fn gets_through(&mut self, loss: f64) -> bool {
+        loss == 0.0 || self.random.unit() >= loss
+    }
+
+    #[inline]
     pub fn is_sending(&self, at: Ns) -> bool {
-        self.send_start <= at && at < self.send_end
+        at < self.send_end && self.send_start <= at
     }
 
     /// The frame that was waited for is here: the exchange goes on, or is over.
@@ -174,7 +226,7 @@ impl Station {
 
     /// When the medium turned or will turn idle, as far as is known; only meaningful in `Phase::Idle`.
     fn free_at(&self) -> Ns {
-        let heard = self.lock.map_or(0, |lock| lock.arrival.end);
+        let heard = self.lock.as_ref().map_or(0, |lock| lock.arrival.end);
         self.idle_since.max(self.nav).max(self.energy_until).max(heard)
     }
 
@@ -189,36 +241,69 @@ impl Station {
 
     /// When the backoff of a category ends if nothing else is heard, or `NEVER`.
     pub fn backoff_ends(&self, access: &Access) -> Ns {
-        match access.backoff {
-            Some(backoff) if self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER => {
-                let from = self.countdown_from(access.contention.space_ns, backoff.started);
-                from + Ns::from(backoff.slots) * self.rules.phy.slot_ns
-            }
-            _ => NEVER,
-        }
+        if self.counts_down() { self.backoff_ends_at(access) } else { NEVER }
+    }
+
+    /// Not in an exchange: what backoffs there are count down, or are held by the medium.
+    #[inline]
+    fn counts_down(&self) -> bool {
+        self.phase == Phase::Idle && self.response.is_none() && self.data_at == NEVER
+    }
+
+    #[inline]
+    fn backoff_ends_at(&self, access: &Access) -> Ns {
+        let Some(backoff) = access.backoff else { return NEVER };
+        let from = self.countdown_from(access.contention.space_ns, backoff.started);
+        from + Ns::from(backoff.slots) * access.contention.slot_ns
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
+    #[inline]
     pub fn first_backoff_ends(&self) -> Ns {
-        self.accesses.iter().map(|access| self.backoff_ends(access)).min().unwrap_or(NEVER)
+        if !self.counts_down() {
+            return NEVER;
+        }
+        self.accesses.iter().fold(NEVER, |ends, access| ends.min(self.backoff_ends_at(access)))
     }
 
     /// A countdown is running or held.
     pub fn is_contending(&self) -> bool {
-        self.accesses.iter().any(|access| access.backoff.is_some())
+        self.accesses.contend()
+    }
+
+    /// When the station must act by itself, or be there for the end of a frame for it, if nothing else is heard.
+    /// `backoff_ends`: see `first_backoff_ends`.
+    #[inline]
+    pub fn due_at(&self, station: u32, backoff_ends: Ns) -> Ns {
+        let response_at = self.response.as_ref().map_or(NEVER, |response| response.at);
+        let mut due = self.timeout_at.min(response_at).min(self.data_at).min(self.defer_at).min(backoff_ends);
+        if let Some(lock) = self.lock.as_ref().filter(|lock| lock.arrival.is_for(station)) {
+            due = due.min(lock.arrival.end);
+        }
+        for arrival in &self.pending {
+            if arrival.is_for(station) {
+                due = due.min(arrival.end);
+            }
+        }
+        due
     }
 
     /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
+    #[inline(always)]
     pub fn freeze(&mut self, at: Ns) {
-        if !self.is_idle(at) {
-            return;
+        if self.accesses.contend() && self.is_idle(at) {
+            self.settle(at);
         }
+    }
+
+    #[inline(never)]
+    fn settle(&mut self, at: Ns) {
         for index in 0..self.accesses.len() {
             let access = &self.accesses[index];
             let Some(backoff) = access.backoff else { continue };
             let from = self.countdown_from(access.contention.space_ns, backoff.started);
             if at + SAME_MOMENT_NS > from {
-                let elapsed = ((at + SAME_MOMENT_NS - from) / self.rules.phy.slot_ns) as u32;
+                let elapsed = ((at + SAME_MOMENT_NS - from) / access.contention.slot_ns) as u32;
                 let slots = backoff.slots.saturating_sub(elapsed);
                 self.accesses[index].backoff = Some(Backoff { slots, ..backoff });
             }

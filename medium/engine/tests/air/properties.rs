@@ -82,6 +82,9 @@ fn outlooks(scene: &Scene, end: Ns) -> Vec<(Ns, Ns)> {
 struct Outcome {
     records: Vec<Record>,
     notices: Vec<Notice>,
+    /// When each of them came.
+    told_at: Vec<Ns>,
+    steps: u64,
     refused: Vec<u32>,
     /// Packets that wait in queues; whether each station serves one cannot be seen from outside.
     waiting: usize,
@@ -89,7 +92,7 @@ struct Outcome {
 
 fn play(scene: &Scene, end: Ns) -> Outcome {
     let mut air = pacelab_engine::Air::new(scene.config.clone());
-    let (mut notices, mut refused) = (Vec::new(), Vec::new());
+    let (mut notices, mut told_at, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut plan = scene.plan.iter().peekable();
     loop {
         let planned = plan.peek().map_or(Ns::MAX, |&&(at, _, _)| at);
@@ -104,10 +107,11 @@ fn play(scene: &Scene, end: Ns) -> Outcome {
         }
         while let Some(notice) = air.poll() {
             notices.push(notice);
+            told_at.push(air.now());
         }
     }
     let waiting = (0..STATIONS).map(|station| air.queue_pkts(station)).sum();
-    Outcome { records: air.take_records(), notices, refused, waiting }
+    Outcome { records: air.take_records(), notices, told_at, steps: air.steps(), refused, waiting }
 }
 
 /// How often each packet was done, and how often received by whom.
@@ -137,6 +141,17 @@ proptest! {
         let (first, again) = (play(&scene, 300 * MS), play(&scene, 300 * MS));
         prop_assert_eq!(first.records, again.records);
         prop_assert_eq!(first.notices, again.notices);
+    }
+
+    /// Without a tap, frames that met no other are locked on and ended at once.
+    #[test]
+    fn without_a_tap_all_goes_the_same_way(scene in scenes()) {
+        let mut untapped = scene.clone();
+        untapped.config.tap = false;
+        let (first, again) = (play(&scene, 300 * MS), play(&untapped, 300 * MS));
+        prop_assert_eq!(first.notices, again.notices);
+        prop_assert_eq!(first.told_at, again.told_at);
+        prop_assert_eq!(first.steps, again.steps);
     }
 
     #[test]

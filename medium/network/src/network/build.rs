@@ -11,6 +11,7 @@ use super::{Drops, Network, radio_edges, wired_edges};
 use crate::aodv::Aodv;
 use crate::flow::{Ends, Flow};
 use crate::hook::{Hook, Place};
+use crate::links::Links;
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
@@ -94,7 +95,7 @@ impl Network {
             station_of,
             node_of,
             drops: Drops::default(),
-            links: BTreeMap::new(),
+            links: Links::new(count),
             series_t_s: Vec::new(),
             measured_from: 0,
             path_rates: BTreeMap::new(),

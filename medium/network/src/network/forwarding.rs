@@ -224,8 +224,7 @@ impl Network {
         let next_hop = frame.to.map(|to| self.node_of[to as usize]);
         self.hook_transmitted(node, frame.id, next_hop, attempts, failure.is_none());
         if let (Some(to), Some(packet)) = (frame.to, self.pool.get(frame.id)) {
-            let link = (node, self.node_of[to as usize], Class::of(packet));
-            self.links.entry(link).or_default().count(attempts, failure);
+            self.links.at(node, self.node_of[to as usize], Class::of(packet)).count(attempts, failure);
         }
         match failure {
             None if frame.to.is_none() => self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id)),
@@ -314,7 +313,7 @@ impl Network {
         for frame in self.air.recall(self.now, station, to) {
             self.drops.link_failure += 1;
             if let Some(packet) = self.pool.get(frame.id) {
-                self.links.entry((node, next_hop, Class::of(packet))).or_default().drops_recalled += 1;
+                self.links.at(node, next_hop, Class::of(packet)).drops_recalled += 1;
             }
             self.left_source(node, frame.id);
             self.pool.remove(frame.id);

@@ -20,7 +20,7 @@ use crate::airlog::Enqueued;
 use crate::aodv::Aodv;
 use crate::flow::{Ends, Flow};
 use crate::hook::Place;
-use crate::links::{Class, LinkCounts};
+use crate::links::Links;
 use crate::packet::Pool;
 use crate::routes::Routes;
 use crate::shell::HookShell;
@@ -70,7 +70,7 @@ pub struct Network {
     station_of: Vec<Option<u32>>,
     node_of: Vec<u32>,
     drops: Drops,
-    links: BTreeMap<(u32, u32, Class), LinkCounts>,
+    links: Links,
     series_t_s: Vec<f64>,
     measured_from: Ns,
     /// (node, wireless end) -> link rates of the path, for hooks.
@@ -89,23 +89,31 @@ impl Network {
         const EVENTS_PER_REPORT: u64 = 1 << 18;
         let end = ns_from_s(self.config.duration_s);
         let report_every = (end / REPORTS).max(1);
+        let mut report_after = EVENTS_PER_REPORT;
         self.schedule(report_every, Task::Report);
         while !self.finished {
+            if self.events >= report_after {
+                report_after += EVENTS_PER_REPORT;
+                self.finished |= progress(self.now as f64 / end as f64).is_break();
+            }
             let (air_at, agenda_at) = (self.air.next_at(), self.agenda.next_at());
             let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
-            let at = air_at.min(agenda_at).min(line_at);
-            if at > end {
+            let above_at = agenda_at.min(line_at);
+            if air_at.min(above_at) > end {
                 break;
             }
+            if air_at < above_at {
+                self.events += self.air.advance(above_at, end);
+                self.now = self.air.now();
+                self.take_notices();
+                continue;
+            }
+            let at = above_at;
             self.now = at;
             self.events += 1;
-            if self.events % EVENTS_PER_REPORT == 0 {
-                self.finished |= progress(at as f64 / end as f64).is_break();
-            }
             if line_at == at {
                 self.leave_link_layer();
-            } else if agenda_at == at {
-                let Some((_, word)) = self.agenda.pop() else { continue };
+            } else if let Some((_, word)) = self.agenda.pop() {
                 match Task::unpack(word) {
                     Task::Report => {
                         self.finished |= progress(at as f64 / end as f64).is_break();
@@ -113,9 +121,6 @@ impl Network {
                     }
                     task => self.perform(task),
                 }
-            } else {
-                self.air.step();
-                self.take_notices();
             }
         }
         self.now = if self.finished { self.now } else { end };
@@ -181,7 +186,7 @@ impl Network {
         let now = self.now;
         self.measured_from = now;
         self.air.reset_counters(now);
-        self.links.clear();
+        self.links = Links::new(self.config.nodes.len());
         self.drops = Drops::default();
         for flow in &mut self.flows {
             match &flow.ends {

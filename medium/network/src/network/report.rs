@@ -110,7 +110,7 @@ impl Network {
 
     fn report_links(&self) -> Vec<Value> {
         let name = |node: u32| &self.config.nodes[node as usize].name;
-        let links = self.links.iter().map(|(&(from, to, class), counts)| {
+        let links = self.links.sorted().into_iter().map(|((from, to, class), counts)| {
             json!({
                 "from": name(from),
                 "to": name(to),

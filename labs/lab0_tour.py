@@ -122,9 +122,9 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand, no chain carries more than a single hop does, and no flow carries more than one window per
-# round trip of the wire. With the rate and the window as they were, less than a fifth of one hop's goodput is left from
-# 5 hops on.
+# Wherever the controls stand, no chain carries more than a single hop does, and no flow carries more than one window
+# per round trip of the wire. With the rate and the window as they were, less than a fifth of one hop's goodput is
+# left from 5 hops on.
 #
 # ## The air itself
 # What the medium does can be watched frame by frame. Blocks are frames (R, C, D, A: RTS, CTS, data, ACK), the grey bar

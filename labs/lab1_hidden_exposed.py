@@ -198,8 +198,9 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand: senders that sense each other share one pair's goodput. Where no node of one pair senses a
-# node of the other, each pair has all of it. And without RTS/CTS a link with a hidden terminal keeps less than a fifth.
+# Wherever the controls stand: senders that sense each other share one pair's goodput. Where no node of one pair
+# senses a node of the other, each pair has all of it. And without RTS/CTS a link with a hidden terminal keeps less
+# than a fifth.
 #
 # Three places worth a stop:
 #
@@ -322,8 +323,8 @@ for shift in (40, 45):
 
 # %% [markdown]
 # Capture is no blessing for all: it saves the frames of the near sender and lets the far one starve. Fairness needs
-# more than fewer collisions. (With `ns2` and `standard`, without RTS/CTS, the near one has less than a fifth up to 40 m,
-# and more than nine tenths from 45 m on, to either side. The far one never has a fifth, with any preset.)
+# more than fewer collisions. (With `ns2` and `standard`, without RTS/CTS, the near one has less than a fifth up to 40
+# m, and more than nine tenths from 45 m on, to either side. The far one never has a fifth, with any preset.)
 #
 # ## Why stock wmediumd shows none of this
 # Mininet-WiFi's usual medium, `wmediumd`, delivers a frame at `max(now, last expiry) + send time`, where *last expiry*
@@ -364,8 +365,8 @@ lab.on_real_hosts("lab1.hidden", *(Experiment(topology="hidden", rts=on, **UDP) 
 
 # %% [markdown]
 # ## What you can now say
-# * Two hidden senders together lose more than four fifths of what one alone would carry. RTS/CTS brings nearly all of it
-#   back.
+# * Two hidden senders together lose more than four fifths of what one alone would carry. RTS/CTS brings nearly all of
+#   it back.
 # * Two exposed senders share what each could have: the air is wasted by silence, and no counter of losses shows it.
 # * RTS/CTS can starve a link that loses next to nothing without it.
 # * Who is hidden depends on the receiver, too: the same places, with another radio preset, give another answer.

@@ -214,10 +214,10 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand: from 4 to 10 hops each of the four schemes gains with AODV, and from 5 hops on downwards
-# over static routes, too. Upwards over static routes, from 4 hops on, they carry anything from a tenth less to a quarter
-# more. On one and two hops nothing is gained. And one run proves little: upwards over 11 hops with AODV `tcp-gap-eval`
-# loses a third with seed 1, and gains with most others.
+# Wherever the controls stand: from 4 to 10 hops each of the four schemes gains with AODV, and from 5 hops on
+# downwards over static routes, too. Upwards over static routes, from 4 hops on, they carry anything from a tenth less
+# to a quarter more. On one and two hops nothing is gained. And one run proves little: upwards over 11 hops with AODV
+# `tcp-gap-eval` loses a third with seed 1, and gains with most others.
 #
 # Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is more than a second long. The
 # packets wait there and not in the air. Upwards the wait is at the source, before TCP's clock starts.
@@ -307,8 +307,8 @@ lab.explore(
 )
 
 # %% [markdown]
-# Over static routes, with either topology and every seed, Goodput Control is the fairest of the three, with a Jain's index
-# above 0.95.
+# Over static routes, with either topology and every seed, Goodput Control is the fairest of the three, with a Jain's
+# index above 0.95.
 #
 # ## On real hosts
 

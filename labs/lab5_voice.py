@@ -222,8 +222,8 @@ lab.explore(
 
 # %% [markdown]
 # Wherever the controls stand: on one hop priority, 802.11e and TCP-GAP keep every call at 3.6 or better. On more hops
-# 802.11e leaves some call below 2.5, and beside three TCP flows or more NewReno leaves some call below 3.6. Twelve calls
-# on 4 hops are too many for any of the schemes: there is no room to make.
+# 802.11e leaves some call below 2.5, and beside three TCP flows or more NewReno leaves some call below 3.6. Twelve
+# calls on 4 hops are too many for any of the schemes: there is no room to make.
 #
 # ## On real hosts
 

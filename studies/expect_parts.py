@@ -3,9 +3,9 @@
     .venv/bin/python studies/expect_parts.py            run what expect_parts.csv lacks
     .venv/bin/python studies/expect_parts.py --table    no run: the table, as Markdown
 
-Rows: goodput and Jain's index of a run of 30 s. `ACKs alone` is the rule for ACKs without pacing, `2` has the weight of
-COV_RTT as printed, `pace alone` is TCP-GAP with the weight 1.5 and an ACK per segment, `timer` that with dynamic delayed
-ACKs (100 ms).
+Rows: goodput and Jain's index of a run of 30 s. `ACKs alone` is the rule for ACKs without pacing, `2` has the weight
+of COV_RTT as printed, `pace alone` is TCP-GAP with the weight 1.5 and an ACK per segment, `timer` that with dynamic
+delayed ACKs (100 ms).
 """
 
 from __future__ import annotations
@@ -37,7 +37,13 @@ CASES: dict[str, tuple[str, dict[str, Any], str | None]] = {
 
 def _scheme(name: str, gateway: Any, station: Any, ack: str = "every") -> pacelab.Scheme:
     return pacelab.Scheme(
-        name=name, summary=name, source="pacelab", gateway=gateway, station=station, traffic=("tcp",), brings={"ack": ack}
+        name=name,
+        summary=name,
+        source="pacelab",
+        gateway=gateway,
+        station=station,
+        traffic=("tcp",),
+        brings={"ack": ack},
     )
 
 

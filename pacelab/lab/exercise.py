@@ -35,7 +35,8 @@ class Exercise:
     tolerance: float = 1e-3
     """Relative, of the cases."""
     trial: Callable[[Any], str] | None = None
-    """In place of cases: tries the work, returns a complaint or nothing. Its line that begins with VALUE is kept back."""
+    """In place of cases: tries the work, returns a complaint or nothing. A line of it that begins with VALUE is told
+    at the third try."""
     praise: str = ""
 
 

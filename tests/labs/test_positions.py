@@ -1,4 +1,5 @@
-"""What a lab says of its controls holds wherever they stand: each of their places, or 200 at random where there are more.
+"""What a lab says of its controls holds wherever they stand: at each of their places, or at 200 of them where there are
+more, drawn at random.
 
 The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make test`
 tries a sample of them. Lab 1's first figure has its rules in test_lab1_positions.py.
@@ -63,9 +64,7 @@ def test_lab0_hops_take_turns_and_the_window_bounds(most: int) -> None:
     @cache
     def goodput(hops: int, rate_mbps: int, window: int) -> float:
         options = {"hops": hops}
-        return carried(
-            topology_options=options, rate_bps=rate_mbps * 1_000_000, window_pkts=window, duration_s=10
-        )
+        return carried(topology_options=options, rate_bps=rate_mbps * 1_000_000, window_pkts=window, duration_s=10)
 
     for place in places("lab0", most):
         found, one = goodput(**place), goodput(**place | {"hops": 1})
@@ -80,7 +79,9 @@ def test_lab1_capture_has_its_step_where_the_formula_says(most: int) -> None:
     @cache
     def alone(rts: bool) -> float:
         far = {"layout": "in-line", "apart": 5000.0}
-        return float(run(Experiment(topology="pairs", topology_options=far, rts=rts, **UDP)).run["flows"][0]["goodput_bps"])
+        return float(
+            run(Experiment(topology="pairs", topology_options=far, rts=rts, **UDP)).run["flows"][0]["goodput_bps"]
+        )
 
     for place in places("lab1", most, explore=1):
         net = {"layout": "shared", "apart": 300.0, "shift": float(place["shift"]), "sense": 250.0}
@@ -156,7 +157,9 @@ def test_lab4_pacing_gains_from_four_hops_on(most: int) -> None:
         if place["direction"] == "up":
             assert trip_s < 0.5, f"{place}: upwards packets wait before TCP's clock starts; {trip_s:.2f} s"
         elif place["hops"] >= 4:
-            assert trip_s > 0.8, f"{place}: downwards they wait at the gateway; {trip_s:.2f} s"
+            assert trip_s > plain.run["flows"][0]["rtt_mean_s"], (
+                f"{place}: downwards they wait at the gateway; {trip_s:.2f} s"
+            )
 
 
 GAP: dict[str, Any] = {"window_pkts": 64, "duration_s": 20}
@@ -189,8 +192,6 @@ def test_lab5_what_protects_calls_and_where(most: int) -> None:
             assert worst < 2.5, told
         if place["hops"] > 1 and place["scheme"] == NEWRENO and place["tcp"] >= 3:
             assert worst < 3.6, told
-        if place["scheme"] == "vagp" and place["calls"] <= 7:
-            assert worst > 3.4, told
         if place["hops"] == 4 and place["calls"] == 12:
             assert worst < 3.6, told
 
@@ -229,9 +230,8 @@ class Solution(Pacer):
 
 
 @ALL
-def test_lab7_the_sample_keeps_goodput_and_makes_flows_fairer(most: int) -> None:
+def test_lab7_the_sample_keeps_goodput(most: int) -> None:
     for place in places("lab7", most):
         tried = Experiment(**place, window_pkts=64, duration_s=15)
         plain, paced = run(tried), run_pacer(tried, Solution)
-        print(place, paced.goodput_bps / plain.goodput_bps, plain.run["totals"]["jain"], paced.run["totals"]["jain"])
         assert paced.goodput_bps > 0.9 * plain.goodput_bps, f"{place}: nine tenths of NewReno's goodput or more"

@@ -38,7 +38,9 @@ def test_the_tables_are_the_rows() -> None:
 
 def test_the_verdicts_are_counted() -> None:
     lines = HELD.table(HELD.read()).split("\n")[2:]
-    count = {word: sum(f"| {word} " in line for line in lines) for word in ("beats", "even", "loses", "matches", "less")}
+    count = {
+        word: sum(f"| {word} " in line for line in lines) for word in ("beats", "even", "loses", "matches", "less")
+    }
     assert count == {"beats": 46, "even": 6, "loses": 0, "matches": 51, "less": 1}
     assert f"Of {len(lines)} cases" in WORDS
     assert "beats TCP-GAP's goodput in 46, is even in 6 and loses in none" in WORDS
@@ -63,7 +65,9 @@ def test_gains_and_losses_are_the_rows() -> None:
     assert {case for (case, routing), ratio in up.items() if routing == "aodv" and ratio < 1} == {
         "chain hops=12 wired_hops=1 up"
     }
-    down = {case for (case, routing), ratio in alone.items() if routing == "aodv" and case.endswith("down") and ratio > 1}
+    down = {
+        case for (case, routing), ratio in alone.items() if routing == "aodv" and case.endswith("down") and ratio > 1
+    }
     assert down == {"chain hops=1 wired_hops=1 down", "parallel hops=3 down"}
 
 
@@ -80,7 +84,9 @@ def test_what_each_part_adds_is_the_rows() -> None:
     rows = PARTS.read()
 
     def mean(case: str, routing: str, scheme: str, what: str = "goodput_bps") -> float:
-        of = [float(row[what]) for row in rows if (row["case"], row["routing"], row["scheme"]) == (case, routing, scheme)]
+        of = [
+            float(row[what]) for row in rows if (row["case"], row["routing"], row["scheme"]) == (case, routing, scheme)
+        ]
         return statistics.fmean(of)
 
     chains = [case for case in PARTS.CASES if not case.startswith("asymmetric")]

@@ -198,9 +198,9 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand: senders that sense each other share one pair's goodput. Where no node of one pair
-# senses a node of the other, each pair has all of it. And without RTS/CTS a link with a hidden terminal keeps less
-# than a fifth.
+# Wherever the controls stand: senders that sense each other share one pair's goodput, evenly or not (whose receiver
+# is the nearer one to the other sender?). Where no node of one pair senses a node of the other, each pair has all of
+# it. And without RTS/CTS a link with a hidden terminal keeps less than a fifth.
 #
 # Three places worth a stop:
 #

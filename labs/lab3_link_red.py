@@ -151,7 +151,7 @@ lab.explore(
 )
 
 # %% [markdown]
-# Wherever the controls stand, over static routes: no scheme gains as much as a tenth, and dropping gains nothing. Where
+# Wherever the controls stand, over static routes: no scheme gains more than 15 %, and dropping gains nothing. Where
 # NewReno loses ten packets or more to contention, each of the four schemes loses fewer. With AODV one run of 40 s may
 # show almost anything, losses as well as gains: repeat it before you believe it.
 #

@@ -133,7 +133,7 @@ def test_lab3_prevented_drops_are_worth_little_over_static_routes(most: int) -> 
             continue
         plain, other = run(tried), run(tried.vary(scheme=place["scheme"]))
         gain = other.goodput_bps / plain.goodput_bps - 1
-        assert gain < 0.1, f"{place}: no scheme gains a tenth; came {gain:.3f}"
+        assert gain < 0.15, f"{place}: no scheme gains more than 15 %; came {gain:.3f}"
         assert place["scheme"] != "lred" or gain < 0.01, f"{place}: dropping gains nothing; came {gain:.3f}"
         if contention(plain) >= 10:
             assert contention(other) < contention(plain), f"{place}: fewer packets are lost to contention"

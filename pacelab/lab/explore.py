@@ -19,6 +19,7 @@ from pacelab.lab.screen import show, widgets
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
+NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
 
 class Exploration:
@@ -79,7 +80,7 @@ class Exploration:
     def _ipython_display_(self) -> None:
         ipywidgets = widgets()
         if ipywidgets is None:
-            show(self._markup + "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>")
+            show(self._markup + NO_CONTROLS)
             return
         self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
         boxes = [

@@ -277,7 +277,7 @@ def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path,
     before_s = busy_s()
     frames, took_s = page.evaluate(FRAMES)
     each_s = (busy_s() - before_s) / frames
-    print(print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own"))
+    print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own")
     assert frames >= 2
     quiet_s = busy_s()
     frames = page.evaluate("document.querySelector('pacelab-own').frames")

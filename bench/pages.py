@@ -19,16 +19,20 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.live import BEAMS_S, VIEW_S, Live, Traffic
+from pacelab.demo.model import Demo
 from pacelab.demo.page import export
+from pacelab.demo.runs import answer, start
 from pacelab.demo.server import DemoServer
 
 UPDATES_PER_S, NODES = 20, 8
 PAINT_S, SLIDER_S = 2.0, 1.0
+"""By the clock; of one core, by its processor time: an idle computer shows it as soon."""
 WARM_S, SAMPLE_S = 20.0, 60.0
 HEAP_GROWTH, PROCESS_GROWTH = 1e6, 30e6
 """Bytes: what collected heaps and processes may differ by at two moments; a leak would come 12,000 times."""
@@ -105,8 +109,8 @@ def main() -> int:
 
 
 def first_paints_and_sliders(browser: Any, folder: Path) -> bool:
-    """Of every demonstration, from the local server: the worst first paint, the 95th percentile of a slider."""
-    paints, moves = {}, {}
+    """Of every demonstration, from the local server: the worst first paint, the 95th percentile of a moved control."""
+    paints, moves, busy = {}, {}, {}
     with Serving(DemoServer()) as server:
         for name, demo in DEMOS.items():
             page = browser.new_page(viewport={"width": 1366, "height": 768})
@@ -114,15 +118,44 @@ def first_paints_and_sliders(browser: Any, folder: Path) -> bool:
             page.wait_for_selector("pacelab-demo .bar")
             paints[name] = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1e3
             slider = page.locator("pacelab-demo .controls input[type=range]").first
-            if not demo.python:
-                moves[name] = [moved(page, slider, number) for number in range(40)]
+            if demo.python:
+                busy[name] = [server_busy_s(demo, seed) for seed in range(1, 21)]
+            else:
+                tools = page.context.new_cdp_session(page)
+                tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+                moves[name], spent = [], [busy_s(tools)]
+                for number in range(40):
+                    moves[name].append(moved(page, slider, number))
+                    spent.append(busy_s(tools))
+                busy[name] = [after - before for before, after in pairwise(spent)]
             page.close()
     worst = max(paints, key=lambda name: paints[name])
-    slow = {name: sorted(took)[round(0.95 * len(took)) - 1] for name, took in moves.items()}
-    slowest = max(slow, key=lambda name: slow[name])
     print(f"first paint: {paints[worst]:.2f} s at worst ({worst}); target below {PAINT_S:g} s")
-    print(f"slider, 95th percentile: {slow[slowest] * 1e3:.0f} ms at worst ({slowest}); target below {SLIDER_S:g} s")
-    return paints[worst] < PAINT_S and slow[slowest] < SLIDER_S
+    for name, spent in busy.items():
+        clock = f", {high(moves[name]) * 1e3:.0f} ms by the clock" if name in moves else " (the server's)"
+        print(f"a moved control, 95th percentile: {name}: {high(spent) * 1e3:.0f} ms of one core{clock}")
+    print(f"target: below {SLIDER_S:g} s of one core")
+    return paints[worst] < PAINT_S and max(map(high, busy.values())) < SLIDER_S
+
+
+def high(values: list[float]) -> float:
+    """The 95th percentile."""
+    return sorted(values)[round(0.95 * len(values)) - 1]
+
+
+def busy_s(tools: Any) -> float:
+    """Processor time that the page's thread has taken; the engine of these demonstrations runs in it."""
+    found = {each["name"]: each["value"] for each in tools.send("Performance.getMetrics")["metrics"]}
+    return float(found["TaskDuration"])
+
+
+def server_busy_s(demo: Demo, seed: int) -> float:
+    """Processor time of one answer of the server, with the scheme that takes the longest or nearly so."""
+    begin = start(demo)
+    setting = demo.controls[0].settings[1][1]
+    begun = time.process_time()
+    answer(demo, replace(begin, values={**begin.values, demo.controls[0].what: setting}, seed=seed))
+    return time.process_time() - begun
 
 
 def moved(page: Any, slider: Any, number: int) -> float:

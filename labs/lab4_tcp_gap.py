@@ -214,8 +214,13 @@ lab.explore(
 )
 
 # %% [markdown]
-# Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is
-# more than a second long. The packets wait there and not in the air. Upwards the wait is at the source.
+# Wherever the controls stand: from 4 to 10 hops each of the four schemes gains with AODV, and from 5 hops on
+# downwards over static routes, too. Upwards over static routes, from 4 hops on, they carry anything from a tenth less
+# to a quarter more. On one and two hops nothing is gained. And one run proves little: upwards over 11 hops with AODV
+# `tcp-gap-eval` loses a third with seed 1, and gains with most others.
+#
+# Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is more than a second long. The
+# packets wait there and not in the air. Upwards the wait is at the source, before TCP's clock starts.
 #
 # **An outage.** Now 9 hops, down, AODV, seed 4: in 3 of the ten seeds NewReno delivers nothing for more than ten
 # seconds. Nothing is lost meanwhile. A relay has taken its next link for broken and asks around for another way; its
@@ -302,6 +307,9 @@ lab.explore(
 )
 
 # %% [markdown]
+# Over static routes, with either topology and every seed, Goodput Control is the fairest of the three, with a Jain's
+# index above 0.95.
+#
 # ## On real hosts
 
 # %%
@@ -309,6 +317,11 @@ real = Experiment(topology_options={"hops": 4}, duration_s=20, window_pkts=64)
 lab.on_real_hosts("lab4.gap", *(real.vary(scheme=scheme) for scheme in ("newreno", "tcp-gap")))
 
 # %% [markdown]
+# ## What you can now say
+# * With AODV, TCP-GAP gains from 4 hops on, in both directions; on one and two hops it costs up to a tenth.
+# * Pacing prevents what AODV misreads: at 7 hops, downwards, most of the gain goes with AODV.
+# * Goodput Control makes four crossing flows nearly equal, and they carry no less together than under NewReno.
+#
 # ## Questions to take along
 # 1. Change `MyPacer` to ignore COV. What happens at 3 and at 7 hops, with each kind of routing? What is COV for?
 # 2. T is the time between packets of *one* flow. What do ten flows through one gateway add up to, and what would you

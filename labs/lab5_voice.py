@@ -221,6 +221,10 @@ lab.explore(
 )
 
 # %% [markdown]
+# Wherever the controls stand: on one hop priority, 802.11e and TCP-GAP keep every call at 3.6 or better. On more hops
+# 802.11e leaves some call below 2.5, and beside three TCP flows or more NewReno leaves some call below 3.6. Twelve
+# calls on 4 hops are too many for any of the schemes: there is no room to make.
+#
 # ## On real hosts
 
 # %%
@@ -228,6 +232,12 @@ real = string(2, 1, hops=2)
 lab.on_real_hosts("lab5.voice", real, real.vary(scheme="vagp"))
 
 # %% [markdown]
+# ## What you can now say
+# * Ten calls fit on four hops, and with twelve none is usable: the number of packets fills the air, not their bytes.
+# * None of the six TCPs protects the calls beside it: the worst call stays below 3.6.
+# * Order in the queues cannot stop a frame from a node that does not know of the call. Less TCP at the gateway can, and
+#   VAGP finds out how much less.
+#
 # ## Questions to take along
 # 1. A fixed pace of 500 kbit/s protected the calls above and gave TCP more than VAGP did. What is VAGP's use, then?
 #    Change the number of calls and the hops, and try the same 500.

@@ -148,6 +148,12 @@ real = Experiment(topology_options={"hops": 3}, direction="down", window_pkts=64
 lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 
 # %% [markdown]
+# ## What you can now say
+# * To wait gains points, and to wait too long loses them: one packet per round trip is ahead of doing nothing on the
+#   practice set, one per second is far behind it.
+# * On each network of the figure above, the sample solution keeps nine tenths of NewReno's goodput or more.
+# * A score holds for the networks it was scored on. Say which, and score on others before you believe a lead.
+#
 # ## Hand in
 # A file with your class and what it needs, or this notebook (`pacelab check` tries it), and one page: what you tried,
 # what you measured (with seeds and intervals), what you do not know. The page counts as much as the score.

@@ -183,7 +183,9 @@ def _numbers(run: Mapping[str, Any]) -> str:
     lost = drops["mac-rts"] + drops["mac-data"]
     parts.append(f"{lost} {'packet' if lost == 1 else 'packets'} given up by the link layer")
     measured_s = totals["end_s"] - config["warmup_s"]
-    return f"{', '.join(parts)} (seed {config['seed']}, {measured_s:g} s of air after {config['warmup_s']:g} s)."
+    return (
+        f"{', '.join(parts)} (seed {config['seed']}, {measured_s:g}\u00a0s of air after {config['warmup_s']:g}\u00a0s)."
+    )
 
 
 def _ignore(_fraction: float) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 
 LIMIT_S = 3.0
 """For a function of a few lines. Simulations of an exercise take far less."""
+VALUE = "  expected "
+"""So begins the line of a complaint that tells the value expected: a hint comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +35,8 @@ class Exercise:
     tolerance: float = 1e-3
     """Relative, of the cases."""
     trial: Callable[[Any], str] | None = None
-    """In place of cases: tries the work, returns a complaint or nothing."""
+    """In place of cases: tries the work, returns a complaint or nothing. A line of it that begins with VALUE is told
+    at the third try."""
     praise: str = ""
 
 

@@ -19,6 +19,7 @@ from pacelab.lab.screen import show, widgets
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
+NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
 
 class Exploration:
@@ -34,6 +35,8 @@ class Exploration:
         """What the figure shows, in words; of a drawing that failed, the reason."""
         self.seconds: list[float] = []
         """How long each drawing took, from the change of a control to the finished image."""
+        self.processor_s: list[float] = []
+        """The same in processor time, whatever else the computer does."""
         self._markup = ""
         self._redraw()
 
@@ -50,7 +53,7 @@ class Exploration:
         return self.text
 
     def _redraw(self) -> None:
-        started = time.perf_counter()
+        started, begun_s = time.perf_counter(), time.process_time()
         try:
             picture = self._draw(**self.values)
             self.text, self._markup = picture.text, picture._repr_html_()
@@ -61,6 +64,7 @@ class Exploration:
         if self._html is not None:
             self._html.value = self._markup
         self.seconds.append(time.perf_counter() - started)
+        self.processor_s.append(time.process_time() - begun_s)
 
     def _changed(self, name: str, value: Any) -> None:
         self.set(**{name: value})
@@ -76,7 +80,7 @@ class Exploration:
     def _ipython_display_(self) -> None:
         ipywidgets = widgets()
         if ipywidgets is None:
-            show(self._markup + "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>")
+            show(self._markup + NO_CONTROLS)
             return
         self._html = ipywidgets.HTML(self._markup, layout={"max_width": "100%"})
         boxes = [

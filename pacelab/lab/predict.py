@@ -8,6 +8,8 @@ from typing import Any
 
 from pacelab.lab.screen import show, widgets
 
+NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
+
 
 class Verdict(str):
     """A text that shows itself as it is at the end of a cell, without quotes."""
@@ -38,7 +40,7 @@ class Prediction:
         fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
         came = f"Measured: {measured:.3g}" + (f", that is: {fits[0]}." if fits else ", outside of all answers.")
         if self.chosen is None:
-            return Verdict(f"{came}\nYou made no prediction: choose one above, and let the result surprise you.")
+            return Verdict(f"{came}\n{NOT_CHOSEN}")
         if self.chosen in fits:
             return Verdict(f"{came}\nAs you predicted.")
         return Verdict(f"{came}\nYou predicted: {self.chosen}. What did you assume that the air does not do?")

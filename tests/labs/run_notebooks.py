@@ -3,7 +3,8 @@
 1. The instructor's runs from top to bottom without an error, within a minute.
 2. The student's stops at its TODO cells and nowhere else: each of them says so, is then replaced by the instructor's,
    and the rest must run.
-3. A moved control shows its effect within a second, at the 95th percentile of random settings.
+3. A moved control shows its effect within a second of processor time, at the 95th percentile of random settings: on an
+   idle core that is what the clock says, too.
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ import json, random
 _random = random.Random(1)
 for _shown in _made:
     _shown.seconds.clear()
+    _shown.processor_s.clear()
     for _ in range({SETTINGS}):
         _shown.set(**{{name: _random.choice(control.values) for name, control in _shown._controls.items()}})
         assert not _shown.text.startswith("Not drawn: the drawing function raised"), (_shown.values, _shown.text)
-print("SECONDS", json.dumps([_shown.seconds for _shown in _made]))
+print("SECONDS", json.dumps([[_shown.processor_s, _shown.seconds] for _shown in _made]))
 """
 
 SHORT_LIVE_RUNS = "from pacelab.lab import recorded; recorded.LIVE_S = 1.0"
@@ -99,12 +101,15 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
     took_s = time.perf_counter() - started
     said = "".join(out.text for out in kernel.run(MEASURE) if out.output_type == "stream")
     assert "SECONDS" in said, said
-    slow = [max(seconds) for seconds in json.loads(said.split("SECONDS")[1])]
-    print(f"\n{master.stem}: {took_s:.1f} s; controls, slowest of {SETTINGS}: {[f'{s * 1000:.0f} ms' for s in slow]}")
+    slow = [tuple(map(max, each)) for each in json.loads(said.split("SECONDS")[1])]
+    told = ", ".join(
+        f"{processor_s * 1e3:.0f} ms of a core ({clock_s * 1e3:.0f} by the clock)" for processor_s, clock_s in slow
+    )
+    print(f"\n{master.stem}: {took_s:.1f} s; controls, slowest of {SETTINGS}: {told}")
     assert slow
+    assert max(processor_s for processor_s, _ in slow) < SLIDER_LIMIT_S
     skip_if_busy()
     assert took_s < LIMIT_S
-    assert max(slow) < SLIDER_LIMIT_S
 
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)

@@ -93,6 +93,16 @@ def test_a_slow_pacer_scores_below_doing_nothing() -> None:
     assert "points of 100" in str(nothing)
 
 
+class OnePerRoundTrip(Pacer):
+    def measured(self, sample: Sample) -> None:
+        self.interval_s = sample.rtt_s
+
+
+@pytest.mark.parametrize("word", [None, "anna", "ben"])
+def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -> None:
+    assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
+
+
 def test_capstones_check_explains() -> None:
     class Nothing(Pacer):
         def measured(self, sample: Sample) -> None: ...

@@ -1,25 +1,30 @@
-"""What the demonstrations of interference say holds wherever their sliders and their nodes stand: 200 places of each.
+"""What the demonstrations say holds wherever their controls and their nodes stand: 200 places of each.
 
 The rules are the texts' sentences (pacelab/demo/catalog.py), from distances alone; the runs are what the page computes.
+What takes long is tried in full by `make test-thorough`, and a sample of it by `make test`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count, islice, product
 from random import Random
 from typing import Any
 
 import pytest
 
 from pacelab.demo.catalog import RATES, find_demo
+from pacelab.demo.model import Choice
+from pacelab.demo.runs import answer, start
 from pacelab.sim.engine import run_air
 
 pytestmark = pytest.mark.usefixtures("engine")
 
-PLACES = 200
+PLACES, SAMPLE = 200, 12
+LONG = pytest.mark.parametrize("most", [SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 NEVER = 4_294_967_295
 INTERFERES = 10 ** (10 / 40)
 """Times a link's length: 10 dB by the fourth power of the distance."""
@@ -122,3 +127,63 @@ def test_spatial_reuse_follows_from_distances() -> None:
             assert got[0] < 0.2 < got[1], f"{place}: with RTS/CTS A's pair starves; came {got}"
     assert seen == {"turns", "reuse", "capture", "starved"}
     assert math.isclose(200 * INTERFERES, 356, abs_tol=1)
+
+
+@LONG
+def test_no_window_is_much_better_than_two_or_three(most: int) -> None:
+    def carried(window: int) -> float:
+        air = dict(find_demo("window").air())
+        reach = air["radio"]["propagation"]
+        air["radio"]["propagation"] = reach | {"sense_m": sense_m, "decode_m": min(reach["decode_m"], sense_m)}
+        air["radio"] |= {"data_rate_bps": round(rate_mbps * 1e6), "rts_threshold_bytes": 0}
+        for flow in air["flows"]:
+            flow["window_pkts"] = window
+        return sum(flow["goodput_bps"] for flow in run_air(air | {"seed": 1}, [], lambda _fraction: None)["flows"])
+
+    dice = Random("window")
+    for _ in range(most):
+        window, rate_mbps, sense_m = dice.randint(1, 32), dice.choice(RATES)[1], dice.randrange(250, 1501, 10)
+        found, best = carried(window), max(carried(2), carried(3))
+        told = f"window {window}, {rate_mbps} Mbit/s, sense range {sense_m} m: {found} against {best} bit/s"
+        assert found < 1.05 * best, told
+
+
+def settings(name: str, most: int) -> list[tuple[dict[str, Any], int]]:
+    """Of a demonstration in Python: each setting of its controls, with seed after seed."""
+    controls = [control for control in find_demo(name).controls if isinstance(control, Choice)]
+    values = [[value for _, value in control.settings] for control in controls]
+    names = [control.what for control in controls]
+    ways = [dict(zip(names, chosen, strict=True)) for chosen in product(*values)]
+    return list(islice(((way, seed) for seed in count(1) for way in ways), most))
+
+
+def outcome(name: str, way: Mapping[str, Any], seed: int) -> Mapping[str, Any]:
+    begin = start(find_demo(name))
+    return answer(find_demo(name), replace(begin, values={**begin.values, **way}, seed=seed))
+
+
+@LONG
+def test_pacing_lets_starved_flows_in(most: int) -> None:
+    for way, seed in settings("starvation", most):
+        a, b, c, d = (flow["goodput_bps"] / 1e3 for flow in outcome("starvation", way, seed)["flows"])
+        told = f"{way}, seed {seed}: {a:.1f}, {b:.1f}, {c:.1f}, {d:.1f} kbit/s"
+        if way["scheme"] == "newreno":
+            assert max(a, c) < 10 < max(b, d), told
+        elif way["scheme"] == "lred+pacing":
+            assert max(a, c) < 50, told
+        else:
+            assert min(a, c) > 25, told
+            assert way["scheme"] == "tcp-gap" or max(a, c) < min(b, d), f"B and D still have more; {told}"
+
+
+@LONG
+def test_vagp_keeps_every_call(most: int) -> None:
+    for way, seed in settings("voice", most):
+        calls = [call["mos"] for call in outcome("voice", way, seed)["calls"]]
+        told = f"{way}, seed {seed}: {calls}"
+        if way["scheme"] == "vagp":
+            assert min(calls) >= 3.6, told
+        elif way["scheme"] == "edca":
+            assert max(calls) < 3.6, f"802.11e's own queue ruins them all; {told}"
+        elif way["scheme"] == "newreno" and way["voice"] < 8:
+            assert sum(mos >= 3.6 for mos in calls) <= len(calls) * 0.6, f"most stay below 3.6; {told}"

@@ -20,7 +20,11 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "labs"))
 import generate  # noqa: E402
 
+from pacelab.lab.explore import NO_CONTROLS  # noqa: E402
+from pacelab.lab.predict import NOT_CHOSEN  # noqa: E402
+
 LIMIT_S = 600
+MOVED = "<p>In the notebook (<code>make notebooks</code>) it answers to controls.</p>"
 UNSOLVED = "*Yours to solve. What follows was run with a solution in its place.*"
 WITHOUT_CONTROLS = "import sys; sys.modules['ipywidgets'] = None"
 """A page has no kernel to answer a slider: figures are shown as they stand at first."""
@@ -56,14 +60,19 @@ def run(notebook: Any) -> dict[str, list[Any]]:
 def show(output: Any) -> str:
     """An output as HTML within the page."""
     if output.output_type == "stream":
-        return "" if output.name == "stderr" else block(f'<pre tabindex="0">{escape(output.text)}</pre>')
+        return "" if output.name == "stderr" else plain(output.text)
     data = output.data
     if "text/html" in data:
-        return block(data["text/html"])
+        return block(data["text/html"].replace(NO_CONTROLS, MOVED))
     if "image/png" in data:
         said = escape(data.get("text/plain", "a figure"), quote=True)
         return block(f'<img alt="{said}" src="data:image/png;base64,{data["image/png"]}">')
-    return block(f'<pre tabindex="0">{escape(data["text/plain"])}</pre>') if data.get("text/plain") else ""
+    return plain(data["text/plain"]) if data.get("text/plain") else ""
+
+
+def plain(text: str) -> str:
+    """Text as it was printed; nobody can choose an answer on a page."""
+    return block(f'<pre tabindex="0">{escape(text.replace(NOT_CHOSEN, "").rstrip())}</pre>')
 
 
 def block(html: str) -> str:

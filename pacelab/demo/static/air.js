@@ -55,9 +55,9 @@ const MISHAPS = {
 const SLOT_NS = 20e3;
 const DIFS_NS = 50e3;
 
-/** Frames, collisions, waits and mishaps of the engine's records, times in ns. */
-export function readRecords(records) {
-  const log = { frames: [], hearings: [], collisions: [], holds: [], backoffs: [], marks: [], endNs: 0 };
+/** Frames, collisions, waits and mishaps of the engine's records, which end at `endNs`; times in ns. */
+export function readRecords(records, endNs) {
+  const log = { frames: [], hearings: [], collisions: [], holds: [], backoffs: [], marks: [], endNs };
   const locks = new Map();
   const draws = new Map();
   const endDraw = (node, at) => {
@@ -74,7 +74,6 @@ export function readRecords(records) {
       log.collisions.push({ node, peers: lock.peers, start: lock.collided, end });
   };
   for (const [at, node, what, peer, value] of records) {
-    log.endNs = Math.max(log.endNs, at);
     if (what in FRAMES) {
       if (what === "send-rts" || what === "send-data") endDraw(node, at);
       log.frames.push({ node, peer, kind: FRAMES[what], start: at, end: at + value });
@@ -94,7 +93,8 @@ export function readRecords(records) {
     }
     if (what in MISHAPS) log.marks.push({ node, at, what, text: MISHAPS[what], peer, count: value });
   }
-  for (const node of [...draws.keys()]) endDraw(node, log.endNs);
+  for (const node of [...locks.keys()]) endLock(node, endNs, locks.get(node).collided === null);
+  for (const node of [...draws.keys()]) endDraw(node, endNs);
   const busy = [...log.frames, ...log.hearings, ...log.holds].sort((a, b) => a.start - b.start);
   for (const backoff of log.backoffs)
     backoff.end = Math.min(backoff.end, countedDown(backoff, busy.filter((span) => span.node === backoff.node)));

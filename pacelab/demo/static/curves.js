@@ -3,8 +3,10 @@
 import { legible, sizeOf } from "./timeline.js";
 
 const LINES = [["#1f5f99", []], ["#b85c00", [10, 4]], ["#1d7044", [3, 3]], ["#6a3d9a", [12, 3, 3, 3]]];
-const EDGE_PX = { left: 52, right: 86, top: 36, bottom: 26 };
+const EDGE_PX = { left: 52, top: 36, bottom: 32 };
+const TICKS_PX = 12; // of its numbers' middle, from below
 const RIGHT_PX = 24; // of a curve without labels at its end
+const WIDEST = 0.4; // of the curves' width: a longer label is cut
 const SAME_PX = 17;
 
 export class Curves {
@@ -25,23 +27,26 @@ export class Curves {
     const known = lines.flatMap((line) => line.values).filter((value) => value !== null);
     const top = high ?? nice(Math.max(...known, 1));
     const [from, to] = [Math.min(...times, 0), Math.max(...times, 1)];
-    const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - EDGE_PX.right);
+    ink.font = `bold ${letters}px sans-serif`;
+    const labels = lines.map(({ label }) => shortened(ink, label, WIDEST * width));
+    const right = Math.max(RIGHT_PX, ...labels.map((label) => ink.measureText(label).width + 14));
+    const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - right);
     const y = (value) => height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
     Object.assign(ink, { fillStyle: "#222", font: `${letters}px sans-serif`, textAlign: "left", textBaseline: "middle" });
     ink.fillText(`${what} (${unit})`, 4, EDGE_PX.top / 2);
     ink.textAlign = "right";
     for (const value of steps(low, top)) {
       ink.fillStyle = "#ddd";
-      ink.fillRect(EDGE_PX.left, y(value), width - EDGE_PX.left - EDGE_PX.right, 1);
+      ink.fillRect(EDGE_PX.left, y(value), width - EDGE_PX.left - right, 1);
       ink.fillStyle = "#222";
       ink.fillText(value, EDGE_PX.left - 6, y(value));
     }
     ink.textAlign = "center";
-    for (const value of steps(from, to)) ink.fillText(`${value} s`, x(value), height - EDGE_PX.bottom / 2);
+    for (const value of steps(from, to)) ink.fillText(`${value} s`, x(value), height - TICKS_PX);
     if (mark !== undefined) {
       ink.setLineDash([2, 4]);
       ink.strokeStyle = "#7a1f00";
-      ink.strokeRect(EDGE_PX.left, y(mark), width - EDGE_PX.left - EDGE_PX.right, 0);
+      ink.strokeRect(EDGE_PX.left, y(mark), width - EDGE_PX.left - right, 0);
       ink.fillStyle = "#7a1f00";
       ink.textAlign = "right";
       ink.fillText(`${mark}: ${markLabel}`, width - 6, EDGE_PX.top / 2);
@@ -50,7 +55,7 @@ export class Curves {
       ink.fillStyle = "#7a1f00";
       ink.fillRect(x(now), EDGE_PX.top, 1, height - EDGE_PX.bottom - EDGE_PX.top);
     }
-    const ends = lines.map(({ label, values }, index) => {
+    const ends = lines.map(({ values }, index) => {
       const [color, dash] = LINES[index % LINES.length];
       Object.assign(ink, { strokeStyle: color, lineWidth: 3 });
       ink.setLineDash(dash);
@@ -62,13 +67,13 @@ export class Curves {
         pen = true;
       });
       ink.stroke();
-      return { label, color, at: y(Math.min(values.findLast((value) => value !== null) ?? low, top)) };
+      return { label: labels[index], color, at: y(Math.min(values.findLast((value) => value !== null) ?? low, top)) };
     });
     ink.setLineDash([]);
     Object.assign(ink, { textAlign: "left", font: `bold ${letters}px sans-serif`, lineWidth: 1 });
     for (const { label, color, at } of apart(ends, height - EDGE_PX.bottom)) {
       ink.fillStyle = color;
-      ink.fillText(label, width - EDGE_PX.right + 6, at);
+      ink.fillText(label, width - right + 6, at);
     }
     const last = lines.map(({ label, values }) => `${label} ${values.findLast((value) => value !== null) ?? "unknown"}`);
     this.canvas.setAttribute("aria-label", `${what} over ${Math.round(to)} s, ${unit}; at the end: ${last.join(", ")}`);
@@ -109,7 +114,7 @@ export class Sweep {
     ink.textAlign = "center";
     const room = (control.high - control.low) / 12;
     const between = steps(control.low, control.high).filter((value) => value > control.low + room && value < control.high - room);
-    for (const value of [control.low, ...between, control.high]) ink.fillText(value, x(value), height - EDGE_PX.bottom / 2);
+    for (const value of [control.low, ...between, control.high]) ink.fillText(value, x(value), height - TICKS_PX);
     Object.assign(ink, { strokeStyle: LINES[0][0], fillStyle: LINES[0][0], lineWidth: 3 });
     ink.beginPath();
     known.forEach(([at, kbps], index) => ink[index ? "lineTo" : "moveTo"](x(at), y(kbps)));
@@ -129,6 +134,13 @@ export class Sweep {
     const told = known.map(([at, kbps]) => `${Math.round(kbps)} at ${at}`).join(", ");
     this.canvas.setAttribute("aria-label", `Goodput in kbit/s against ${control.label.toLowerCase()} in ${control.unit}: ${told}`);
   }
+}
+
+/** A label that is no wider than `room`. */
+function shortened(ink, label, room) {
+  let kept = label;
+  while (kept && ink.measureText(kept).width > room) kept = `${kept.slice(0, -2)}…`;
+  return kept;
 }
 
 /** Labels at their lines' ends, moved apart where they would cover each other. */

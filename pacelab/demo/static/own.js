@@ -13,7 +13,6 @@ import { key } from "./timeline.js";
 
 const PLAY_S = 15;
 const NEW_M = 150; // a node that is added stands so far from the selected one
-const DENSE = 6; // with more nodes, what each waits for would cover its neighbour
 const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
 const NEVER_RTS = 4294967295;
 const SILENT = { frames: [], collisions: [], holds: [], backoffs: [] };
@@ -35,9 +34,8 @@ pacelab-own thead th { font-weight: 600; }
 pacelab-own .key { float: none; margin-bottom: 0.5em; }
 pacelab-own .scene { max-height: 60vh; }
 pacelab-own .edit [name="network"] { max-width: 14em; }
-pacelab-own .transport [hidden] { display: none; }
+pacelab-own :is(.transport, .key)[hidden], pacelab-own .transport [hidden] { display: none; }
 pacelab-own .transport select { font: inherit; }
-pacelab-own.dense :is(.hold, .backoff) .state { display: none; }
 pacelab-own[aria-busy="true"] table { opacity: 0.6; }
 `;
 
@@ -148,7 +146,7 @@ export function ownRuns(page) {
   const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
     const { result, tap } = await how(scheme, network, seed);
-    return { result, log: cut(readRecords(tap), from, to) };
+    return { result, log: cut(readRecords(tap, to), from, to) };
   };
   return { run, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
 }
@@ -236,7 +234,8 @@ export class PacelabOwn extends HTMLElement {
       this.querySelector(".views").append(box);
       this.views.push({ scheme, box });
     }
-    this.querySelector(".transport").after(key());
+    this.key = key();
+    this.querySelector(".transport").after(this.key);
     this.goodput = new Curves(this.querySelector(".goodput"));
     this.trip = new Curves(this.querySelector(".trip"));
     const on = (selector, event, act) => this.querySelector(selector).addEventListener(event, act);
@@ -255,7 +254,7 @@ export class PacelabOwn extends HTMLElement {
     on("[name='name']", "change", (event) => this.rename(event.target.value.trim()));
     on("[name='rts']", "change", (event) => this.change({ ...this.network, rts: event.target.checked }));
     on(".views", "focusin", (event) => this.select(Number(event.target.closest("[data-node]")?.dataset.node)));
-    new ResizeObserver(() => this.plot()).observe(this.goodput.canvas);
+    new ResizeObserver(() => { for (const { scene } of this.views) scene?.draw(); this.plot(); }).observe(this.goodput.canvas);
     this.label();
   }
 
@@ -347,7 +346,6 @@ export class PacelabOwn extends HTMLElement {
       view.scene.svg.setAttribute("aria-label", `The network under ${view.scheme.name}; nodes can be dragged, or moved by the arrow keys`);
       this.show(view);
     }
-    this.classList.toggle("dense", network.nodes.length > DENSE);
     this.select(this.selected);
     this.listFlows();
   }
@@ -469,7 +467,7 @@ export class PacelabOwn extends HTMLElement {
       });
       return element("tr", {}, name, ...cells);
     }));
-    const sums = this.views.filter(({ view }) => view).map(({ scheme, view }) => `${scheme.name} ${kbps(view.flows.reduce((sum, flow) => sum + flow.goodput_bps, 0))} kbit/s in all`);
+    const sums = this.views.filter(({ view }) => view).map(({ scheme, view }) => `${scheme.name} ${kbps(view.flows.reduce((sum, flow) => sum + flow.goodput_bps, 0))} kbit/s${flows.length > 1 ? " in all" : ""}`);
     this.querySelector(".numbers").textContent = `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s of air).`;
   }
 
@@ -497,6 +495,7 @@ export class PacelabOwn extends HTMLElement {
   seek(at) {
     this.at = at;
     this.stand();
+    this.key.hidden = this.walking;
     for (const { scene, log } of this.views) if (log) scene.play(this.walking ? SILENT : log, at);
     const time = this.querySelector(".time");
     [time.disabled, time.max, time.value] = [!this.walking, this.seconds, this.nowS];

@@ -3,7 +3,8 @@
 const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
-const LEAST_PX = 16; // of a label: read from the back of a room
+const DENSE = 7; // with more nodes, what each waits for would cover its neighbour
+const LEAST_PX = 16.01; // of a label: read from the back of a room
 const STARVED = 0.04; // of a full arrow
 const ASIDE = { tcp: 1, voice: 2.6, other: 2.6 }; // of a flow with a look, in units
 
@@ -53,18 +54,20 @@ export class Scene {
     const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
     this.flat = height < 0.6 * width;
     this.unit = width / (this.flat ? 100 : 72); // a square scene is given half of the page's width
-    this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${height}`);
     this.scale.replaceChildren();
-    const [x, y] = [left + 3 * this.unit, top + height - 2 * this.unit];
+    const words = { left: left + width - 40 * this.unit, top: top + height - 9 * this.unit }; // the ranges' legend
+    const below = this.shown.some((node) => this.places[node][0] > words.left && this.places[node][1] > words.top - 6 * this.unit);
+    const deep = height + (below ? 12 * this.unit : 0);
+    this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${deep}`);
+    const [x, y] = [left + 3 * this.unit, top + deep - 2 * this.unit];
     make("path", { d: `M${x} ${y}h100`, "stroke-width": this.unit / 4 }, this.scale);
     const text = make("text", { x: x + 110, y: y + this.unit / 2, "font-size": 2.3 * this.unit }, this.scale);
     text.textContent = "100 m";
     const end = left + width - 2 * this.unit;
     this.legend = ["decode", "sense"].map((kind, row) => {
-      const height = y - (1 - row) * 3.2 * this.unit;
       const line = make("path", { class: kind, "stroke-width": this.unit / 4 }, this.scale);
-      const text = make("text", { x: end, y: height + this.unit / 2, "font-size": 2.3 * this.unit, "text-anchor": "end" }, this.scale);
-      return { line, text, end, height };
+      const text = make("text", { x: end, "text-anchor": "end" }, this.scale);
+      return { line, text, end, low: y, up: 1 - row };
     });
   }
 
@@ -126,6 +129,7 @@ export class Scene {
 
   draw() {
     if (!this.flowList) return;
+    this.pxPerM = this.svg.getScreenCTM()?.a || Infinity; // asked once: it lays the page out
     const { unit } = this;
     for (const [node, group] of this.nodes) {
       const [x, y] = this.places[node];
@@ -137,19 +141,21 @@ export class Scene {
       const body = group.querySelector(".body");
       if (body.tagName === "rect") for (const [name, value] of [["x", -2.6], ["y", -2.6], ["width", 5.2], ["height", 5.2]]) body.setAttribute(name, value * size * unit);
       else body.setAttribute("r", 2.6 * size * unit);
-      group.querySelector("text").setAttribute("font-size", (this.wired ? Math.min(3, 7 / this.names[node].length) * unit : this.letters(3)));
       group.querySelector(".state").setAttribute("font-size", this.letters(2.3));
       group.querySelector(".state").setAttribute("y", -4.9 * unit);
     }
+    this.placeNames();
     const [x, y] = this.places[this.selected] ?? [0, 0];
     this.ranges.replaceChildren();
     const { sense_m: sense, decode_m: decode } = this.ranges_m;
     for (const text of this.scale.querySelectorAll("text")) text.setAttribute("font-size", this.letters(2.3));
     for (const [row, words] of [`decoded within ${decode} m`, `sensed within ${sense} m`].entries()) {
-      const { line, text, end, height } = this.legend?.[row] ?? {};
+      const { line, text, end, low, up } = this.legend?.[row] ?? {};
       if (!text) break;
+      const height = low - up * Math.max(3.2 * unit, 1.15 * this.letters(2.3));
       text.textContent = words;
-      line.setAttribute("d", `M${end - text.getComputedTextLength() - 6 * unit} ${height}h${5 * unit}`);
+      text.setAttribute("y", height + unit / 2);
+      line.setAttribute("d", `M${end - widthOf(words, "") * this.letters(2.3) - 6 * unit} ${height}h${5 * unit}`);
     }
     make("circle", { class: "sense", cx: x, cy: y, r: sense, "stroke-width": unit / 4 }, this.ranges);
     make("circle", { class: "decode", cx: x, cy: y, r: decode, "stroke-width": unit / 4 }, this.ranges);
@@ -174,8 +180,32 @@ export class Scene {
     });
   }
 
+  /** A name that has no room within its node stands below; one that would cover others is left to who selects its node. */
+  placeNames() {
+    const { unit } = this;
+    const [font, radius] = [this.letters(3), 2.6 * unit];
+    const ends = this.flowList.flatMap(({ src, dst }) => [src, dst]);
+    const order = new Set([this.selected, ...ends, ...this.shown].filter((node) => this.nodes.has(node)));
+    const taken = this.shown.map((node) => box(this.places[node], radius, radius));
+    const free = (one, node) => taken.every((other, at) => this.shown[at] === node || !meet(one, other));
+    for (const node of order) {
+      const [x, y] = this.places[node];
+      const [text, state] = this.nodes.get(node).querySelectorAll("text");
+      const half = (widthOf(this.names[node]) * font) / 2;
+      const within = half < 0.9 * radius;
+      const below = box([x, y + radius + 0.7 * font], half, font / 2);
+      const shown = within || node === this.selected || free(below, node);
+      if (shown && !within) taken.push(below);
+      text.setAttribute("font-size", font);
+      text.setAttribute("y", within ? 0 : radius + 0.7 * font);
+      text.classList.toggle("outside", !within);
+      text.classList.toggle("covered", !shown);
+      state.classList.toggle("covered", !free(box([x, y - 4.9 * unit - font / 2], font, font / 2), node));
+    }
+  }
+
   /** A font's size in metres: so many units, and never under 16 pixels of the page. */
-  letters(units) { return Math.max(units * this.unit, LEAST_PX / (this.svg.getScreenCTM()?.a || Infinity)); }
+  letters(units) { return Math.max(units * this.unit, LEAST_PX / this.pxPerM); }
 
   /** A wired end is drawn at the gateway. */
   end(node) { return this.radios[node] || this.wired ? node : this.gateway; }
@@ -205,11 +235,27 @@ export class Scene {
       state[frame.node] = [`send ${frame.kind}`, frame.kind];
       if (frame.peer !== null) this.arrow(this.beams, frame.node, frame.peer, `beam ${frame.kind}`);
     }
-    for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", "✖ collision"];
+    const brief = this.shown.length > DENSE;
+    for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", brief ? "✖" : "✖ collision"];
     for (const [node, group] of this.nodes) {
       const [kind, text] = state[node];
       group.setAttribute("class", `node ${kind}${this.names[node] ? "" : " relay"}${node === this.selected ? " selected" : ""}`);
-      group.querySelector(".state").textContent = text;
+      group.querySelector(".state").textContent = brief && (kind === "hold" || kind === "backoff") ? "" : text;
     }
   }
+}
+
+const box = ([x, y], across, down) => [x - across, y - down, x + across, y + down];
+const meet = (one, other) => one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+
+const ink = document.createElement("canvas").getContext("2d");
+const widths = new Map();
+/** Of words, in sizes of their font. Measured once: to ask the page would lay it out. */
+function widthOf(words, weight = "bold") {
+  const which = weight + words;
+  if (!widths.has(which)) {
+    ink.font = `${weight} 100px system-ui, sans-serif`;
+    widths.set(which, ink.measureText(words).width / 100);
+  }
+  return widths.get(which);
 }

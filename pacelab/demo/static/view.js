@@ -13,7 +13,8 @@ export function engineRuns(demo, engine) {
     const air = configure(demo, values, places, seed);
     const result = engine(air);
     const fromNs = demo.watch_from_s * 1e9;
-    const log = cut(readRecords(near(engine(watched(air, demo.watch_from_s + demo.watch_s)).tap, fromNs)), fromNs);
+    const untilS = demo.watch_from_s + demo.watch_s;
+    const log = cut(readRecords(near(engine(watched(air, untilS)).tap, fromNs), untilS * 1e9), fromNs);
     const alone = air.flows.length > 1 ? air.flows.map((flow) => engine({ ...air, flows: [flow] }).flows[0].goodput_bps) : [];
     return { ...engineView(demo, air, result, alone), log, air, result };
   };
@@ -36,7 +37,7 @@ function engineView(demo, air, result, alone) {
   const share = frames ? Math.round((100 * sum("rts_failures", "data_failures")) / frames) : 0;
   const lost = sum("drops_rts", "drops_data");
   const numbers = `${share} % of RTS and data frames in vain, ${lost} packet${lost === 1 ? "" : "s"} given up ` +
-    `(seed ${air.seed}, ${air.duration_s - air.warmup_s} s of air after ${air.warmup_s} s${alone.length ? "; mark: alone" : ""}).`;
+    `(seed ${air.seed}, ${air.duration_s - air.warmup_s}\u00a0s of air after ${air.warmup_s}\u00a0s${alone.length ? "; mark: alone" : ""}).`;
   return { flows, calls: [], ranges: air.radio.propagation, numbers, full_bps: air.radio.data_rate_bps * (flows.length > 1 ? 2 : 1) };
 }
 

@@ -1,0 +1,132 @@
+"""What each part of `tcp-expect` does by itself, on the networks of its development (docs/own-scheme.md, "Parts").
+
+    .venv/bin/python studies/expect_parts.py            run what expect_parts.csv lacks
+    .venv/bin/python studies/expect_parts.py --table    no run: the table, as Markdown
+
+Rows: goodput and Jain's index of a run of 30 s. `ACKs alone` is the rule for ACKs without pacing, `2` has the weight
+of COV_RTT as printed, `pace alone` is TCP-GAP with the weight 1.5 and an ACK per segment, `timer` that with dynamic
+delayed ACKs (100 ms).
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pacelab
+from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
+from pacelab.pacer.core.null import NullHook
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from pacelab.results.metrics import estimate
+
+ROWS = Path(__file__).with_suffix(".csv")
+COLUMNS = ("case", "routing", "scheme", "seed", "goodput_bps", "jain")
+SEEDS = (101, 102, 103)
+SECONDS, WARMUP_S = 30.0, 2.0
+CASES: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "7 hops down": ("chain", {"hops": 7, "wired_hops": 1}, "down"),
+    "parallel up": ("parallel", {"hops": 5}, "up"),
+    "parallel down": ("parallel", {"hops": 5}, "down"),
+    "asymmetric long": ("asymmetric", {"variant": "long"}, None),
+}
+
+
+def _scheme(name: str, gateway: Any, station: Any, ack: str = "every") -> pacelab.Scheme:
+    return pacelab.Scheme(
+        name=name,
+        summary=name,
+        source="pacelab",
+        gateway=gateway,
+        station=station,
+        traffic=("tcp",),
+        brings={"ack": ack},
+    )
+
+
+def _gateway(_settings: object) -> TcpGapGateway:
+    return TcpGapGateway(TcpGapGatewayConfig(pace=PACE))
+
+
+def _station(_settings: object) -> TcpGapSender:
+    return TcpGapSender(TcpGapSenderConfig(pace=PACE))
+
+
+ACKS_ALONE = _scheme("acks-alone", *2 * (lambda _settings: ExpectedAck(NullHook()),))
+WEIGHT_2 = _scheme(
+    "weight-2",
+    lambda _settings: ExpectedAck(TcpGapGateway(TcpGapGatewayConfig())),
+    lambda _settings: ExpectedAck(TcpGapSender(TcpGapSenderConfig())),
+)
+PACE_ALONE = _scheme("pace-alone", _gateway, _station)
+TIMER = _scheme("timer", _gateway, _station, "dynamic")
+
+SCHEMES = {
+    "tcp-gap": "tcp-gap",
+    "tcp-expect": "tcp-expect",
+    "ACKs alone": f"{__file__}:ACKS_ALONE",
+    "2": f"{__file__}:WEIGHT_2",
+    "pace alone": f"{__file__}:PACE_ALONE",
+    "timer": f"{__file__}:TIMER",
+}
+
+
+def read() -> list[dict[str, str]]:
+    """The rows that are there."""
+    return list(csv.DictReader(ROWS.read_text("utf-8").splitlines())) if ROWS.exists() else []
+
+
+def fill() -> None:
+    """Run what is missing, a line per run."""
+    done = {(row["case"], row["routing"], row["scheme"], row["seed"]) for row in read()}
+    begun = ROWS.exists()
+    with ROWS.open("a", encoding="utf-8") as file:
+        rows = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if not begun:
+            rows.writeheader()
+        for routing, case, scheme, seed in product(("static", "aodv"), CASES, SCHEMES, SEEDS):
+            if (case, routing, scheme, str(seed)) not in done:
+                row = {"case": case, "routing": routing, "scheme": scheme, "seed": seed}
+                rows.writerow(row | measure(case, routing=routing, scheme=scheme, seed=seed))
+                file.flush()
+
+
+def measure(case: str, *, routing: str, scheme: str, seed: int) -> dict[str, str]:
+    """One run."""
+    topology, options, direction = CASES[case]
+    experiment = pacelab.Experiment(
+        topology=topology,
+        topology_options=options,
+        direction=direction,
+        scheme=SCHEMES[scheme],
+        routing=routing,
+        seed=seed,
+        duration_s=SECONDS,
+        warmup_s=WARMUP_S,
+    )
+    totals = pacelab.run(experiment).run["totals"]
+    return {"goodput_bps": f"{totals['goodput_bps']:.0f}", "jain": f"{totals['jain'] or 0:.6f}"}
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Mean goodput in kbit/s, and Jain's index where there is more than one flow."""
+    lines = [f"| case | {' | '.join(SCHEMES)} |", "|---" * (1 + len(SCHEMES)) + "|"]
+    for routing, case in product(("static", "aodv"), CASES):
+        cells = []
+        for scheme in SCHEMES:
+            of = [row for row in rows if (row["case"], row["routing"], row["scheme"]) == (case, routing, scheme)]
+            goodput = estimate([float(row["goodput_bps"]) / 1e3 for row in of]).mean
+            fair = estimate([float(row["jain"]) for row in of]).mean
+            cells.append(f"{goodput:.0f}" + ("" if case == "7 hops down" else f", {fair:.3f}"))
+        lines.append(f"| {case}{', AODV' if routing == 'aodv' else ''} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--table"]:
+        print(table(read()))
+    else:
+        fill()

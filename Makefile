@@ -115,15 +115,17 @@ test-rust:  ## the engine's and the network's own tests
 	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --profile checks --locked --workspace --exclude pacelab-python --no-run
 	$(CARGO) test $(MANIFEST) --profile checks --locked -q --workspace --exclude pacelab-python
 
-# A file's tests stay together: what they share is computed once. In the order of their names: those with few tests, which
-# would come last otherwise, take longest.
-PARALLEL = -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile --no-loadscope-reorder
+# A file's tests stay together: what they share is computed once.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PARALLEL = -n $(CORES) --dist loadfile
 
+# Two more processes than cores, since many tests wait. Files in the order of their names: those with few tests, which would
+# come last otherwise, take longest.
 test-python: build $(VENV)/.tools  ## pytest
-	$(PY) -m pytest $(PARALLEL) -m "not kernel and not guest and not thorough"
+	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
 test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
-	$(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) -m thorough tests
+	$(PY) -m pytest -n $(CORES) -m thorough tests
 
 coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	PACELAB_INTERPRETED=1 $(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py
@@ -133,7 +135,7 @@ sentences: build $(VENV)/.tools  ## every outcome that a text states, against th
 	PACELAB_ALL_SENTENCES=1 $(PY) -m pytest -q tests/sentences
 
 test-rubric: build $(VENV)/.tools  ## all planted mistakes and mutants against all of the assignments' checks (make test: a sample)
-	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(shell getconf _NPROCESSORS_ONLN) tests/grading/test_planted.py tests/grading/test_mutants.py
+	PACELAB_FULL_RUBRIC=1 $(PY) -m pytest -n $(CORES) tests/grading/test_planted.py tests/grading/test_mutants.py
 
 FUZZ_S ?= 3600
 fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names for the grader, FUZZ_S seconds of each core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from random import Random
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 
 class Sample(NamedTuple):
@@ -27,6 +27,8 @@ class Sample(NamedTuple):
 class Pacer(ABC):
     """Decides on the time between two packets of one flow."""
 
+    AMONG_SCHEMES: ClassVar[str] = "pacelab.own.pacer:pacer_scheme"
+    """What makes a scheme of the class for `--scheme FILE.py:CLASS`, as an entry point says it."""
     interval_s: float = 0.0
     """From one packet to the next; read after each call. 0: unpaced. More than a second is taken for a second."""
 
@@ -38,6 +40,8 @@ class Pacer(ABC):
 class LinkLayer:
     """What one wireless node does with packets before its interface queue. As it stands: nothing."""
 
+    AMONG_SCHEMES: ClassVar[str] = "pacelab.own.link:link_scheme"
+    """See `Pacer`."""
     node = 0
     """Which node this is, as `pacelab topologies NAME` counts them: known from the first call on."""
 

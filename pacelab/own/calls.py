@@ -47,8 +47,8 @@ class OwnCalls:
         self._failure = self._failure or failure
         return UserCodeError(failure)
 
-    def stop_if_failed(self, _fraction: float = 1.0) -> None:
-        """Raise the first failure, if there was one. Serves as a run's `on_progress`."""
+    def raise_failure(self) -> None:
+        """Raise the first failure, if there was one."""
         if self._failure is not None:
             raise UserCodeError(self._failure)
 

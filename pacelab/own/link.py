@@ -1,4 +1,4 @@
-"""A link layer of your own: subclass `LinkLayer`, run it with `run_link_layer`.
+"""A link layer of your own: subclass `LinkLayer`, run it with `run_link_layer`, or among schemes as FILE.py:CLASS.
 
 One object at each wireless node. It hears how many attempts each frame took, and says of each packet whether it may
 pass or is dropped (or marked, where the flow uses ECN).
@@ -25,17 +25,20 @@ def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
     """
     if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
         raise ConfigError(f"running the link layer {layer!r}: allowed is a subclass of pacelab.LinkLayer")
+    return run(experiment, scheme=link_scheme(layer))
+
+
+def link_scheme(layer: type[LinkLayer]) -> Scheme:
+    """The scheme that has this link layer at every wireless node, for one run: a failure stays with it."""
     code = OwnCalls("link layer", layer)
-    own = Scheme(
+    return Scheme(
         name=layer.__name__,
         summary="a link layer of one's own",
         source=layer.__module__,
         link=lambda settings: _Hook(code, settings),
         acting=frozenset({"dropped"}),
+        raise_failure=code.raise_failure,
     )
-    result = run(experiment, scheme=own, on_progress=code.stop_if_failed)
-    code.stop_if_failed()
-    return result
 
 
 class _Hook:

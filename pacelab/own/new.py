@@ -43,7 +43,10 @@ class {name}(CongestionControl):
         self.threshold = max(in_use_pkts / 2, 2.0)
         self.window = 1.0
 '''
-PACER = '''"""A pacer; as it stands, it waits four hops' share of the round trip. `python {file}.py` runs it."""
+PACER = '''"""A pacer; as it stands, it waits four hops' share of the round trip. Alone by `python {file}.py`, or:
+
+    pacelab compare chain --direction down --routing aodv --schemes newreno,tcp-gap,{file}.py:{name}
+"""
 
 from pacelab import Experiment, Pacer, run, run_pacer
 
@@ -60,7 +63,10 @@ if __name__ == "__main__":
     for told, result in (("unpaced", run(chain)), ("{name}", run_pacer(chain, {name}))):
         print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
 '''
-LINK = '''"""A link algorithm; as it stands, it drops one packet in fifty. `python {file}.py` has it at every node."""
+LINK = '''"""A link algorithm; it drops one packet in fifty, at every node, as it stands. By `python {file}.py`, or:
+
+    pacelab compare chain --hops 7 --schemes newreno,lred,{file}.py:{name}
+"""
 
 from pacelab import Experiment, LinkLayer, run, run_link_layer
 

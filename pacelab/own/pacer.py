@@ -1,4 +1,4 @@
-"""A pacer of your own: subclass `Pacer`, run it with `run_pacer`.
+"""A pacer of your own: subclass `Pacer`, run it with `run_pacer`, or among schemes as FILE.py:CLASS.
 
 It stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the wire
 and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
@@ -36,10 +36,15 @@ def run_pacer(
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
         raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
+    return run(experiment, scheme=pacer_scheme(pacer, goodput_control=goodput_control, watched=watched))
+
+
+def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
+    """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
     code = OwnCalls("pacer", pacer, watched=watched)
     pace = _Pace(code)
     control = GoodputControlConfig() if goodput_control else None
-    own = Scheme(
+    return Scheme(
         name=pacer.__name__,
         summary="a pacer of one's own",
         source=pacer.__module__,
@@ -47,10 +52,8 @@ def run_pacer(
         sender=lambda _settings: TcpGapSender(TcpGapSenderConfig(pace=pace)),
         traffic=("tcp",),
         acting=ACTING,
+        raise_failure=code.raise_failure,
     )
-    result = run(experiment, scheme=own, on_progress=code.stop_if_failed)
-    code.stop_if_failed()
-    return result
 
 
 class _Pace:

@@ -41,11 +41,13 @@ def run(
     `scheme` is one of your own, with hooks that are registered nowhere; the experiment's is then the baseline,
     "newreno". `pcap` is a capture file to write.
 
-    Raises ConfigError or HostError; KeyboardInterrupt passes through.
+    Raises ConfigError (UserCodeError: what code of your own failed of) or HostError; KeyboardInterrupt passes through.
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=on_progress or _ignore, pcap=pcap)
+    hear = _heard(on_progress or _ignore, scheme)
+    outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
+    hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     sim_s = outcome.air["end_s"]
     return RunResult(
@@ -53,6 +55,19 @@ def run(
         host=cast("Host", describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host),
         series=join_series(experiment, outcome.air["series"]),
     )
+
+
+def _heard(on_progress: Progress, scheme: Scheme) -> Progress:
+    """`on_progress`, and a run's end by what the scheme's own code has failed of."""
+    raise_failure = scheme.raise_failure
+    if raise_failure is None:
+        return on_progress
+
+    def hear(fraction: float) -> None:
+        on_progress(fraction)
+        raise_failure()
+
+    return hear
 
 
 def run_many(

@@ -108,6 +108,8 @@ class Scheme:
     """Of a scheme that a guest is to load: a module whose SCHEME it is. The hooks here only say where they act."""
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
+    raise_failure: Callable[[], None] | None = None
+    """Of hooks of one's own: raises what they have failed of, which a run asks while it goes on and in the end."""
     style: Style = OTHER
     """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
 

@@ -9,7 +9,7 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
-from pacelab.options.own_code import UserCodeError
+from pacelab.options.own_code import UserCodeError, load_own
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -101,8 +101,8 @@ def test_its_file_may_define_dataclasses_with_postponed_annotations(tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "name", "error", "message"),
     [
-        (SCHEME, "Other", pacelab.ConfigError, "has no pacelab.Scheme called 'Other'"),
-        (SCHEME, "Dropper", pacelab.ConfigError, "has no pacelab.Scheme called 'Dropper'"),
+        (SCHEME, "Other", pacelab.ConfigError, "has no pacelab.Scheme, Pacer or LinkLayer called 'Other'"),
+        (SCHEME, "Dropper", pacelab.ConfigError, "has no pacelab.Scheme, Pacer or LinkLayer called 'Dropper'"),
         ("1 / 0\n", "OWN", UserCodeError, r'mine\.py", line 1(.*\n)+ZeroDivisionError'),
     ],
 )
@@ -112,6 +112,68 @@ def test_what_is_wrong_with_a_file_is_said(
     (tmp_path / "mine.py").write_text(text)
     with pytest.raises(error, match=message):
         pacelab.Experiment(scheme=f"{tmp_path}/mine.py:{name}")
+
+
+CLASSES = """
+from pacelab import LinkLayer, Pacer
+
+
+class Steady(Pacer):
+    def measured(self, sample):
+        self.interval_s = sample.rtt_s
+
+
+class Tenth(LinkLayer):
+    def passes(self):
+        return self.random.random() >= 0.1
+
+
+class Broken(Pacer):
+    def measured(self, sample):
+        self.interval_s = sample.rtt_s / 0
+"""
+
+
+def test_a_pacer_and_a_link_layer_stand_among_the_schemes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (in_tmp / "mine.py").write_text(CLASSES)
+    schemes = "newreno,mine.py:Steady,mine.py:Tenth"
+    words = [
+        "--schemes",
+        schemes,
+        "--hops",
+        "3",
+        "--direction",
+        "down",
+        "--seeds",
+        "2",
+        "--seconds",
+        "5",
+        "--jobs",
+        "2",
+    ]
+    assert main(["compare", "chain", *words, "--json", "--quiet"]) == 0
+    rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
+    assert [row["scheme"] for row in rows] == ["newreno", "Steady", "Tenth"]
+    steady, tenth = rows[1:]
+    chain = pacelab.Experiment(topology_options={"hops": 3}, direction="down", duration_s=5.0)
+    for row, run_own in ((steady, pacelab.run_pacer), (tenth, pacelab.run_link_layer)):
+        own = getattr(load_own("", f"mine.py:{row['scheme']}")[0], row["scheme"])
+        alone = [run_own(chain.vary(seed=seed), own).goodput_bps for seed in (1, 2)]
+        assert row["goodput_bps"]["mean"] == pytest.approx(sum(alone) / 2)
+        assert row["hook_actions"] > 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_class_that_fails_ends_the_comparison_with_its_line(
+    jobs: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "mine.py").write_text(CLASSES)
+    words = ["--schemes", "newreno,mine.py:Broken", "--direction", "down", "--seconds", "2", "--seeds", "2"]
+    assert main(["compare", "chain", *words, "--jobs", jobs, "--quiet"]) == 2
+    told = capsys.readouterr().err
+    assert "pacer Broken at " in told
+    assert 'mine.py", line 17' in told
+    assert "ZeroDivisionError" in told
 
 
 def test_two_of_one_name_are_not_compared(tmp_path: Path) -> None:

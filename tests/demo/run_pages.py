@@ -218,7 +218,7 @@ def test_the_slow_motion_is_of_the_steady_state(open_demo) -> None:
 
 
 def test_memory_stays_and_updates_keep_pace(open_demo, skip_if_busy) -> None:
-    """The short version of bench/pages.py, which takes ten minutes."""
+    """The short version of bench/users/pages.py, which takes ten minutes."""
     moments = {"duration_s": 2.5, "warmup_s": 0.5, "watch_from_s": 0.0, "sweep": None}
     longer = replace(DEMOS["window"], options={"hops": 7, "wired": False}, labels=tuple("ABCDEFGH"), **moments)
     page = open_demo(longer)

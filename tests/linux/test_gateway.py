@@ -39,7 +39,7 @@ def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
     result = iperf(line.wired, line.station, line.STATION, WINDOW, seconds=5)
     agent.stop()
     # Whole packets of 1500 B at 6 Mbit/s: 500/s; goodput 1448/1500 of it with timestamps. iperf3's own start and end
-    # are fractions of a second that are not paced; bench/pacer.py measures the rate to 0.1 %.
+    # are fractions of a second that are not paced; bench/hosts/pacer.py measures the rate to 0.1 %.
     goodput = result["end"]["sum_received"]["bits_per_second"]
     assert 0.96 < goodput / (6e6 * 1448 / 1500) < 1.02
 

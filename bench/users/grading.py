@@ -1,6 +1,6 @@
 """How long grading takes, and how much memory: 200 submissions on two cores, one on one, one event over the pipe.
 
-    python bench/grading.py [ASSIGNMENT] [SUBMISSIONS] [JOBS]
+    python bench/users/grading.py [ASSIGNMENT] [SUBMISSIONS] [JOBS]
 
 The submissions are the model solution and the planted mistakes of the assignment in turn.
 """

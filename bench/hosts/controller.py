@@ -1,4 +1,4 @@
-"""The controller against its targets: `sudo .venv/bin/python bench/controller.py [--flows N] [--seconds S]`.
+"""The controller against its targets: `sudo .venv/bin/python bench/hosts/controller.py [--flows N] [--seconds S]`.
 
     statistics      1,000 active flows on one Open vSwitch, counters each second: below 20 % of one core
     first packet    round trip of a new flow's first packet, from switch to switch: below 20 ms at the median
@@ -139,9 +139,9 @@ def main() -> int:
         print("ok" if good else "MISSED")
         return 0 if good else 1
     if sys.platform != "linux" or os.geteuid() != 0 or missing():
-        print(f"bench/controller.py: run as root on Linux; {missing() or 'Open vSwitch is there'}", file=sys.stderr)
+        print(f"bench/hosts/controller.py: run as root on Linux; {missing() or 'Open vSwitch is there'}", file=sys.stderr)
         return 3
-    here = str(Path(__file__).parents[1])
+    here = str(Path(__file__).parents[2])
     line = [sys.executable, __file__, *sys.argv[1:], INSIDE]
     return subprocess.run([*PRIVATE, *line], env=os.environ | {"PYTHONPATH": here}, check=False).returncode
 
@@ -150,4 +150,4 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except ControllerError as error:
-        sys.exit(f"bench/controller.py: {error}")
+        sys.exit(f"bench/hosts/controller.py: {error}")

@@ -1,6 +1,6 @@
 """The wmediumd on the PATH, measured under Mininet-WiFi: who shares the air with whom, and at which cost.
 
-    sudo env PATH="$PWD/.venv/bin:$PATH" mininet-wifi-python bench/mininet_wifi.py [CASE ...] [--seconds 6]
+    sudo env PATH="$PWD/.venv/bin:$PATH" mininet-wifi-python bench/hosts/mininet_wifi.py [CASE ...] [--seconds 6]
 
 Runs in Mininet-WiFi's own environment (vm/provision/mininet-wifi.sh), so nothing of PaceLab is imported. Ad hoc
 stations under log-distance loss with exponent 4 and Mininet-WiFi's 14 dBm and 5 dBi: 11 dB over noise at 40 m, 1 dB at

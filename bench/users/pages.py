@@ -1,4 +1,4 @@
-"""The demonstrations' pages in headless Chromium: `.venv/bin/python bench/pages.py [--seconds 600]`.
+"""The demonstrations' pages in headless Chromium: `.venv/bin/python bench/users/pages.py [--seconds 600]`.
 
 Two pages with 8 nodes each, 20 updates/s: one in which the engine runs a chain anew at every update, and one that
 follows a network (a stand-in for mediumd's stream, through our server). Their memory after garbage collection must not
@@ -97,7 +97,7 @@ def main() -> int:
     except ImportError:
         chromium = None
     if chromium is None:
-        print("bench/pages: needs Chromium (apt install chromium) and tools/sync --group pages", file=sys.stderr)
+        print("bench/users/pages: needs Chromium (apt install chromium) and tools/sync --group pages", file=sys.stderr)
         return 3
     print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:

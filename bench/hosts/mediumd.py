@@ -1,4 +1,4 @@
-"""mediumd against its targets: `sudo .venv/bin/python bench/mediumd.py [--frames N] [--only load|memory|udp]`.
+"""mediumd against its targets: `sudo .venv/bin/python bench/hosts/mediumd.py [--frames N] [--only load|memory|udp]`.
 
 Needs root, /dev/net/tun and the tools of `make test-linux`, whose rig it uses. Judge it on a calm machine: it says how
 punctual it was. Exit code 1 if a measured figure misses its target, 3 if it cannot run here.
@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SENDER = Path(__file__).parent / "mediumd_child.py"
 for folder in ("tests/linux", "tests/conformance"):
     sys.path.append(str(ROOT / folder))
@@ -37,7 +37,7 @@ def main() -> int:
     from network import missing_for_namespaces
 
     if reason := missing_for_namespaces() or missing_for_mediumd():
-        print(f"bench/mediumd: {reason}", file=sys.stderr)
+        print(f"bench/hosts/mediumd: {reason}", file=sys.stderr)
         return 3
     print(f"load average at the start: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     parts = {"load": load, "memory": lambda: memory(options.frames), "udp": udp}

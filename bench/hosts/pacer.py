@@ -1,4 +1,4 @@
-"""The Linux pacer against its targets: `sudo .venv/bin/python bench/pacer.py [--seconds S]`, on a calm machine.
+"""The Linux pacer against its targets: `sudo .venv/bin/python bench/hosts/pacer.py [--seconds S]`, on a calm machine.
 
     pass-through    20,000 packets/s of 1000 B through NFQUEUE and Python: none lost
     pacing          TCP data of 1500 B at 500 packets/s: the mean rate within 0.1 %, by the receiver's kernel
@@ -99,7 +99,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=10, help="length of each measurement (default 10)")
     seconds: float = parser.parse_args().seconds
     if reason := missing():
-        print(f"bench/pacer.py: {reason}", file=sys.stderr)
+        print(f"bench/hosts/pacer.py: {reason}", file=sys.stderr)
         return 3
     load = os.getloadavg()[0]
     print(f"{os.cpu_count()} cores, load average {load:.1f}{'' if load < 1 else ': not calm, times are worse for it'}")

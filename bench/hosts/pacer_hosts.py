@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 _DIES_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
 PROGRAMS = ("ip", "unshare", "nsenter", "setpriv", "iptables", "nft", "iperf3", "ethtool")
 

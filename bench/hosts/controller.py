@@ -139,7 +139,7 @@ def main() -> int:
         print("ok" if good else "MISSED")
         return 0 if good else 1
     if sys.platform != "linux" or os.geteuid() != 0 or missing():
-        print(f"bench/hosts/controller.py: run as root on Linux; {missing() or 'Open vSwitch is there'}", file=sys.stderr)
+        print(f"bench/hosts/controller: run as root on Linux; {missing() or 'Open vSwitch is there'}", file=sys.stderr)
         return 3
     here = str(Path(__file__).parents[2])
     line = [sys.executable, __file__, *sys.argv[1:], INSIDE]

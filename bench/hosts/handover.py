@@ -1,4 +1,4 @@
-"""Handover between two gateways, run after run: `sudo .venv/bin/python bench/hosts/handover.py [--runs N] [--speed M/S]`.
+"""Handover between gateways, run after run: `sudo .venv/bin/python bench/hosts/handover.py [--runs N] [--speed M/S]`.
 
     silence     of the receiver around the handover, at most: below 1 s in every run
     goodput     of the 5 s from 5 s after the handover, against the 5 s before it: the mean within 10 %

@@ -24,8 +24,13 @@ def as_user(command: str, user: str = USER) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def goodput_bps(options: str) -> float:
-    done = as_user(f"pacelab run hidden --rate 2 --traffic udp-saturated --quiet --json {options}")
+def goodput_bps(options: str, seconds: int) -> float:
+    """Of a run that was measured: where this machine was too busy, the next one is longer, as its message asks."""
+    for longer in (1, 3, 9):
+        lasting = f"--seconds {longer * seconds}"
+        done = as_user(f"pacelab run hidden --rate 2 --traffic udp-saturated --quiet --json {options} {lasting}")
+        if "too busy" not in done.stderr:
+            break
     assert done.returncode == 0, done.stderr
     return float(json.loads(done.stdout)["run"]["totals"]["goodput_bps"])
 
@@ -53,7 +58,7 @@ class Commands(unittest.TestCase):
         assert done.returncode == 0, done.stderr
 
     def test_rts_mends_hidden_senders_in_virtual_time(self) -> None:
-        off, on = goodput_bps("--seconds 5 --rts off"), goodput_bps("--seconds 5 --rts on")
+        off, on = goodput_bps("--rts off", 5), goodput_bps("--rts on", 5)
         print(f"  virtual time: off {off:.0f}, on {on:.0f} bit/s")
         assert 3 * off < on  # 268 and 1489 kbit/s over 60 s: docs/real-hosts.md
 
@@ -64,13 +69,13 @@ class RootHelper(unittest.TestCase):
         refused = as_user("pacelab run hidden --backend tap --seconds 1 --out nobody", user="nobody")
         assert refused.returncode == 3, refused.stderr
         assert "group" in refused.stderr, refused.stderr
-        off = goodput_bps("--seconds 10 --warmup 2 --rts off --backend tap")
-        on = goodput_bps("--seconds 10 --warmup 2 --rts on --backend tap")
+        off = goodput_bps("--warmup 2 --rts off --backend tap", 10)
+        on = goodput_bps("--warmup 2 --rts on --backend tap", 10)
         print(f"  real hosts: off {off:.0f}, on {on:.0f} bit/s")
         assert 2 * off < on
         assert unit("pacelab-helper.service", "ActiveState") == "active"
         subprocess.run(["systemctl", "stop", "pacelab-helper.service"], check=True)
-        assert goodput_bps("--seconds 4 --backend tap") > 0  # the socket starts it again
+        assert goodput_bps("--backend tap", 4) > 0  # the socket starts it again
 
     def test_the_group_compares_schemes_on_the_real_wifi_stack(self) -> None:
         options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 10 --warmup 2"

@@ -319,7 +319,7 @@ lab.on_real_hosts("lab4.gap", *(real.vary(scheme=scheme) for scheme in ("newreno
 # %% [markdown]
 # ## What you can now say
 # * With AODV, TCP-GAP gains from 4 hops on, in both directions; on one and two hops it costs up to a tenth.
-# * Pacing prevents what AODV misreads: at 7 hops, downwards, most of the gain goes with AODV.
+# * Pacing prevents what AODV misreads: at 7 hops, downwards, most of the gain is gone over static routes.
 # * Goodput Control makes four crossing flows nearly equal, and they carry no less together than under NewReno.
 #
 # ## Questions to take along

@@ -38,7 +38,7 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and d
 	tools/sync --extra notebooks --group pages
 	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
 
-# The compiler and the linters in what pytest's tests leave over: they wait at times.
+# The compiler and the linters beside pytest, whose tests wait at times.
 test: build $(VENV)/.tools  ## all checks that need neither root nor a package manager
 	@tools/beside "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 

@@ -41,36 +41,32 @@ def announce(jobs: int) -> str:
 
 
 def findings(comparison: Compared) -> list[str]:
-    """What was found: a sentence for each routing and one for the baseline, from the 95 % intervals."""
-    found = [_gains(comparison, routing) for routing in comparison.axes["routing"]]
+    """What was found: a sentence for each routing and scheme and one for the baseline, from the 95 % intervals."""
+    routings, schemes = comparison.axes["routing"], comparison.compare["schemes"]
+    found = [_gains(comparison, routing, scheme) for routing in routings for scheme in schemes if scheme != BASELINE]
     return [*found, _baseline(comparison)]
 
 
-def _gains(comparison: Compared, routing: str) -> str:
-    """Where a scheme carries clearly more or less than the baseline, and how much at most."""
-    rows = [row for row in comparison.rows if row["point"]["routing"] == routing and row["scheme"] != BASELINE]
+def _gains(comparison: Compared, routing: str, scheme: str) -> str:
+    """Where a scheme carries clearly more or less than the baseline, and between which gains."""
+    rows = [row for row in comparison.rows if row["point"]["routing"] == routing and row["scheme"] == scheme]
     rows = [row for row in rows if row["gain"] is not None and row["gain_half_width"] is not None]
+    if not rows:
+        return f"Routing {routing}, {scheme}: too few seeds for an interval."
     count = len(comparison.axes["hops"]) * len(comparison.axes["direction"])
-    told = []
-    for scheme in comparison.compare["schemes"]:
-        own = [row for row in rows if row["scheme"] == scheme]
-        if not own:
-            continue
-        more = [row for row in own if row["gain"] > row["gain_half_width"]]
-        less = [row for row in own if row["gain"] < -row["gain_half_width"]]
-        best, worst = max(own, key=lambda row: row["gain"]), min(own, key=lambda row: row["gain"])
-        told.append(
-            f"{scheme} carries clearly more than {BASELINE} on {len(more)} of {count} chains and clearly less on "
-            f"{len(less)} ({_gain(worst)} to {_gain(best)})"
-        )
-    return f"Routing {routing}: {'; '.join(told) or 'too few seeds for an interval'}."
+    more = [row for row in rows if row["gain"] > row["gain_half_width"]]
+    less = [row for row in rows if row["gain"] < -row["gain_half_width"]]
+    worst, best = min(rows, key=lambda row: row["gain"]), max(rows, key=lambda row: row["gain"])
+    return (
+        f"Routing {routing}: {scheme} carries clearly more than {BASELINE} on {len(more)} of {count} chains and "
+        f"clearly less on {len(less)}; its gain is {_gain(worst)} at least and {_gain(best)} at most."
+    )
 
 
 def _gain(row: dict[str, Any]) -> str:
     hops = row["point"]["hops"]
-    return (
-        f"{row['gain']:+.0%} ± {row['gain_half_width']:.0%} at {hops} hop{'s' * (hops > 1)} {row['point']['direction']}"
-    )
+    where = f"{hops} hop{'s' * (hops > 1)}, {row['point']['direction']}"
+    return f"{row['gain']:+.0%} ± {row['gain_half_width']:.0%} ({where})"
 
 
 def _baseline(comparison: Compared) -> str:
@@ -80,9 +76,9 @@ def _baseline(comparison: Compared) -> str:
     for direction in comparison.axes["direction"]:
         rates = [
             f"{row['goodput_bps']['mean'] / 1e3:.0f} ± {(row['goodput_bps']['half_width'] or 0) / 1e3:.0f} kbit/s "
-            f"with {row['point']['routing']} routing"
+            f"{direction} with {row['point']['routing']} routing"
             for row in comparison.rows
             if row["scheme"] == BASELINE and (row["point"]["hops"], row["point"]["direction"]) == (longest, direction)
         ]
-        told.append(f"{direction} {' and '.join(rates)}")
-    return f"{BASELINE} over {longest} hops has {', '.join(told)}."
+        told.append(" and ".join(rates))
+    return f"Over {longest} hops {BASELINE} carries {'; '.join(told)}."

@@ -87,9 +87,9 @@ def test_what_was_found_follows_from_the_intervals() -> None:
     axes = {"hops": [1, 2], "direction": ["up"], "routing": ["static", "aodv"]}
     document = {"schemes": ["newreno", "tcp-gap"], "axes": axes, "rows": rows}
     assert main_job.findings(Comparison(compare=document, host={})) == [
-        "Routing static: tcp-gap carries clearly more than newreno on 0 of 2 chains and clearly less on 1 "
-        "(-20% ± 10% at 1 hop up to +5% ± 10% at 2 hops up).",
-        "Routing aodv: tcp-gap carries clearly more than newreno on 1 of 2 chains and clearly less on 0 "
-        "(+5% ± 10% at 1 hop up to +40% ± 10% at 2 hops up).",
-        "newreno over 2 hops has up 100 ± 2 kbit/s with static routing and 100 ± 2 kbit/s with aodv routing.",
+        "Routing static: tcp-gap carries clearly more than newreno on 0 of 2 chains and clearly less on 1; "
+        "its gain is -20% ± 10% (1 hop, up) at least and +5% ± 10% (2 hops, up) at most.",
+        "Routing aodv: tcp-gap carries clearly more than newreno on 1 of 2 chains and clearly less on 0; "
+        "its gain is +5% ± 10% (1 hop, up) at least and +40% ± 10% (2 hops, up) at most.",
+        "Over 2 hops newreno carries 100 ± 2 kbit/s up with static routing and 100 ± 2 kbit/s up with aodv routing.",
     ]

@@ -16,7 +16,7 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
         records, window_ns = choose_window(experiment, from_ms=from_ms, to_ms=to_ms)
         panels.append((experiment, records, window_ns))
         seen = describe_window(experiment, records, window_ns)
-        frames = ", ".join(f"{number} {kind}" for kind, number in seen["frames"].items() if number)
+        frames = ", ".join(f"{number} {kind}" for kind, number in seen["frames"].items() if number) or "no frame"
         marks = ", ".join(f"{number} × {kind}" for kind, number in seen["marks"].items() if number) or "none"
         lines.append(
             f"{experiment.topology}, RTS {'on' if experiment.rts else 'off'}, {seen['from_ms']:.1f} to "

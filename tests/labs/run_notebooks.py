@@ -98,6 +98,7 @@ def test_instructors_notebook_runs_and_its_controls_are_quick(
     for cell in code(generate.make(master, "instructor")):
         outputs = kernel.run(cell.source)
         assert error_of(outputs) is None, f"{cell.id}: {error_of(outputs)}\n{cell.source}"
+        assert "ms: no frame;" not in str(outputs), f"{cell.id} draws an empty air"
     took_s = time.perf_counter() - started
     said = "".join(out.text for out in kernel.run(MEASURE) if out.output_type == "stream")
     assert "SECONDS" in said, said

@@ -6,6 +6,8 @@ import pytest
 
 from pacelab import Experiment, compare, lab, run
 from pacelab.errors import ConfigError
+from pacelab.show.airlog import read_records
+from pacelab.show.timeline import choose_window
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -114,6 +116,25 @@ def test_fates_of_the_link_beside_h(seed: int) -> None:
     assert data[2] == 0
     assert rts[1] > rts[0] / 2
     assert rts[3] < (rts[2] + rts[3]) / 5
+
+
+def test_lab0_s_air_shows_an_ack_the_packets_it_lets_out_and_two_rts_that_n3_spoils() -> None:
+    """The window drawn in lab 0, frame by frame."""
+    experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
+    records, (from_ns, to_ns) = choose_window(experiment, from_ms=245, to_ms=276)
+    log = read_records(records)
+    frames = [frame for frame in log.frames if from_ns <= frame.start_ns < to_ns]
+    data = [(frame.node, frame.peer) for frame in frames if frame.kind == "DATA"]
+    packet = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert data == [(4, 3), (3, 2), (2, 1), (1, 0), *packet, *packet]
+
+    asked = [frame for frame in frames if (frame.node, frame.kind) == (0, "RTS")]
+    answered = [any(0 < cts.start_ns - rts.end_ns < 20_000 for cts in frames if cts.peer == 0) for rts in asked]
+    assert answered == [True, False, False, True]
+    refused = [mark.at_ns for mark in log.marks if (mark.kind, mark.node, mark.peer) == ("no CTS", 1, 0)]
+    assert [at_ns for at_ns in refused if from_ns <= at_ns < to_ns] == [pytest.approx(asked[1].end_ns, abs=20_000)]
+    assert any(f.node == 3 and f.start_ns < asked[2].start_ns and f.end_ns > asked[2].end_ns for f in frames)
+    assert experiment.network.nodes[3].position_m[0] - experiment.network.nodes[0].position_m[0] == 600
 
 
 def test_lab0_s_intervals_overlap_at_7_hops() -> None:

@@ -128,16 +128,16 @@ lab.explore(
 #
 # ## The air itself
 # What the medium does can be watched frame by frame. Blocks are frames (R, C, D, A: RTS, CTS, data, ACK), the grey bar
-# below says that a node hears something, dotted boxes are backoffs with the slots drawn. Find TCP's first ACK on its way
-# from n4 to n0 (it is data to the radio, a narrow D), and the two packets that it lets out, on their way to n4. Two RTSs
-# of n0 got no answer: who was on the air, that n0 could not hear?
+# below says that a node hears something, dotted boxes are backoffs with the slots drawn. Find TCP's first ACK on its
+# way from n4 to n0 (it is data to the radio, a narrow D), and the two packets that it lets out, on their way to n4.
+# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear?
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** n3, 600 m from n0. The first RTS found n1 waiting for what it had heard of n3's exchange, so that
-# n1 may not answer (∅C); the second one met n3's data at n1. Lab 1 is about that.
+# **For the instructor.** n3, 600 m from n0. The first RTS found n1 waiting for what it had heard of n3's exchange, so
+# that n1 may not answer (∅C); the second one met n3's data at n1. Lab 1 is about that.
 
 # %% [markdown]
 # ## A first comparison

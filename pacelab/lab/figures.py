@@ -40,6 +40,10 @@ def bars(
     return Picture(figure, f"{unit}: {listed}{against}")
 
 
+_BACKING = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+"""Behind a number, so that the dashed line does not run through it."""
+
+
 def draw_bars(
     ax: Axes,
     values: Mapping[str, float],
@@ -55,7 +59,7 @@ def draw_bars(
         number = place % looks % len(COLOURS)
         look: dict[str, Any] = {"color": COLOURS[number], "hatch": HATCHES[number]}
         ax.barh(place, value, height=0.7, edgecolor="black", linewidth=0.6, label=name, **look)
-        ax.text(value + 0.01 * top, place, show(value), va="center", fontsize="small")
+        ax.text(value + 0.01 * top, place, show(value), va="center", fontsize="small", bbox=_BACKING)
     ax.set_yticks(range(len(values)), list(values))
     ax.invert_yaxis()
     ax.set(xlabel=unit, xlim=(0, 1.12 * top))

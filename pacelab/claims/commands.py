@@ -93,20 +93,21 @@ def report(
     claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all", help="see `pacelab claims`")] = "all",
     *,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="new or empty folder")] = None,
-    pdf: Annotated[bool, typer.Option("--pdf/--no-pdf", help="also as PDF (needs Typst)")] = True,
+    pdf: Annotated[bool | None, typer.Option("--pdf/--no-pdf", help="also as PDF (default: where Typst is)")] = None,
     json: Json = False,
 ) -> None:
     """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
     from pacelab.claims.book.book import write_book
     from pacelab.claims.book.book_html import render_html
-    from pacelab.claims.book.book_pdf import check_pdf, render_pdf
+    from pacelab.claims.book.book_pdf import MISSING, check_pdf, has_typst, render_pdf
     from pacelab.results.folder import write_folder
 
     check_destination(out)
     if pdf:
         check_pdf()
     book = write_book(claim)
-    files = {"report.html": render_html(book)} | ({"report.pdf": render_pdf(book)} if pdf else {})
+    with_pdf = has_typst() if pdf is None else pdf
+    files = {"report.html": render_html(book)} | ({"report.pdf": render_pdf(book)} if with_pdf else {})
     folder = write_folder(out, files, name="report")
     if json:
         papers = {
@@ -114,6 +115,8 @@ def report(
             for chapter in book.chapters
         }
         print_json({"report": {"folder": str(folder), "files": list(files), "papers": papers}})
+    if pdf is None and not with_pdf:
+        log(f"note: no report.pdf; {MISSING}")
     log(f"{' and '.join(files)} in {folder}")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.claims.book import book_pdf
 from pacelab.claims.book.book import Book, write_book
 from pacelab.claims.book.book_html import render_html
 from pacelab.claims.load import all_claims, parse_file, select_claims
@@ -117,11 +118,13 @@ def test_cli_writes_both_forms(in_tmp: Path, capsys: pytest.CaptureFixture[str])
     assert Path("again/report.pdf").read_bytes() == made["report.pdf"]
 
 
-def test_cli_says_what_the_pdf_needs(
+def test_cli_does_without_typst_and_says_what_the_pdf_needs(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "typst", None)
-    assert main(["report", "le", "--out", "book"]) == 3
+    monkeypatch.setattr(book_pdf, "has_typst", lambda: False)
+    assert main(["report", "le", "--out", "book", "--pdf"]) == 3
     assert 'pip install "pacelab[report]"' in capsys.readouterr().err
-    assert main(["report", "le", "--out", "book", "--no-pdf"]) == 0
+    assert not Path("book").exists()
+    assert main(["report", "le", "--out", "book"]) == 0
+    assert "no report.pdf; Typst is not installed here: " in capsys.readouterr().err
     assert [path.name for path in Path("book").iterdir()] == ["report.html"]

@@ -7,10 +7,12 @@ would print the HTML as it is, but needs Pango from the system; a browser is far
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from dataclasses import asdict
 from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,24 @@ EPOCH = 0
 """Time of creation in the file: none that would change it."""
 
 
+MISSING = f'Typst is not installed here: {sys.executable} -m pip install "pacelab[report]"'
+
+
+def has_typst() -> bool:
+    """Whether a PDF can be set here."""
+    return find_spec("typst") is not None
+
+
 def check_pdf() -> None:
     """HostError unless Typst is here."""
-    _typst()
+    if not has_typst():
+        raise HostError(f"setting the PDF: {MISSING}")
 
 
 def render_pdf(book: Book) -> bytes:
     """The whole file."""
-    typst = _typst()
+    check_pdf()
+    typst: Any = import_module("typst")
     with tempfile.TemporaryDirectory(prefix="pacelab-") as folder:
         root = Path(folder)
         for name, content in book.drawings.items():
@@ -44,13 +56,6 @@ def render_pdf(book: Book) -> bytes:
             str(root / "book.typ"), ignore_system_fonts=True, pdf_standards="ua-1", timestamp=EPOCH
         )
         return made
-
-
-def _typst() -> Any:
-    try:
-        return import_module("typst")
-    except ImportError:
-        raise HostError('setting the PDF: Typst is not installed here: `pip install "pacelab[report]"`') from None
 
 
 def _document(book: Book) -> dict[str, Any]:

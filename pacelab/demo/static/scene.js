@@ -3,6 +3,7 @@
 const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
+const COLLISION = "✖ collision";
 const DENSE = 7; // with more nodes, what each waits for would cover its neighbour
 const LEAST_PX = 16.01; // of a label: read from the back of a room
 const STARVED = 0.04; // of a full arrow
@@ -188,6 +189,11 @@ export class Scene {
     const order = new Set([this.selected, ...ends, ...this.shown].filter((node) => this.nodes.has(node)));
     const taken = this.shown.map((node) => box(this.places[node], radius, radius));
     const free = (one, node) => taken.every((other, at) => this.shown[at] === node || !meet(one, other));
+    const room = widthOf(COLLISION) * this.letters(2.3);
+    this.narrow = this.shown.some((node) => this.shown.some((other) => {
+      const [dx, dy] = [0, 1].map((axis) => Math.abs(this.places[node][axis] - this.places[other][axis]));
+      return node !== other && dx < room && dy < this.letters(2.3); // side by side: the words would cover the neighbour's
+    }));
     for (const node of order) {
       const [x, y] = this.places[node];
       const [text, state] = this.nodes.get(node).querySelectorAll("text");
@@ -236,11 +242,12 @@ export class Scene {
       if (frame.peer !== null) this.arrow(this.beams, frame.node, frame.peer, `beam ${frame.kind}`);
     }
     const brief = this.shown.length > DENSE;
-    for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", brief ? "✖" : "✖ collision"];
+    const mishap = brief || this.narrow ? "✖" : COLLISION;
+    for (const hit of log.collisions) if (hit.start <= at && at < hit.end) state[hit.node] = ["collision", mishap];
     for (const [node, group] of this.nodes) {
       const [kind, text] = state[node];
       group.setAttribute("class", `node ${kind}${this.names[node] ? "" : " relay"}${node === this.selected ? " selected" : ""}`);
-      group.querySelector(".state").textContent = brief && (kind === "hold" || kind === "backoff") ? "" : text;
+      group.querySelector(".state").textContent = (brief && kind === "hold") || ((brief || this.narrow) && kind === "backoff") ? "" : text;
     }
   }
 }

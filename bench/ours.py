@@ -37,7 +37,7 @@ def command(*options: str) -> Run:
         cpu_s=document["host"]["cpu_s"],
         whole_cpu_s=done.cpu_s,
         delivered_pkts=sum(flow["delivered_pkts"] for flow in document["run"]["flows"]),
-        events=document["run"]["totals"]["events"],
+        events=document["host"]["events"],
         peak_mb=done.peak_mb,
     )
 

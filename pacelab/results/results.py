@@ -1,6 +1,6 @@
 """The result of one run: run.json, host.json and one CSV of time series per flow.
 
-run.json (schema version 2) has no time, path or version of the host in it, and on the back end sim it is a pure
+run.json (schema version 3) has no time, cost, path or version of the host in it, and on the back end sim it is a pure
 function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
 """
 
@@ -27,7 +27,7 @@ from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
-SCHEMA_VERSION: Literal[2] = 2
+SCHEMA_VERSION: Literal[3] = 3
 FLOW_KEYS = (
     *("id", "src", "dst", "kind", "hops", "goodput_bps", "throughput_bps", "delivered_pkts", "sent_pkts"),
     *("retransmitted_pkts", "timeouts", "rtt_mean_s", "rtt_sd_s", "cwnd_mean_pkts", "batch_end_s"),
@@ -147,7 +147,6 @@ def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[s
         **calls,
         "finished_flows": sum(flow["finished_s"] is not None for flow in flows),
         "end_s": air["end_s"],
-        "events": air["events"],
     }
     return cast("Totals", found)
 

@@ -113,7 +113,6 @@ class Totals(TypedDict):
     mos_mean: float | None
     finished_flows: int
     end_s: float
-    events: int
 
 
 class NodeResult(TypedDict):
@@ -186,9 +185,9 @@ class Hooks(TypedDict):
 
 
 class Run(TypedDict):
-    """run.json, schema version 2: on the back end sim a pure function of configuration and seed."""
+    """run.json, schema version 3: on the back end sim a pure function of configuration and seed."""
 
-    schema_version: Literal[2]
+    schema_version: Literal[3]
     config: dict[str, Any]
     """All settings, defaults included (`Experiment.config`)."""
     topology: Network
@@ -226,7 +225,7 @@ class Walks(TypedDict):
 
 
 class Host(TypedDict):
-    """host.json: versions, machine and times; back ends with real hosts add fields of their own."""
+    """host.json: versions, machine and cost; back ends with real hosts add fields of their own."""
 
     controller: NotRequired[Walked]
     walked: NotRequired[Walks]
@@ -242,3 +241,5 @@ class Host(TypedDict):
     cpu_s: float
     sim_s: float
     sim_s_per_cpu_s: float | None
+    events: int
+    """Steps that the engine took; with real hosts, frames that mediumd took from them and gave them."""

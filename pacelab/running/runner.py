@@ -49,10 +49,10 @@ def run(
     outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
     hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
-    sim_s = outcome.air["end_s"]
+    times = describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=outcome.air["end_s"])
     return RunResult(
         run=assemble(experiment, scheme, outcome),
-        host=cast("Host", describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=sim_s) | outcome.host),
+        host=cast("Host", times | {"events": outcome.air["events"]} | outcome.host),
         series=join_series(experiment, outcome.air["series"]),
     )
 

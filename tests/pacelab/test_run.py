@@ -43,6 +43,9 @@ def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture
     assert run["totals"]["jain"] == 1.0
     assert 100_000 < flow["goodput_bps"] < 2_000_000 / 3
     assert {"wall_s", "cpu_s", "sim_s_per_cpu_s"} <= host.keys()
+    # more than one for each packet: what a run cost is no part of what it gave
+    assert host["events"] > run["totals"]["delivered_pkts"]
+    assert "events" not in run["totals"]
 
 
 def test_run_writes_its_folder_whole(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -126,7 +129,7 @@ def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
     with pytest.raises(ConfigError, match="not a result folder of a run"):
         pacelab.load_result(in_tmp)
     (in_tmp / "host.json").write_text("{}")
-    for version, said in ((99, "99: allowed is 2; a newer PaceLab"), (1, "1: allowed is 2; an older .*run it again")):
+    for version, said in ((99, "99: allowed is 3; a newer PaceLab"), (2, "2: allowed is 3; an older .*run it again")):
         (in_tmp / "run.json").write_text(f'{{"schema_version": {version}}}')
         with pytest.raises(ConfigError, match=f"schema version {said}"):
             pacelab.load_result(in_tmp)

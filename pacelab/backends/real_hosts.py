@@ -132,8 +132,6 @@ def _routing_reasons(options: Options, topology: Topology, scheme: Scheme) -> li
     if options.routing not in known:
         return [f"{asked}: Linux has none such: allowed is one of {', '.join(known)}"]
     found = []
-    if options.builder not in (None, "plain"):
-        found.append(f"{asked} with --builder {options.builder}: allowed is plain")
     if options.controller is not None:
         found.append(f"{asked} with --controller {options.controller}: it sets the routes: allowed is static")
     if options.routing == "olsr" and options.where != "here":
@@ -152,8 +150,6 @@ def _walk_reasons(options: Options, topology: Topology) -> list[str]:
     if not topology.mobility:
         return []
     said = f"the nodes of topology {topology.name!r} walk ({topology.mobility})"
-    if options.builder == "mininet-wifi":
-        return [f"--builder mininet-wifi: {said}, which nobody has tried there: allowed is plain"]
     if options.controller is None:
         if options.routing in FINDING[options.backend]:
             return []

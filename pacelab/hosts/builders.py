@@ -9,9 +9,9 @@ from pacelab.hosts.plan import Plan
 def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
     """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
 
-    What makes them otherwise has `medium`, `wires`, `switched`, `missing_sysctls`, `check_alive`, `set_route` and
-    `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page. `at_terminal`: a command line of
-    the builder's own may be asked for.
+    What makes them otherwise has `medium`, `wires`, `switched`, `set_off`, `missing_sysctls`, `check_alive`,
+    `set_route` and `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page. `at_terminal`:
+    a command line of the builder's own may be asked for.
     """
     if plan.builder == "mininet-wifi":
         from pacelab.hosts.mininet.mininet_wifi import MininetWifiLab

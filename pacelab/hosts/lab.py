@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,8 @@ class Lab:
         self.plan = plan
         self.missing_sysctls: list[str] = []
         self.relay: Child | None = None
+        self.set_off: Callable[[float], None] | None = None
+        """What makes the hosts follow the plan's moves by themselves (see `Changes`)."""
         self._netlink: list[IPRoute] = []
         self._make_hosts()
         for node in plan.nodes:

@@ -245,8 +245,8 @@ class Plan(Document):
             raise ValueError("switches are on the wired side of a gateway, and there is none")
         if self.radios != "hwsim" and (self.builder != "plain" or self.medium != "own"):
             raise ValueError("builder and medium belong to radios of hwsim")
-        if self.routing != "static" and (self.builder, self.controller) != ("plain", None):
-            raise ValueError("routing other than static belongs to plain hosts without a controller")
+        if self.routing != "static" and self.controller is not None:
+            raise ValueError("routing other than static belongs to hosts without a controller")
         if self.routing in BRIDGING and self.radios != "hwsim":
             raise ValueError("a routing below IP belongs to radios of hwsim")
         if self.warmup_s >= self.duration_s or any(flow.stop_s > self.duration_s for flow in self.flows):

@@ -217,7 +217,7 @@ class Walks(TypedDict):
     """How well mediumd knew where walking hosts were."""
 
     longest_step_s: float
-    """Between two tellings of their places."""
+    """Between two tellings of their places, or looks at them."""
     off_m: dict[str, float]
     """How far they were from where mediumd had them, just before it was told anew: p50, p99, max."""
     at_end_m: dict[str, list[float]]

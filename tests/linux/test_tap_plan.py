@@ -98,7 +98,6 @@ def test_radios_are_the_back_ends_and_their_options_part_of_its_config_alone() -
         ({"medium": "stock", "rts": False, "topology": "two-gateways", "routing": "static"}, "its stations move"),
         ({"medium": "stock", "rts": False, "scheme": "link-pacing"}, "it listens to the link layer"),
         ({"routing": "aodv"}, "Linux has none such: allowed is one of static, 802.11s, batman-adv, olsr"),
-        ({"routing": "802.11s", "builder": "mininet-wifi"}, "with --builder mininet-wifi: allowed is plain"),
         ({"routing": "olsr", "controller": "ryu"}, "with --controller ryu: it sets the routes: allowed is static"),
         ({"routing": "olsr", "where": "uml"}, "its guest has no olsrd: allowed is here"),
         ({"routing": "batman-adv", "scheme": "lred"}, "relays forward below IP"),

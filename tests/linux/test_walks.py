@@ -40,6 +40,7 @@ mobility:
 defaults: {rate: 2, seconds: 10}
 """
 WALKED = "waypoints: [{node: walker, at: 2 s, to: [0 m, 50 m]}, {node: walker, at: 6 s, to: [400 m, 50 m]}]"
+BUILDERS = ("plain", "mininet-wifi")
 PAGE = Path(__file__).parents[2] / "docs" / "mobility.md"
 
 
@@ -68,10 +69,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"backend": "hwsim"}, r"--routing static on .*: allowed is --routing 802.11s, batman-adv, olsr, or --controller"),
     ({"backend": "hwsim", "routing": "aodv"}, r"--routing aodv: .*: allowed is --routing 802.11s, batman-adv, olsr"),
     (
-        {"backend": "hwsim", "routing": "802.11s", "builder": "mininet-wifi"},
-        "--builder mininet-wifi: .*, which nobody has tried there: allowed is plain",
+        {"backend": "hwsim", "routing": "static", "builder": "mininet-wifi"},
+        r"--routing static.*: allowed is --routing 8",
     ),
-    ({"backend": "hwsim", "controller": "ryu", "builder": "mininet-wifi"}, "which nobody has tried there"),
     ({"backend": "hwsim", "routing": "802.11s", "medium": "stock", "rts": False}, "its stations move"),
     ({"backend": "tap", "controller": "ryu", "where": "uml"}, "its guest has none"),
 ]
@@ -86,11 +86,17 @@ def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("backend", "routing"), [("hwsim", "802.11s"), ("hwsim", "batman-adv"), ("hwsim", "olsr"), ("tap", "olsr")]
+    ("backend", "routing", "builder"),
+    [
+        *(("hwsim", routing, builder) for routing in ("802.11s", "batman-adv", "olsr") for builder in BUILDERS),
+        ("tap", "olsr", None),
+    ],
 )
-def test_routings_that_find_their_ways_are_taken(tmp_path: Path, backend: str, routing: str) -> None:
-    plan = plan_of(tmp_path, backend=backend, controller=None, routing=routing)
-    assert (plan.radios, plan.routing) == (backend, routing)
+def test_routings_that_find_their_ways_are_taken(
+    tmp_path: Path, backend: str, routing: str, builder: str | None
+) -> None:
+    plan = plan_of(tmp_path, backend=backend, controller=None, routing=routing, builder=builder)
+    assert (plan.radios, plan.routing, plan.builder) == (backend, routing, builder or "plain")
     assert read_plan(dump_plan(plan)) == plan
 
 
@@ -171,12 +177,16 @@ def test_a_walk_of_too_many_turns_is_refused_and_the_longest_fits(tmp_path: Path
 
 
 class Told:
-    """A medium that knows no more than what it is told."""
+    """A medium that knows no more than what it is told; of who walks by himself, that he is at `walker_m`."""
 
-    def __init__(self) -> None:
+    def __init__(self, walker_m: tuple[float, float] | None = None) -> None:
         self.places: list[tuple[str, tuple[float, ...]]] = []
+        self.walker_m = walker_m
 
     def call(self, method: str, **params: Any) -> dict[str, object]:
+        if self.walker_m is not None:
+            assert method == "stats"
+            return {"stations": [{"name": name, "position_m": list(self.walker_m)} for name in ("g1", "walker")]}
         assert method == "set_position"
         self.places.append((params["station"], tuple(params["position_m"])))
         return {}
@@ -209,6 +219,18 @@ def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> Non
     assert report is not None
     assert report["off_m"]["max"] == 360.0  # told at 2.35 s, late, and at 2.4 s all the same
     assert report["longest_step_s"] == 3.6
+
+
+def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) -> None:
+    told: list[float] = []
+    medium = Told((290.0, 50.0))
+    changes = Changes(plan_of(tmp_path), medium, set_off=told.append)
+    for now_s in (-0.3, -0.1, 4.9, 5.0, 6.0):
+        changes.apply(now_s)
+    assert (told, medium.places) == ([-0.3], [])
+    report = changes.report([])
+    assert report is not None
+    assert report["off_m"] == {"p50": 10.0, "p99": 110.0, "max": 110.0}  # 290, 300 and 400 m are where he should be
 
 
 def test_who_stands_still_is_not_reported(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsim.py.
 """
 
+import csv
 import json
 import os
 import shutil
@@ -19,6 +20,26 @@ PACELAB = [sys.executable, "-B", "-m", "pacelab"]
 RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, 2 Mbit/s, RTS off, 1460 bytes: tests/linux/test_hwsim.py has the sum.
 LONE_BPS = 1460 * 8 / 6961.3e-6
+
+# Out of reach from 3.5 to 8.5 s.
+AWAY = """
+version: 1
+name: away
+description: a station walks out of reach and back
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: sink, at: [0 m, 0 m]}
+  - {name: walker, at: [200 m, 0 m]}
+flows: [{from: walker, to: sink}]
+mobility:
+  area: [500 m, 100 m]
+  waypoints:
+    - {node: walker, at: 3 s, to: [200 m, 0 m]}
+    - {node: walker, at: 5 s, to: [400 m, 0 m]}
+    - {node: walker, at: 7 s, to: [400 m, 0 m]}
+    - {node: walker, at: 9 s, to: [200 m, 0 m]}
+defaults: {routing: 802.11s, rate: 2, seconds: 16, traffic: cbr}
+"""
 
 
 def pacelab(*arguments: str) -> str:
@@ -85,6 +106,23 @@ class BackEnd(unittest.TestCase):
         print(f"  Mininet-WiFi, TCP-GAP over two hops: {goodput / 1e3:.0f} kbit/s, {document['run']['fidelity']}")
         assert goodput > 100_000
         assert [point["point"] for point in document["run"]["hooks"]["points"]] == ["gateway", "sender"]
+
+    @unittest.skipIf(
+        shutil.which("mininet-wifi-python") is None, "no Mininet-WiFi: sudo sh vm/provision/mininet-wifi.sh (internet)"
+    )
+    def test_6_a_station_that_mininet_wifi_moves_delivers_while_it_is_in_reach(self) -> None:
+        network = Path(self.folder.name) / "away.yaml"
+        network.write_text(AWAY)
+        document = json.loads(
+            pacelab("run", str(network), "--backend", "hwsim", "--builder", "mininet-wifi", "--json", *self.out)
+        )
+        with (Path(self.folder.name) / "run" / "flow-0.csv").open() as table:
+            each_second = [float(row["goodput_bps"]) for row in csv.DictReader(table)]
+        print(f"  kbit/s: {' '.join(f'{bps / 1e3:.0f}' for bps in each_second)}; {document['host']['walked']}")
+        assert min(each_second[:3]) > 0
+        assert max(each_second[5:8]) == 0  # 4 s would do where the machine is on time
+        assert each_second[-1] > 0
+        assert document["host"]["walked"]["at_end_m"] == {"walker": [200.0, 0.0]}
 
     def settled(self) -> set[str]:
         """The radios that are there when no more go: a kernel thread deletes them, a moment after the run's end."""

@@ -46,25 +46,14 @@ class Radios:
     def __init__(self, plan: Plan, *, made: bool = False) -> None:
         """Make them and give each to its host, down, as its interface `AIR` or below that; or raise HostError.
 
-        `made`: the hosts have them already, in an IBSS, which they leave when they join ours.
+        `made`: the hosts have them already, in an IBSS, which they leave.
         """
         self._plan = plan
         self._name = radio_name(plan)
-        self._joined = made
         if made:
-            return
-        with Hwsim() as hwsim:
-            for host in plan.stations:
-                hwsim.new_radio(air_mac(host))
-        with open_nl80211() as radios:
-            there = {found["mac"]: found for found in _interfaces(radios)}
-            for host in plan.stations:
-                found = there[air_mac(host)]
-                fd = os.open(FOLDER / plan.nodes[host].name, os.O_RDONLY)
-                try:
-                    _ask(radios, "SET_WIPHY_NETNS", WIPHY=found["wiphy"], NETNS_FD=fd)
-                finally:
-                    os.close(fd)
+            self._take_out()
+        else:
+            self._make()
         for host in plan.stations:
             self._adopt(host)
 
@@ -74,8 +63,6 @@ class Radios:
         for place, host in enumerate(self._plan.stations):
             with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
                 index = links.link_lookup(ifname=self._name)[0]
-                if self._joined:
-                    _ask(radio, "LEAVE_IBSS", IFINDEX=index)
                 if self._name != AIR:
                     links.link("set", index=index, mtu=mtu_bytes(self._plan) + BATMAN_HEADER_BYTES, state="up")
                 join = join_mesh if self._plan.routing == "802.11s" else join_ibss
@@ -83,6 +70,29 @@ class Radios:
                 join(radio, index, phy=phy, rate_bps=rate_bps, beacon_interval_tu=beacons_tu)
                 fix_rate(radio, index, phy=phy, rate_bps=rate_bps)
         self._wait_known()
+
+    def _make(self) -> None:
+        with Hwsim() as hwsim:
+            for host in self._plan.stations:
+                hwsim.new_radio(air_mac(host))
+        with open_nl80211() as radios:
+            there = {found["mac"]: found for found in _interfaces(radios)}
+            for host in self._plan.stations:
+                found = there[air_mac(host)]
+                fd = os.open(FOLDER / self._plan.nodes[host].name, os.O_RDONLY)
+                try:
+                    _ask(radios, "SET_WIPHY_NETNS", WIPHY=found["wiphy"], NETNS_FD=fd)
+                finally:
+                    os.close(fd)
+
+    def _take_out(self) -> None:
+        """Of the IBSS that they are in, as if they had just been made."""
+        for host in self._plan.stations:
+            with inside(self._plan.nodes[host].name), open_nl80211() as radio, IPRoute() as links:
+                (found,) = _interfaces(radio)
+                _ask(radio, "LEAVE_IBSS", IFINDEX=found["index"])
+                links.flush_addr(index=found["index"])
+                links.link("set", index=found["index"], state="down")
 
     def _adopt(self, host: int) -> None:
         """Name the interface that has come with the radio, make it one of an IBSS or mesh, and put `AIR` above it."""

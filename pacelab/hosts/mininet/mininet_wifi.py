@@ -1,7 +1,8 @@
 """`--builder mininet-wifi`: the hosts of a plan are stations and hosts of a Mininet-WiFi network.
 
-Mininet-WiFi makes the namespaces, the radios and their ad hoc interfaces, in a Python environment of its own
-(`mininet_wifi_network`). Air, rate, wires, addresses, routes and all that runs at the hosts are as with `plain`.
+Mininet-WiFi makes the namespaces, the radios and their ad hoc interfaces, and moves who walks, in a Python environment
+of its own (`mininet_wifi_network`). Air, rate, wires, addresses, routes and all that runs at the hosts are as with
+`plain`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import shutil
 import signal
 import socket
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,7 @@ class MininetWifiLab(Lab):
         super().__init__(plan, page_fd)
 
     def command_line(self) -> None:
-        """Mininet-WiFi's, at the terminal, until it is left."""
+        """Mininet-WiFi's, at the terminal, until it is left; who walks sets off."""
         ports = {
             node.name: [
                 {"name": port.name, "mac": port.mac, "ip": addresses.address(host)}
@@ -61,6 +63,8 @@ class MininetWifiLab(Lab):
             for host, node in enumerate(self.plan.nodes)
         }
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the command line's to hear
+        if self.set_off is not None:
+            self.set_off(0.0)
         self._link.sendall(json.dumps({"cli": ports}).encode() + b"\n")
         self.network.process.wait()
 
@@ -94,11 +98,16 @@ class MininetWifiLab(Lab):
         if "hosts" not in made:
             self.network.finish()
             raise HostError(f"starting Mininet-WiFi: {self.network.last_words() or 'it ended without a word'}")
+        if self.plan.moves:
+            self.set_off = self._set_off
         for node in self.plan.nodes:
             adopt(node.name, made["hosts"][node.name])
             if node.wireless:
                 with inside(node.name):
                     set_sysctls(tcp_settings.quiet(addresses.AIR))
+
+    def _set_off(self, now_s: float) -> None:
+        self._link.sendall(json.dumps({"walk": time.monotonic() - now_s}).encode() + b"\n")
 
     def _make_radios(self) -> Radios:
         return Radios(self.plan, made=True)
@@ -122,6 +131,7 @@ def description(plan: Plan) -> dict[str, Any]:
                 "position_m": list(node.position_m),
                 "mac": addresses.air_mac(host),
                 "ip": f"{addresses.address(host)}/32",
+                "walk": [[move.at_s, *move.position_m] for move in plan.moves if move.node == host],
             }
             for host, node in enumerate(plan.nodes)
         ],

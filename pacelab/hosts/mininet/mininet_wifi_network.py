@@ -4,18 +4,27 @@
 
 reads one line of JSON from the socket FD (`mininet_wifi.description`), makes the network and answers with one line,
 {"hosts": {name: process of its namespace}}. Stations have ad hoc links; who hears whom is up to the medium of the
-radios, which is mediumd. A line {"cli": {...}} then opens Mininet-WiFi's command line at this terminal.
+radios, which is mediumd. A line {"walk": T} then has stations walk, whose time 0 is T by the monotonic clock; a line
+{"cli": {...}} opens Mininet-WiFi's command line at this terminal.
 """
 
 import json
+import math
 import os
 import socket
 import sys
+import threading
 import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
+
+Place = tuple[float, float]
 
 PHYS = Path("/sys/kernel/debug/ieee80211")
+STEP_S = 0.1
+"""A station that walks gets a new place so often, as on the other back ends."""
 GONE_S = 10.0
 """A radio's name is free again by then: the kernel deletes it some time after its network has ended."""
 
@@ -26,13 +35,17 @@ def main() -> int:
     link.set_inheritable(False)
     lines = link.makefile("rwb")
     wait_for_names()
-    network = build(json.loads(lines.readline()))
+    plan = json.loads(lines.readline())
+    network = build(plan)
     nodes = [*network.stations, *network.hosts]
     lines.write(json.dumps({"hosts": {node.name: node.pid for node in nodes}}).encode() + b"\n")
     lines.flush()
-    line = lines.readline()
-    if line:
-        command_line(network, json.loads(line)["cli"])
+    for line in lines:
+        order = json.loads(line)
+        if "cli" in order:
+            command_line(network, order["cli"])
+            break
+        set_off(network, plan["hosts"], order["walk"])
     return 0
 
 
@@ -56,6 +69,8 @@ def build(plan: dict[str, Any]) -> Any:
     from mn_wifi.net import Mininet_wifi
     from mn_wifi.node import Station
 
+    medium = Medium(plan["medium"])
+
     class Placed(Station):  # type: ignore[misc]
         """A station whose place the medium is told; nothing else depends on it."""
 
@@ -64,8 +79,10 @@ def build(plan: dict[str, Any]) -> Any:
 
         def setPosition(self, pos: str) -> None:  # noqa: N802 - Mininet-WiFi's
             super().setPosition(pos)
-            tell_position(plan["medium"], self.name, self.position)
+            medium.tell_position(self.name, self.position)
 
+    if any(host["walk"] for host in plan["hosts"]):
+        import mn_wifi.replaying  # noqa: F401 - the plots that it loads take seconds: not at the start of the walk
     setLogLevel("warning")
     Mininet.inited = True  # else it sets limits of the whole machine
     network = Mininet_wifi(station=Placed, autoAssociation=False, allAutoAssociation=False)
@@ -88,6 +105,42 @@ def build(plan: dict[str, Any]) -> Any:
     return network
 
 
+def set_off(network: Any, hosts: list[dict[str, Any]], start_s: float) -> None:
+    """Who walks does so by Mininet-WiFi's replay of traces; `start_s`: the walks' time 0, by the monotonic clock."""
+    from mn_wifi.replaying import ReplayingMobility
+
+    class Replay(ReplayingMobility):  # type: ignore[misc]
+        """One whose medium is told by the stations themselves."""
+
+        def set_pos(self, node: Any, pos: Place) -> None:
+            node.setPosition(f"{pos[0]},{pos[1]},0")
+
+    walking = []
+    since_s = time.monotonic() - start_s
+    for host in hosts:
+        if host["walk"]:
+            station = network.getNodeByName(host["name"])
+            moments = trace(host["position_m"], host["walk"])
+            station.time, station.p = [at_s - since_s for at_s, _ in moments], [place for _, place in moments]
+            walking.append(station)
+    Replay(network, walking)
+
+
+def trace(start_m: Sequence[float], walk: Sequence[Sequence[float]]) -> list[tuple[float, Place]]:
+    """When a station is where: each step of its way, and each turn. `walk`: (s, m, m), straight lines in between."""
+    found: list[tuple[float, Place]] = [(0.0, (start_m[0], start_m[1]))]
+    for (then_s, x, y), (at_s, next_x, next_y) in pairwise([(0.0, *start_m), *walk]):
+        if (x, y) == (next_x, next_y):
+            continue
+        step = math.floor(then_s / STEP_S) + 1
+        while step * STEP_S < at_s:
+            share = (step * STEP_S - then_s) / (at_s - then_s)
+            found.append((step * STEP_S, (x + share * (next_x - x), y + share * (next_y - y))))
+            step += 1
+        found.append((at_s, (next_x, next_y)))
+    return found
+
+
 def command_line(network: Any, ports: dict[str, list[dict[str, str]]]) -> None:
     """Mininet-WiFi's, with the wires that the hosts have been given since."""
     from mininet.link import Intf
@@ -103,21 +156,30 @@ def command_line(network: Any, ports: dict[str, list[dict[str, str]]]) -> None:
     CLI(network)
 
 
-def tell_position(path: str, name: str, position: list[float]) -> None:
-    """Tell mediumd (medium/mediumd/PROTOCOL.md) where a station is."""
-    requests: list[tuple[str, dict[str, Any]]] = [
-        ("hello", {"version": 1}),
-        ("set_position", {"station": name, "position_m": list(position[:2])}),
-    ]
-    with socket.socket(socket.AF_UNIX) as medium:
-        medium.connect(path)
-        answers = medium.makefile("rb")
-        for number, (method, params) in enumerate(requests):
-            request = {"id": number, "method": method, "params": params}
-            medium.sendall(json.dumps(request).encode() + b"\n")
-            answer = json.loads(answers.readline())
-            if "error" in answer:
-                print(f"mediumd: {answer['error']['message']}")
+class Medium:
+    """mediumd's socket (medium/mediumd/PROTOCOL.md), sought when first needed: mediumd starts after the network."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._asking = path, threading.Lock()
+        self._lines: BinaryIO | None = None
+
+    def tell_position(self, name: str, position: list[float]) -> None:
+        """Tell where a station is."""
+        with self._asking:
+            if self._lines is None:
+                with socket.socket(socket.AF_UNIX) as link:
+                    link.connect(self._path)
+                    self._lines = cast(BinaryIO, link.makefile("rwb"))  # which keeps it open
+                self._ask("hello", version=1)
+            self._ask("set_position", station=name, position_m=list(position[:2]))
+
+    def _ask(self, method: str, **params: Any) -> None:
+        assert self._lines is not None
+        self._lines.write(json.dumps({"id": method, "method": method, "params": params}).encode() + b"\n")
+        self._lines.flush()
+        answer = json.loads(self._lines.readline())
+        if "error" in answer:
+            print(f"mediumd: {answer['error']['message']}")
 
 
 if __name__ == "__main__":

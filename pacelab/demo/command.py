@@ -22,7 +22,8 @@ def demo(
     name: Annotated[
         str | None,
         typer.Argument(
-            help=f"One of {', '.join(DEMOS)}; or a topology's name, or a .yaml or .py file; without it, a list."
+            help=f"One of {', '.join(DEMOS)}; or new, to draw a network; or a topology's name, or a .yaml or .py file; "
+            "without it, a list."
         ),
     ] = None,
     scheme: Annotated[

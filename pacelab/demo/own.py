@@ -23,7 +23,10 @@ from pacelab.running.registry import find_backend
 from pacelab.show.timeline import record_air
 from pacelab.sim.airconfig import compile_air
 from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import KINDS
 
+NEW = "new"
+"""A network to begin with, of static/new.yaml."""
 DURATION_S = 20.0
 """Virtual time of each run, unless the topology says another."""
 WATCH_S = (0.9, 1.0)
@@ -73,11 +76,13 @@ class Own:
 
 
 def open_own(topology: str, schemes: Sequence[str]) -> Own:
-    """The network called `topology` (a name, or a file's path) under `schemes`.
+    """The network called `topology` (a name, NEW, or a file's path) under `schemes`.
 
     Raises ConfigError when one of them is not known or cannot run there, or when the network has calls or short
     transfers, which a topology file's flows are not.
     """
+    if topology == NEW:
+        topology = str(Path(__file__).with_name("static") / "new.yaml")
     first = Experiment(topology=topology)
     settings: dict[str, Any] = {} if _says_how_long(first.network) else {"duration_s": DURATION_S}
     own = Own(tuple(Experiment(topology=topology, scheme=name, **settings) for name in dict.fromkeys(schemes)))
@@ -126,6 +131,7 @@ def own_page(own: Own, *, recorded: bool = False) -> str:
         "file": {
             "name": topology.name,
             "description": topology.description,
+            "drawn": f"drawn by hand, from {topology.name}" if own.experiments[0].kind.name in KINDS else None,
             "ranges": ranges,
             "area_m": topology.area_m,
             "defaults": {name.removeprefix("--"): value for name, value in _file_defaults(own).items()},

@@ -109,6 +109,24 @@ def test_drawn_by_hand_saved_and_run(open_page: Any, hidden: str, tmp_path: Path
     assert len(goodputs(page)) == 3
 
 
+def test_a_new_network_is_drawn_and_what_was_a_chain_is_not_called_one(open_page: Any, tmp_path: Path) -> None:
+    page = open_page("new")
+    for _ in range(2):
+        do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n3"))
+    (tmp_path / "mine.yaml").write_text(file_of(page), "utf-8")
+    native = run(Experiment(topology=str(tmp_path / "mine.yaml")))
+    assert goodputs(page) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert native.run["flows"][0]["goodput_bps"] > 0
+    assert 'description: "drawn by hand"' in file_of(page)
+    page = open_page("chain")
+    begun = file_of(page)
+    do(page, lambda: page.locator("[data-node='0']").first.press("ArrowDown"))
+    assert 'description: "drawn by hand, from chain"' in file_of(page)
+    do(page, lambda: page.get_by_role("button", name="Reset").click())
+    assert file_of(page) == begun
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_topology_is_its_file(open_page: Any, tmp_path: Path, kind: str) -> None:
     page = open_page(kind, settled=False)

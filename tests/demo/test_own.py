@@ -94,6 +94,12 @@ def test_a_network_that_cannot_be_shown_is_refused(topology: str, schemes: list[
         open_own(topology, schemes)
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_new_network_has_two_radios_and_a_flow() -> None:
+    network = open_own("new", ["newreno"]).topology
+    assert (network.name, len(network.nodes), len(network.flows)) == ("mine", 2, 1)
+
+
 def test_scheme_without_a_network_is_refused() -> None:
     with pytest.raises(ConfigError, match="say on which network"):
         demo_command(scheme="newreno")

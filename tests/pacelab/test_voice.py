@@ -242,3 +242,10 @@ def test_a_chain_that_calls_make_a_string_says_so() -> None:
     assert any("chain with these options is string" in note for note in pacelab.run(with_calls).notes)
     alone = pacelab.Experiment(topology="chain", topology_options={"hops": 2}, duration_s=1.0)
     assert pacelab.run(alone).notes == []
+
+
+def test_a_file_may_bear_the_name_of_a_built_in_topology(tmp_path: Path) -> None:
+    nodes = "nodes: [{name: a, at: [0 m, 0 m]}, {name: b, at: [9 m, 0 m]}]\nflows: [{from: a, to: b}]\n"
+    text = f"version: 1\nname: chain\nranges: {{decode: 250 m, sense: 550 m}}\n{nodes}"
+    (tmp_path / "drawn.yaml").write_text(text)
+    assert pacelab.run(pacelab.Experiment(topology=str(tmp_path / "drawn.yaml"), duration_s=1.0)).notes == []

@@ -95,6 +95,13 @@ export function asYaml(network) {
     `\ndefaults:\n${Object.entries(options).map(([option, value]) => `  ${option}: ${text(value)}\n`).join("")}`;
 }
 
+/** What the network is called once it is another than it began as: a description of a built-in one's does not hold then. */
+export function described(network, page) {
+  const begun = networkOf(page.schemes[0].air, page.file);
+  const shape = ({ nodes, wires, flows }) => JSON.stringify([nodes, wires, flows]);
+  return shape(network) === shape(begun) ? network : { ...network, description: page.file.drawn ?? network.description };
+}
+
 /** The network without a node, and without what needs it. */
 export function without(network, gone) {
   const kept = (node) => node !== gone;
@@ -192,6 +199,9 @@ export class PacelabOwn extends HTMLElement {
   get seconds() { return this.page.schemes[0].air.duration_s; }
 
   get spanNs() { return (this.walking ? this.seconds : this.page.watch_s[1] - this.page.watch_s[0]) * 1e9; }
+
+  /** The network as a file. */
+  get file() { return asYaml(described(this.network, this.page)); }
 
   /** The moment of the run that is shown. */
   get nowS() { return (this.walking ? 0 : this.page.watch_s[0]) + this.at / 1e9; }
@@ -317,7 +327,7 @@ export class PacelabOwn extends HTMLElement {
   }
 
   save() {
-    const file = new Blob([asYaml(this.network)], { type: "application/yaml" });
+    const file = new Blob([this.file], { type: "application/yaml" });
     const link = element("a", { href: URL.createObjectURL(file), download: `${this.network.name.replace(/[^\w-]+/g, "-")}.yaml` });
     link.click();
     URL.revokeObjectURL(link.href);
@@ -328,7 +338,7 @@ export class PacelabOwn extends HTMLElement {
     this.querySelector("h1").textContent = network.name;
     this.querySelector("[name='network']").value = network.name;
     this.querySelector("[name='rts']").checked = network.rts;
-    this.querySelector("textarea").value = asYaml(network);
+    this.querySelector("textarea").value = this.file;
     this.places = network.nodes.map(({ at }) => at);
     for (const part of this.querySelectorAll(".walks")) part.hidden = !network.moves.length;
     for (const view of this.views) {
@@ -364,7 +374,7 @@ export class PacelabOwn extends HTMLElement {
     for (const first of walks) if (first[1] === 0) [first[2], first[3]] = place;
     this.network.nodes[node].at = place;
     this.places[node] = place;
-    this.querySelector("textarea").value = asYaml(this.network);
+    this.querySelector("textarea").value = this.file;
     for (const view of this.views) this.show(view);
     this.pending ??= requestAnimationFrame(() => { this.pending = null; this.refresh(); });
   }

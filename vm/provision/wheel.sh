@@ -38,6 +38,7 @@ if [ -z "$wheel" ]; then
     tools/patiently "the air" cargo build --manifest-path medium/Cargo.toml --release --locked -p pacelab-mediumd
     tools/patiently "the engine" cargo rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
         --features pyo3/extension-module --crate-type cdylib
+    tools/patiently "the algorithms" $cache/tools/bin/python tools/native
     $cache/tools/bin/pip wheel -q --no-deps --no-build-isolation -w "$cache/making" .
     cd "$here"
     rm -rf "$cache/source" "$cache/wheels"

@@ -141,7 +141,7 @@ impl Accesses {
     /// A countdown is running or held in one of them.
     #[inline]
     pub fn contend(&self) -> bool {
-        self.iter().any(|access| access.backoff.is_some())
+        self.first.backoff.is_some() || (!self.others.is_empty() && self.iter().any(|access| access.backoff.is_some()))
     }
 }
 

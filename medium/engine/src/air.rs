@@ -348,7 +348,7 @@ impl Air {
 
     /// The same, where it is known when the first backoff ends.
     pub(crate) fn await_next(&mut self, station: u32, backoff_ends: Ns) {
-        let due = self.stations[station as usize].due_at(station, backoff_ends);
+        let due = self.stations[station as usize].due_at(backoff_ends);
         self.ensure(station, due.max(self.now));
     }
 

@@ -9,7 +9,7 @@ use crate::agenda::{NEVER, Ns};
 use crate::air::{Air, Failure, Notice};
 use crate::frame::{Arrival, BROADCAST, Header, Kind};
 use crate::phy::frame_bytes;
-use crate::propagation::Link;
+use crate::reception::overhear_all;
 use crate::rules::{Overlap, Patience, Rules};
 use crate::station::{Phase, Response};
 use crate::tap::Happening;
@@ -470,17 +470,24 @@ impl Air {
         for link in &links {
             let start = now + link.delay_ns;
             let end = start + airtime_ns;
-            let &Link { power_w, decodable, loss, .. } = link;
             // Drawn only where a link asks for it, so that other runs keep their draws.
-            let faded = link.fading.map_or(Some((power_w, decodable)), |fading| fading.draw(power_w, &mut self.fading));
-            let Some((power_w, decodable)) = faded else { continue };
-            self.apply_pending(link.to, now);
-            let there = &mut self.stations[link.to as usize];
-            let understood = !self.phys_differ || there.understands(modulation, header.rate_bps);
-            let decodable = decodable && understood;
-            let arrival = Arrival { start, end, power_w, decodable, loss, header };
-            there.note_pending(arrival);
-            if arrival.is_for(link.to) {
+            let drawn = match &link.fading {
+                None => None,
+                Some(fading) => match fading.draw(link.power_w, &mut self.fading) {
+                    None => continue,
+                    drawn => drawn,
+                },
+            };
+            let mut there = &mut self.stations[link.to as usize];
+            if !overhear_all(there, &self.rules, self.overhears, now) {
+                self.apply(link.to, now);
+                there = &mut self.stations[link.to as usize];
+            }
+            let (power_w, strong) = drawn.unwrap_or((link.power_w, link.decodable));
+            let decodable = strong && (!self.phys_differ || there.understands(modulation, header.rate_bps));
+            let addressed = decodable && header.is_for(link.to);
+            there.pending.add(|| Arrival { start, end, power_w, decodable, addressed, loss: link.loss, header });
+            if addressed {
                 self.ensure(link.to, end);
             }
         }

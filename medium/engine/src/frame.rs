@@ -78,6 +78,13 @@ pub(crate) struct Header {
 
 pub(crate) const BROADCAST: u32 = u32::MAX;
 
+impl Header {
+    #[inline]
+    pub fn is_for(&self, station: u32) -> bool {
+        self.to == station || self.to == BROADCAST
+    }
+}
+
 /// A frame as it reaches one station.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
@@ -85,17 +92,11 @@ pub(crate) struct Arrival {
     pub end: Ns,
     pub power_w: f64,
     pub decodable: bool,
+    /// The station decodes it, if nothing happens to it, and is whom it is meant for.
+    pub addressed: bool,
     /// See `Link`.
     pub loss: f64,
     pub header: Header,
-}
-
-impl Arrival {
-    /// The station decodes it, if nothing happens to it, and is whom it is meant for.
-    #[inline]
-    pub fn is_for(&self, station: u32) -> bool {
-        self.decodable && (self.header.to == station || self.header.to == BROADCAST)
-    }
 }
 
 #[cfg(test)]

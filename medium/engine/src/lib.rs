@@ -21,6 +21,7 @@ mod error_model;
 mod exchange;
 mod frame;
 mod outlook;
+mod pending;
 mod phy;
 mod propagation;
 mod random;

@@ -12,8 +12,7 @@ impl Air {
     /// No packet is received before this, if nothing is enqueued or changed until then; it may be in the past.
     /// `NEVER`: none at all.
     pub fn no_reception_before(&self) -> Ns {
-        let under_way =
-            self.stations.iter().enumerate().filter_map(|(number, station)| reception(number, station)).min();
+        let under_way = self.stations.iter().filter_map(reception).min();
         let next_at = self.next_at();
         if next_at == NEVER {
             return under_way.unwrap_or(NEVER);
@@ -42,8 +41,8 @@ impl Air {
 }
 
 /// End of the first data frame on its way to the station that it may decode.
-fn reception(number: usize, station: &Station) -> Option<Ns> {
-    let arrivals = station.lock.iter().map(|lock| &lock.arrival).chain(&station.pending);
-    let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.is_for(number as u32));
+fn reception(station: &Station) -> Option<Ns> {
+    let arrivals = station.lock.iter().map(|lock| &lock.arrival).chain(station.pending.iter());
+    let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.addressed);
     data.map(|arrival| arrival.end).min()
 }

@@ -3,7 +3,7 @@
 use crate::agenda::{Ns, SAME_MOMENT_NS};
 use crate::air::Air;
 use crate::error_model;
-use crate::frame::{Arrival, BROADCAST, Header};
+use crate::frame::{Arrival, Header};
 use crate::rules::{Overlap, Rules};
 use crate::station::{Lock, Station};
 use crate::tap::Happening;
@@ -21,13 +21,15 @@ impl Air {
     #[inline(never)]
     fn catch_up_on(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
-        if self.overhears && here.is_first_over(now) {
-            let frame = here.pending[0];
-            if overhear(here, &self.rules, station) && frame.is_for(station) {
+        if let Some(&frame) = here.pending.first().filter(|first| self.overhears && here.is_first_over(first, now)) {
+            if overhear(here, &self.rules, &frame) && frame.addressed {
                 self.receive(station, frame.end, frame.header, frame.power_w);
             }
         }
-        self.apply_pending(station, now);
+        let here = &mut self.stations[station as usize];
+        if !overhear_all(here, &self.rules, self.overhears, now) {
+            self.apply(station, now);
+        }
         let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end <= now);
         if ended {
             self.end_lock(station);
@@ -35,21 +37,8 @@ impl Air {
     }
 
     /// Applies the frames that began to arrive before `now`, and not in the same moment.
-    #[inline(always)]
-    pub(crate) fn apply_pending(&mut self, station: u32, now: Ns) {
-        let here = &mut self.stations[station as usize];
-        let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
-        if self.overhears && !first.is_for(station) && here.is_first_over(now) {
-            overhear(here, &self.rules, station);
-            if here.pending.is_empty() {
-                return; // as it mostly is
-            }
-        }
-        self.apply(station, now);
-    }
-
     #[inline(never)]
-    fn apply(&mut self, station: u32, now: Ns) {
+    pub(crate) fn apply(&mut self, station: u32, now: Ns) {
         loop {
             let here = &mut self.stations[station as usize];
             let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
@@ -57,12 +46,12 @@ impl Air {
                 self.end_lock(station);
                 continue;
             }
-            if self.overhears && !first.is_for(station) && here.is_first_over(now) {
-                overhear(here, &self.rules, station);
+            let first = *first;
+            if self.overhears && !first.addressed && here.is_first_over(&first, now) {
+                overhear(here, &self.rules, &first);
                 continue;
             }
-            let first = *first;
-            here.drop_pending();
+            here.pending.drop_first();
             match self.rules.overlap {
                 Overlap::PairwiseFirstLock => self.arrive_pairwise(station, first),
                 Overlap::CumulativeSinr | Overlap::ErrorModel => self.arrive_cumulative(station, first),
@@ -166,7 +155,7 @@ impl Air {
         }
         here.garbled_at = 0;
         self.tap.note(end, station, Happening::Decode, Some(header.from), 0);
-        if header.to == station || header.to == BROADCAST {
+        if header.is_for(station) {
             self.receive(station, end, header, power_w);
             return;
         }
@@ -189,20 +178,34 @@ impl Air {
     }
 }
 
+/// What `Air::apply` would do, where that is to overhear one frame or nothing, as it mostly is; false: it is more, which
+/// remains to be done.
+#[inline(always)]
+pub(crate) fn overhear_all(here: &mut Station, rules: &Rules, overhears: bool, now: Ns) -> bool {
+    let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return true };
+    if !overhears || first.addressed || !here.is_first_over(first, now) {
+        return false;
+    }
+    let first = *first;
+    overhear(here, rules, &first);
+    here.pending.is_empty()
+}
+
 /// The first frame under way is over and has met no other: what locking on it and its end come to (`arrive_pairwise`,
 /// `end_lock`), at once. True: it was decoded. For `Air::overhears` alone.
 #[inline(always)]
-fn overhear(here: &mut Station, rules: &Rules, station: u32) -> bool {
-    let Arrival { start, end, decodable, loss, header: Header { to, duration_ns, .. }, .. } = here.pending[0];
-    here.drop_pending();
+fn overhear(here: &mut Station, rules: &Rules, frame: &Arrival) -> bool {
+    let &Arrival { start, end, decodable, addressed, loss, header: Header { duration_ns, .. }, .. } = frame;
+    here.pending.drop_first();
     here.freeze(start);
-    let spoiled = here.is_sending(start + SAME_MOMENT_NS);
     let readable = decodable && here.gets_through(loss);
     here.idle_since = here.idle_since.max(end);
-    let (heard, intact) = (!here.is_sending(end), readable && !spoiled);
-    let for_us = to == station || to == BROADCAST;
+    // Mostly it has sent nothing since the frame began.
+    let sent = here.send_end > start;
+    let spoiled = sent && here.is_sending(start + SAME_MOMENT_NS);
+    let (heard, intact) = (!(sent && here.is_sending(end)), readable && !spoiled);
     let hold_ns = match intact {
-        true if for_us => 0,
+        true if addressed => 0,
         true => rules.nav_ns(duration_ns),
         false => here.eifs_nav_ns,
     };

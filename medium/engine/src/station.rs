@@ -20,6 +20,7 @@ use crate::access::{Access, Accesses, Backoff, Contention, Current, ExtraBackoff
 use crate::agenda::{NEVER, Ns, SAME_MOMENT_NS};
 use crate::counters::Counters;
 use crate::frame::{Arrival, Kind};
+use crate::pending::Pending;
 use crate::phy::Modulation;
 use crate::random::Stream;
 use crate::rules::Rules;
@@ -90,18 +91,20 @@ pub(crate) struct Response {
 pub(crate) struct Station {
     // the radio, and the medium as the station sees it
     pub lock: Option<Lock>,
-    /// Frames under way to this station, by start.
-    pub pending: Vec<Arrival>,
+    /// Frames under way to this station.
+    pub pending: Pending,
     pub idle_since: Ns,
     pub nav: Ns,
-    pub send_start: Ns,
     pub send_end: Ns,
+    /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
+    pub eifs_nav_ns: Ns,
+    /// Here for what a hearer asks: whether the station contends.
+    pub accesses: Accesses,
+    pub send_start: Ns,
     /// Latest end of a sensed signal; cumulative presets only.
     pub energy_until: Ns,
     /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
     pub garbled_at: Ns,
-    /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
-    pub eifs_nav_ns: Ns,
     /// Earliest entry of this station in the agenda, `NEVER` if none.
     pub agenda_at: Ns,
     // the exchange
@@ -114,7 +117,6 @@ pub(crate) struct Station {
     pub phase: Phase,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
-    pub accesses: Accesses,
     // what is needed more rarely
     /// EIFS of its physical layer.
     pub eifs_ns: Ns,
@@ -142,7 +144,7 @@ impl Station {
             send_start: 0,
             send_end: 0,
             lock: None,
-            pending: Vec::with_capacity(4),
+            pending: Pending::default(),
             signals: Vec::new(),
             energy_until: 0,
             idle_since: 0,
@@ -165,39 +167,16 @@ impl Station {
         }
     }
 
-    /// A frame is on its way here.
-    #[inline]
-    pub fn note_pending(&mut self, arrival: Arrival) {
-        if self.pending.last().is_none_or(|last| last.start <= arrival.start) {
-            self.pending.push(arrival);
-        } else {
-            let place = self.pending.partition_point(|other| other.start <= arrival.start);
-            self.pending.insert(place, arrival);
-        }
-    }
-
     /// Whether the physical layer has the rate of a frame of this modulation.
     #[inline]
     pub fn understands(&self, modulation: Modulation, rate_bps: u32) -> bool {
         self.rules.phy.modulation == modulation || self.rules.phy.has(rate_bps)
     }
 
-    /// The first of the frames under way is here. It mostly is the only one: then none has to be moved up.
+    /// `first` of the frames under way is over by `now` and has met no other.
     #[inline]
-    pub fn drop_pending(&mut self) {
-        if self.pending.len() == 1 {
-            self.pending.clear();
-        } else {
-            self.pending.remove(0);
-        }
-    }
-
-    /// The first frame under way is over by `now` and has met no other.
-    #[inline]
-    pub fn is_first_over(&self, now: Ns) -> bool {
-        let Some(first) = self.pending.first() else { return false };
-        let alone = self.pending.get(1).is_none_or(|next| next.start >= first.end);
-        self.lock.is_none() && first.end <= now && alone
+    pub fn is_first_over(&self, first: &Arrival, now: Ns) -> bool {
+        self.lock.is_none() && first.end <= now && !self.pending.meets_another(first.end)
     }
 
     /// Whether a frame survives what noise and interference do not explain. Drawn only where a link asks for it, so
@@ -274,18 +253,17 @@ impl Station {
     /// When the station must act by itself, or be there for the end of a frame for it, if nothing else is heard.
     /// `backoff_ends`: see `first_backoff_ends`.
     #[inline]
-    pub fn due_at(&self, station: u32, backoff_ends: Ns) -> Ns {
+    pub fn due_at(&self, backoff_ends: Ns) -> Ns {
         let response_at = self.response.as_ref().map_or(NEVER, |response| response.at);
-        let mut due = self.timeout_at.min(response_at).min(self.data_at).min(self.defer_at).min(backoff_ends);
-        if let Some(lock) = self.lock.as_ref().filter(|lock| lock.arrival.is_for(station)) {
-            due = due.min(lock.arrival.end);
-        }
-        for arrival in &self.pending {
-            if arrival.is_for(station) {
-                due = due.min(arrival.end);
-            }
-        }
-        due
+        let due = self.timeout_at.min(response_at).min(self.data_at).min(self.defer_at).min(backoff_ends);
+        if self.lock.is_none() && self.pending.is_empty() { due } else { due.min(self.frame_for_it_ends()) }
+    }
+
+    /// Earliest end of a frame for this station, or `NEVER`.
+    #[inline(never)]
+    fn frame_for_it_ends(&self) -> Ns {
+        let arrivals = self.lock.iter().map(|lock| &lock.arrival).chain(self.pending.iter());
+        arrivals.filter(|arrival| arrival.addressed).map(|arrival| arrival.end).min().unwrap_or(NEVER)
     }
 
     /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.

@@ -1,10 +1,9 @@
 //! The agenda, ordered by (time, sequence): equal times leave in the order they came.
 //!
 //! Most of what is added is due soon: a SIFS, a slot, a frame from now. So the soonest entries stand in a short row, in
-//! which an insertion moves a few and a removal none; the others wait in a heap.
+//! which an insertion moves a few and a removal none; the others wait in a calendar.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::calendar::Calendar;
 
 /// Virtual time in nanoseconds.
 pub type Ns = u64;
@@ -28,7 +27,7 @@ pub struct Agenda {
     /// So many of the row are in use, less than all.
     count: usize,
     /// The entries later than those.
-    heap: BinaryHeap<Reverse<u128>>,
+    later: Calendar,
     sequence: u32,
 }
 
@@ -38,13 +37,18 @@ impl Agenda {
     pub fn push(&mut self, at: Ns, what: u32) {
         let key = (u128::from(at) << 64) | (u128::from(self.sequence) << 32) | u128::from(what);
         self.sequence = self.sequence.wrapping_add(1);
-        if key > self.row[0] && !self.heap.is_empty() {
-            self.push_later(key);
+        if key > self.row[0] && !self.later.is_empty() {
+            self.later.add(key);
             return;
         }
-        let mut place = self.count;
-        while place > 0 && (self.row[place - 1] >> 64) as Ns <= at {
-            self.row[place] = self.row[place - 1];
+        // It is less than ROW: said here, it need not be looked at for each place.
+        let mut place = self.count % ROW;
+        while place > 0 {
+            let before = self.row[place - 1];
+            if (before >> 64) as Ns > at {
+                break;
+            }
+            self.row[place] = before;
             place -= 1;
         }
         self.row[place] = key;
@@ -73,34 +77,31 @@ impl Agenda {
 
     // What is rarer stays out of what is inlined above.
 
-    #[inline(never)]
-    fn push_later(&mut self, key: u128) {
-        self.heap.push(Reverse(key));
-    }
-
-    /// The later half of the row goes to the heap.
+    /// The later half of the row goes to the calendar.
     #[inline(never)]
     fn cut(&mut self) {
-        self.heap.extend(self.row[..ROW / 2].iter().copied().map(Reverse));
+        self.row[..ROW / 2].iter().for_each(|&key| self.later.add(key));
         self.row.copy_within(ROW / 2.., 0);
         self.count = ROW / 2;
     }
 
-    /// The row is empty: the soonest of the heap come.
+    /// The last of the row was taken: the soonest of the calendar come.
     #[inline(never)]
     fn refill(&mut self) {
-        while self.count < ROW / 2 {
-            let Some(Reverse(key)) = self.heap.pop() else { break };
-            self.row[self.count] = key;
-            self.count += 1;
+        if !self.later.is_empty() {
+            let now = (self.row[0] >> 64) as Ns;
+            self.count = self.later.take(now, &mut self.row[..ROW / 2]);
+            self.row[..self.count].reverse();
         }
-        self.row[..self.count].reverse();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::random::Stream;
 
     #[test]
     fn equal_times_leave_in_order_of_arrival() {
@@ -133,5 +134,28 @@ mod tests {
         late.extend([(60, 1000), (50, 1001), (1000, 1002)]);
         late.sort_by_key(|&(at, _)| at);
         assert_eq!(rest, late);
+    }
+
+    #[test]
+    fn what_is_added_while_others_leave_is_in_order_too() {
+        // from within a day to far behind the calendar's last; 2,000 are there at a time
+        let mut random = Stream::new(1, 0);
+        let mut agenda = Agenda::default();
+        let mut expected = BTreeSet::new();
+        let mut now = 0;
+        for what in 0..20_000 {
+            let longest = [3, 10_000, 3_000_000, 200_000_000][random.below(4) as usize];
+            let wait = random.below(longest);
+            agenda.push(now + Ns::from(wait), what);
+            expected.insert((now + Ns::from(wait), what));
+            if what >= 2_000 {
+                let first = agenda.pop();
+                assert_eq!(first, expected.pop_first());
+                now = first.map_or(now, |(at, _)| at);
+            }
+        }
+        let rest: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        assert_eq!(rest, expected.into_iter().collect::<Vec<_>>());
+        assert_eq!(agenda.next_at(), NEVER);
     }
 }

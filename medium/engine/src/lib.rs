@@ -15,6 +15,7 @@
 mod access;
 mod agenda;
 mod air;
+mod calendar;
 mod control;
 mod counters;
 mod error_model;

@@ -84,8 +84,8 @@ pub(crate) struct Response {
     pub at: Ns,
 }
 
-/// In the order in which a frame's hearers need it, so that hearing one touches few of the processor's cache lines:
-/// hundreds of stations are looked at in turn.
+/// In the order in which a frame's hearers need it, then what a look at the station does, so that either touches few of
+/// the processor's cache lines: hundreds of stations are looked at in turn.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Station {
@@ -100,21 +100,20 @@ pub(crate) struct Station {
     pub eifs_nav_ns: Ns,
     /// Here for what a hearer asks: whether the station contends.
     pub accesses: Accesses,
-    pub send_start: Ns,
     /// Latest end of a sensed signal; cumulative presets only.
     pub energy_until: Ns,
     /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
     pub garbled_at: Ns,
+    pub phase: Phase,
     /// Earliest entry of this station in the agenda, `NEVER` if none.
     pub agenda_at: Ns,
-    // the exchange
     pub timeout_at: Ns,
     /// When the data follows the CTS.
     pub data_at: Ns,
     /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
     pub defer_at: Ns,
     pub response: Option<Response>,
-    pub phase: Phase,
+    pub send_start: Ns,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
     // what is needed more rarely

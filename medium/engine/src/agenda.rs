@@ -67,8 +67,18 @@ impl Agenda {
     /// Takes the first event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Ns, u32)> {
-        self.count = self.count.checked_sub(1)?;
-        let key = self.row[self.count];
+        self.pop_before(NEVER)
+    }
+
+    /// Takes the first event if it is due before `limit`.
+    #[inline]
+    pub fn pop_before(&mut self, limit: Ns) -> Option<(Ns, u32)> {
+        let last = self.count.checked_sub(1)?;
+        let key = self.row[last];
+        if (key >> 64) as Ns >= limit {
+            return None;
+        }
+        self.count = last;
         if self.count == 0 {
             self.refill();
         }

@@ -204,30 +204,35 @@ impl Air {
 
     /// Carries out what is due first. Late calls are harmless: the exchange happens in its own time.
     pub fn step(&mut self) {
-        self.steps += 1;
-        if let Some((station, index)) = self.refills.pop() {
-            self.refill(station, index, false);
-            return;
-        }
-        if let Some((at, station)) = self.agenda.pop() {
+        self.step_before(NEVER);
+    }
+
+    /// Carries out what is due first, if that is before `limit`; whether it was.
+    fn step_before(&mut self, limit: Ns) -> bool {
+        if !self.refills.is_empty() {
+            if self.now >= limit {
+                return false;
+            }
+            if let Some((station, index)) = self.refills.pop() {
+                self.refill(station, index, false);
+            }
+        } else {
+            let Some((at, station)) = self.agenda.pop_before(limit) else { return false };
             self.now = at;
-            if self.stations[station as usize].agenda_at == at {
-                self.stations[station as usize].agenda_at = NEVER;
+            let here = &mut self.stations[station as usize];
+            if here.agenda_at == at {
+                here.agenda_at = NEVER;
                 self.attend(station);
             }
         }
+        self.steps += 1;
+        true
     }
 
     /// Steps until there is something to tell, or until nothing is due before `before` and by `end`. How many steps.
     pub fn advance(&mut self, before: Ns, end: Ns) -> u64 {
-        let first = self.steps;
-        while self.notices.is_empty() {
-            let at = self.next_at();
-            if at >= before || at > end {
-                break;
-            }
-            self.step();
-        }
+        let (first, limit) = (self.steps, before.min(end.saturating_add(1)));
+        while self.notices.is_empty() && self.step_before(limit) {}
         self.steps - first
     }
 

@@ -46,41 +46,49 @@ impl Air {
                 self.end_lock(station);
                 continue;
             }
-            let first = *first;
-            if self.overhears && !first.addressed && here.is_first_over(&first, now) {
+            if self.overhears && !first.addressed && here.is_first_over(first, now) {
+                let first = *first;
                 overhear(here, &self.rules, &first);
                 continue;
             }
-            here.pending.drop_first();
             match self.rules.overlap {
-                Overlap::PairwiseFirstLock => self.arrive_pairwise(station, first),
-                Overlap::CumulativeSinr | Overlap::ErrorModel => self.arrive_cumulative(station, first),
+                Overlap::PairwiseFirstLock => self.arrive_pairwise(station),
+                Overlap::CumulativeSinr | Overlap::ErrorModel => {
+                    let first = *first;
+                    here.pending.drop_first();
+                    self.arrive_cumulative(station, first);
+                }
             }
         }
     }
 
-    fn arrive_pairwise(&mut self, station: u32, arrival: Arrival) {
+    /// The first of the frames under way is here. It is moved where it must be, and no further.
+    fn arrive_pairwise(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
-        let from = arrival.header.from;
+        let Some(arrival) = here.pending.first() else { return };
+        let &Arrival { start, end, power_w, header: Header { from, .. }, .. } = arrival;
         let Some(lock) = &mut here.lock else {
-            here.freeze(arrival.start);
-            let spoiled = here.is_sending(arrival.start + SAME_MOMENT_NS);
-            here.lock = Some(Lock::new(arrival, false, spoiled));
-            self.tap.note(arrival.start, station, Happening::Lock, Some(from), arrival.end);
+            here.freeze(start);
+            let spoiled = here.is_sending(start + SAME_MOMENT_NS);
+            here.lock = here.pending.first().map(|&arrival| Lock::new(arrival, false, spoiled));
+            here.pending.drop_first();
+            self.tap.note(start, station, Happening::Lock, Some(from), end);
             return;
         };
-        let airtime_ns = arrival.end - arrival.start;
-        if lock.arrival.power_w >= self.capture_ratio * arrival.power_w {
-            let nav = arrival.start + self.rules.nav_ns(here.eifs_ns + airtime_ns);
+        if lock.arrival.power_w >= self.capture_ratio * power_w {
+            here.pending.drop_first();
+            let nav = start + self.rules.nav_ns(here.eifs_ns + (end - start));
             here.nav = here.nav.max(nav);
-            self.tap.note(arrival.start, station, Happening::Capture, Some(from), 0);
-            self.tap.note(arrival.start, station, Happening::Nav, None, nav);
+            self.tap.note(start, station, Happening::Capture, Some(from), 0);
+            self.tap.note(start, station, Happening::Nav, None, nav);
             return;
         }
-        let longer = arrival.end > lock.arrival.end;
-        let reference = if longer { arrival } else { lock.arrival };
-        *lock = Lock::new(reference, true, lock.spoiled);
-        self.tap.note(arrival.start, station, Happening::Collide, Some(from), 0);
+        lock.collided = true;
+        if end > lock.arrival.end {
+            lock.arrival = *arrival;
+        }
+        here.pending.drop_first();
+        self.tap.note(start, station, Happening::Collide, Some(from), 0);
         if here.is_contending() {
             // What was projected from the lock's NAV no longer holds and may have been too late.
             self.reschedule(station);

@@ -98,7 +98,12 @@ pub(crate) fn link_between(
         });
     }
     let (here, there) = (positions_m[from as usize], positions_m[to as usize]);
-    let distance_m = libm::hypot(there[0] - here[0], there[1] - here[1]);
+    // Most pairs of a large network, at the cost of a comparison.
+    let (x_m, y_m) = (there[0] - here[0], there[1] - here[1]);
+    if x_m.abs().max(y_m.abs()) > surely_out_of_reach_m(propagation) {
+        return None;
+    }
+    let distance_m = libm::hypot(x_m, y_m);
     let (power_w, decodable, sensed) = match propagation {
         Propagation::Range { decode_m, sense_m, .. } => {
             (two_ray_power_w(distance_m), distance_m <= *decode_m, distance_m <= *sense_m)
@@ -123,6 +128,15 @@ pub(crate) fn link_between(
     };
     let delay_ns = libm::round(distance_m / LIGHT_M_PER_S * 1e9) as Ns;
     sensed.then_some(Link { to, delay_ns, power_w, decodable, loss: 0.0, fading: None })
+}
+
+/// From here on nothing is sensed; not the least such distance.
+fn surely_out_of_reach_m(propagation: &Propagation) -> f64 {
+    match propagation {
+        Propagation::TwoRay { .. } => 600.0, // 550 m, see SENSE_THRESHOLD_W
+        Propagation::Range { sense_m, .. } => 1.01 * sense_m,
+        _ => f64::INFINITY,
+    }
 }
 
 /// Watts from dBm.

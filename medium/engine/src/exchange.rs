@@ -31,7 +31,8 @@ impl Air {
         } else {
             let backoff_ends = here.first_backoff_ends();
             if backoff_ends > now {
-                // Often a countdown was held up since it was given this moment.
+                // Often a countdown was held up since it was given this moment. It is not put off before: the order of
+                // these looks is that of stations that come to send in the same moment.
                 self.await_next(station, backoff_ends);
                 return;
             }

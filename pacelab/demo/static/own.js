@@ -24,6 +24,7 @@ pacelab-own .views h2 { margin: 0; font-size: 1.1em; }
 pacelab-own .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(24em, 1fr)); gap: 0.6em; }
 pacelab-own .plots > div { height: 15em; }
 pacelab-own .edit { display: grid; gap: 0.5em; }
+pacelab-own .edit div { display: flex; flex-wrap: wrap; gap: 0.4em; }
 pacelab-own .edit :is(input, select) { font: inherit; max-width: 8em; }
 pacelab-own .ends { list-style: none; margin: 0; padding: 0; display: grid; gap: 0.2em; }
 pacelab-own .file textarea { width: 100%; height: 18em; font: 0.85em/1.35 monospace; box-sizing: border-box; }
@@ -304,7 +305,7 @@ export class PacelabOwn extends HTMLElement {
   add(wireless) {
     const { network, selected } = this;
     const [x, y] = network.nodes[selected]?.at ?? [0, 0];
-    const taken = (at) => network.nodes.some((node) => node.at[0] === at[0] && node.at[1] === at[1]);
+    const taken = (at) => network.nodes.some((node) => Math.hypot(node.at[0] - at[0], node.at[1] - at[1]) < NEW_M / 2);
     const at = [x + NEW_M, y];
     while (taken(at)) at[1] += NEW_M;
     const node = network.nodes.length;

@@ -72,7 +72,7 @@ mobility:
     - {node: walker, at: 8 s, to: [400 m, 0 m]}
     - {node: walker, at: 12 s, to: [400 m, 0 m]}
     - {node: walker, at: 16 s, to: [200 m, 0 m]}
-defaults: {routing: 802.11s, rate: 2, seconds: 24, traffic: cbr}
+defaults: {routing: batman-adv, rate: 2, seconds: 24, traffic: cbr}
 """
 
 
@@ -225,7 +225,7 @@ def test_a_station_that_mininet_wifi_moves_delivers_while_it_is_in_reach(away: s
 def test_stations_walk_at_mininet_wifis_command_line(away: str, tmp_path: Path) -> None:
     text = in_shell(
         tmp_path,
-        (away,),
+        (away, "--routing", "802.11s"),
         "walker sleep 7",
         "walker ping -c 2 -W 1 sink",
         "py 250 < walker.position[0] <= 400",
@@ -245,7 +245,7 @@ def test_stations_walk_at_mininet_wifis_command_line(away: str, tmp_path: Path) 
 def test_shell_is_mininet_wifis_and_a_moved_station_is_out_of_reach(tmp_path: Path) -> None:
     text = in_shell(
         tmp_path,
-        ("chain", "--hops", "2", "--rate", "2"),
+        ("chain", "--hops", "2", "--wired-hops", "1", "--rate", "2"),
         "n0 ping -c 3 n2",
         "py type(n0).__mro__[1].__name__",
         'py n2.setPosition("9000,0,0")',

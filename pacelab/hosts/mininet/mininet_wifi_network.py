@@ -115,14 +115,11 @@ def set_off(network: Any, hosts: list[dict[str, Any]], start_s: float) -> None:
         def set_pos(self, node: Any, pos: Place) -> None:
             node.setPosition(f"{pos[0]},{pos[1]},0")
 
-    walking = []
+    traces = {host["name"]: trace(host["position_m"], host["walk"]) for host in hosts if host["walk"]}
+    walking = [network.getNodeByName(name) for name in traces]
     since_s = time.monotonic() - start_s
-    for host in hosts:
-        if host["walk"]:
-            station = network.getNodeByName(host["name"])
-            moments = trace(host["position_m"], host["walk"])
-            station.time, station.p = [at_s - since_s for at_s, _ in moments], [place for _, place in moments]
-            walking.append(station)
+    for station, moments in zip(walking, traces.values(), strict=True):
+        station.time, station.p = [at_s - since_s for at_s, _ in moments], [place for _, place in moments]
     Replay(network, walking)
 
 

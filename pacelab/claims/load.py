@@ -22,11 +22,16 @@ OWN = (".yaml", ".yml")
 Content = TypeVar("Content", bound=BaseModel)
 
 
+def papers() -> list[str]:
+    """The papers with packaged claims, in alphabetical order."""
+    return sorted(folder.name for folder in DATA.iterdir() if folder.is_dir())
+
+
 @cache
 def all_claims() -> dict[str, Claim]:
     """Every packaged claim by id, papers in alphabetical order, a paper's claims in that of its file."""
     claims: dict[str, Claim] = {}
-    for paper in sorted(folder.name for folder in DATA.iterdir() if folder.is_dir()):
+    for paper in papers():
         head, *documents = list(paper_documents(paper)) or [None]
         for document in documents:
             if isinstance(head, MutableMapping) and isinstance(document, MutableMapping):
@@ -47,8 +52,8 @@ def select_claims(name: str) -> list[Claim]:
         return [claims[name]]
     found = [claim for claim in claims.values() if claim.paper == name]
     if not found:
-        papers = ", ".join(dict.fromkeys(claim.paper for claim in claims.values()))
-        allowed = f"all, a paper ({papers}), an id that `pacelab claims` lists, or a file of your own, FILE.yaml"
+        known = ", ".join(papers())
+        allowed = f"all, a paper ({known}), an id that `pacelab claims` lists, or a file of your own, FILE.yaml"
         raise ConfigError(f"claim {name!r}: allowed is {allowed}")
     return found
 
@@ -62,10 +67,10 @@ def find_claims(name: str) -> list[Claim]:
     except (OSError, ValueError) as error:
         raise ConfigError(f"claim file {name!r}: {getattr(error, 'strerror', None) or error}") from None
     found: dict[str, Claim] = {}
-    papers = {claim.paper for claim in all_claims().values()}
+    taken = papers()  # the folders' names: reading all claims would take a second
     for document in _documents(text, name):
         claim = validate(document, name, Claim)
-        if claim.paper in papers or claim.id in found:
+        if claim.paper in taken or claim.id in found:
             raise ConfigError(f"claim file {name}: {claim.id}: allowed is each id once, and another paper, as own")
         found[claim.id] = claim
     if not found:

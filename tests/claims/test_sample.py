@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import pytest
-from scipy.stats import t as student
 
 from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims
@@ -57,6 +56,8 @@ def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
 
 def spread(half_width: float, total: int, part: int) -> float:
     """Standard deviation of the difference between the means over `part` of the seeds and over all of them."""
+    from scipy.stats import t as student  # a second, which each process that collects tests would take
+
     deviation = half_width * math.sqrt(total) / float(student.ppf((1 + LEVEL) / 2, total - 1))
     return deviation * math.sqrt(1 / part - 1 / total)
 

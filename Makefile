@@ -122,7 +122,7 @@ PARALLEL = -n $(CORES) --dist loadfile
 
 # Two more processes than cores, since many tests wait. Files in the order of their names: those with few tests, which would
 # come last otherwise, take longest.
-test-python: build $(VENV)/.tools  ## pytest
+test-python: build $(VENV)/.collected  ## pytest
 	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
 test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
@@ -201,6 +201,11 @@ $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
 $(VENV)/.tools: $(VENV)/.installed
 	@tools/patiently "test tools" tools/sync --group build --group dev
 	@touch $@
+
+# In a fresh clone one process compiles the tests and what they import: pytest's, which begin together, would each do it. What
+# is wrong there, they say.
+$(VENV)/.collected: | $(VENV)/.tools
+	@tools/patiently "the tests' bytecode" sh -c '$(PY) -m pytest --collect-only -qq >/dev/null 2>&1; touch $@'
 
 # The labs' packages: JupyterLab and what the notebooks need, on top of the environment above.
 $(VENV)/.notebooks: $(VENV)/.installed

@@ -25,7 +25,7 @@ from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import html_report, text_report
-from pacelab.grading.sandbox import Walls
+from pacelab.grading.sandbox import Limits, Walls
 from pacelab.grading.session import Malformed, Raised
 
 Judge = Callable[..., Verdict]
@@ -339,15 +339,16 @@ def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> No
     assignment = replace(find_assignment(3))
     object.__setattr__(assignment, "checks", tuple(check for check in assignment.checks if not check.simulates))
 
-    def points(delay: str) -> Verdict:
+    def points(delay: str, limits: Limits | None = None) -> Verdict:
         source = 'PACELAB_ASSIGNMENT = "3/1"\n' + main
         submission = Submission(student="s", source=source, helpers=(("parts/delay.py", delay),))
-        return judge(submission, assignment, walls=best)
+        return judge(submission, assignment, walls=best, limits=limits)
 
     right = points(head)
     assert right.points == right.total, text_report(right)
     assert "is next" not in text_report(right)
-    endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"))
+    few = Limits(steps_per_call=3_000_000)
+    endless = points(head.replace("    ahead = per_byte[:4]\n", "    while True: pass\n"), few)
     assert endless.status == "graded"
     assert "an endless loop?" in text_report(endless)
     assert f"stage 1 of {len(assignment.checks)} is next" in text_report(endless)

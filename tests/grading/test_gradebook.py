@@ -21,7 +21,8 @@ from pacelab.running import workers
 
 Judge = Callable[..., Verdict]
 TEMPLATE = find_assignment(2).template
-MANY = [Submission(student=f"s{number}", source=f"{TEMPLATE}# {number}\n") for number in range(3)]
+MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number in range(3)]
+"""No Python, which takes the least time."""
 SETTINGS = Settings(assignment=2, weak_walls=True)
 
 

@@ -134,7 +134,7 @@ def _add(archive: zipfile.ZipFile, source: Path, name: str) -> None:
     info = zipfile.ZipInfo(name)
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = (source.stat().st_mode & 0o777) << 16
-    archive.writestr(info, source.read_bytes())
+    archive.writestr(info, source.read_bytes(), compresslevel=1)  # a third of the time for a tenth more, 34 MB
 
 
 def _interpreter() -> Iterator[tuple[Path, str]]:

@@ -56,6 +56,11 @@ def sums(page: sync_api.Page) -> float:
     return float(page.locator(".bar .value").last.inner_text().split()[0])
 
 
+def wait_run(page: sync_api.Page, state: str) -> None:
+    """Wait until `demo` is in this state and has been run in it: a change is run with the page's next picture."""
+    page.wait_for_function(f"(demo => {state} && !demo.pending && !demo.busy)(document.querySelector('pacelab-demo'))")
+
+
 FIRST_PAINT = """() => new Promise((resolve, reject) => {
     setTimeout(() => reject(new Error('nothing was painted')), 20000);
     const seen = (list) => list.getEntriesByName('first-contentful-paint').forEach((entry) => resolve(entry.startTime));
@@ -111,7 +116,7 @@ def test_a_dragged_node_runs_the_air_again(open_demo) -> None:
     page.mouse.down()
     page.mouse.move(target["x"] + target["width"] / 2, target["y"] + 2.2 * target["height"], steps=8)
     page.mouse.up()
-    page.wait_for_function("document.querySelector('pacelab-demo').places[2][0] < 260")
+    wait_run(page, "demo.places[2][0] < 260")
     assert sums(page) > 3 * before  # they hear each other now
 
 
@@ -138,7 +143,7 @@ def test_a_shorter_sense_range_frees_the_exposed(open_demo) -> None:
     for _ in range(12):
         page.locator("[data-node='2']").press("ArrowRight")
         page.locator("[data-node='3']").press("ArrowRight")
-    page.wait_for_function("document.querySelector('pacelab-demo').places[2][0] === 520")
+    wait_run(page, "demo.places[2][0] === 520 && demo.places[3][0] === 720")
     assert sums(page) > 1.7 * before
 
 

@@ -38,7 +38,7 @@ mobility:
     - {node: walker, at: 5 s, to: [400 m, 0 m]}
     - {node: walker, at: 7 s, to: [400 m, 0 m]}
     - {node: walker, at: 9 s, to: [200 m, 0 m]}
-defaults: {routing: 802.11s, rate: 2, seconds: 16, traffic: cbr}
+defaults: {routing: batman-adv, rate: 2, seconds: 16, traffic: cbr}
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -272,7 +273,7 @@ LEAST_FRAMES_PER_S = 30
 def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path, walk: bool) -> None:
     """The engine has a thread of its own; what the page's thread computes for a picture leaves room for 30 in a second.
 
-    That is counted in its own processor time, with the run's answer taken apart; what the clock makes of it, is told.
+    That is counted in its own processor time, in which it reads the run's answer, too; what the clock makes of it, is told.
     """
     nodes = "".join(f"  - {{name: n{i}, at: [{150 * (i % 6)} m, {150 * (i // 6)} m]}}\n" for i in range(30))
     flows = "".join(f"  - {{from: n{i}, to: n{29 - i}}}\n" for i in range(8))
@@ -297,11 +298,14 @@ def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path,
     each_s = (busy_s() - before_s) / frames
     print(f"30 nodes: {frames / took_s:.0f} frames/s in {took_s:.1f} s, {each_s * 1e3:.1f} ms of the page's own")
     assert frames >= 2
-    quiet_s = busy_s()
+    assert each_s < 1 / LEAST_FRAMES_PER_S
+    quiet_s, clock_s = busy_s(), time.perf_counter()
     frames = page.evaluate("document.querySelector('pacelab-own').frames")
     page.wait_for_function(f"document.querySelector('pacelab-own').frames >= {frames} + 60")
     frames = page.evaluate("document.querySelector('pacelab-own').frames") - frames
-    assert (busy_s() - quiet_s) / frames < 1 / LEAST_FRAMES_PER_S
+    each_s, by_clock = (busy_s() - quiet_s) / frames, frames / (time.perf_counter() - clock_s)
+    print(f"after the run: {by_clock:.0f} frames/s, {each_s * 1e3:.1f} ms of the page's own")
+    assert each_s < 1 / LEAST_FRAMES_PER_S
 
 
 SMALL = """() => [...document.querySelectorAll('main *')].flatMap((each) => {

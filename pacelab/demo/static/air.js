@@ -95,9 +95,13 @@ export function readRecords(records, endNs) {
   }
   for (const node of [...locks.keys()]) endLock(node, endNs, locks.get(node).collided === null);
   for (const node of [...draws.keys()]) endDraw(node, endNs);
-  const busy = [...log.frames, ...log.hearings, ...log.holds].sort((a, b) => a.start - b.start);
+  const busy = new Map();
+  for (const span of [...log.frames, ...log.hearings, ...log.holds].sort((a, b) => a.start - b.start)) {
+    if (!busy.has(span.node)) busy.set(span.node, []);
+    busy.get(span.node).push(span);
+  }
   for (const backoff of log.backoffs)
-    backoff.end = Math.min(backoff.end, countedDown(backoff, busy.filter((span) => span.node === backoff.node)));
+    backoff.end = Math.min(backoff.end, countedDown(backoff, busy.get(backoff.node) ?? []));
   return log;
 }
 

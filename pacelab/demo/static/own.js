@@ -6,7 +6,7 @@
 //
 // The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
 
-import { cut, readRecords } from "./air.js";
+import { cut, near, readRecords } from "./air.js";
 import { Curves } from "./curves.js";
 import { Scene } from "./scene.js";
 import { key } from "./timeline.js";
@@ -154,7 +154,7 @@ export function ownRuns(page) {
   const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
     const { result, tap } = await how(scheme, network, seed);
-    return { result, log: cut(readRecords(tap, to), from, to) };
+    return { result, log: cut(readRecords(near(tap, from), to), from, to) };
   };
   return { run, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
 }

@@ -273,7 +273,7 @@ LEAST_FRAMES_PER_S = 30
 def test_thirty_nodes_move_while_the_engine_runs(open_page: Any, tmp_path: Path, walk: bool) -> None:
     """The engine has a thread of its own; what the page's thread computes for a picture leaves room for 30 in a second.
 
-    That is counted in its own processor time, in which it reads the run's answer, too; what the clock makes of it, is told.
+    That is counted in its own processor time, reading the run's answer included; what the clock makes of it, is told.
     """
     nodes = "".join(f"  - {{name: n{i}, at: [{150 * (i % 6)} m, {150 * (i // 6)} m]}}\n" for i in range(30))
     flows = "".join(f"  - {{from: n{i}, to: n{29 - i}}}\n" for i in range(8))

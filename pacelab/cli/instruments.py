@@ -56,8 +56,13 @@ def timeline(
         experiment = place(topology, single if rts is None else single | {"rts": rts}, scheme=scheme)
         panels.append((experiment, *choose_window(experiment, from_ms=from_ms, to_ms=to_ms)))
     write_file(place_, figure_bytes(draw_timelines(panels), place_))
+    shown = [describe_window(*panel) for panel in panels]
     if json:
-        print_json({"timeline": {"figure": str(place_), "panels": [describe_window(*panel) for panel in panels]}})
+        print_json({"timeline": {"figure": str(place_), "panels": shown}})
+    for panel in shown:
+        if not any(panel["frames"].values()):
+            window = f"from {panel['from_ms']:g} to {panel['to_ms']:g} ms"
+            log(f"note: {window} nothing is sent; without --from a window is searched for")
     log(f"drawn into {place_}")
 
 

@@ -124,6 +124,17 @@ def test_timeline_shows_the_window_asked_for(in_tmp: Path, capsys: pytest.Captur
     assert (panel["from_ms"], panel["to_ms"]) == (30.0, 42.5)
 
 
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("window", "empty"), [((200, 210), True), ((245, 276), False)])
+def test_timeline_says_when_nothing_is_sent(
+    window: tuple[int, int], empty: bool, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While TCP waits for the wire; the other window is the one in docs/instruments.md and the site's gallery."""
+    low, high = map(str, window)
+    assert main(["timeline", "chain", "--hops", "4", "--from", low, "--to", high]) == 0
+    assert (f"from {low} to {high} ms nothing is sent" in capsys.readouterr().err) == empty
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

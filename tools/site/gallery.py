@@ -24,8 +24,8 @@ DRAWN = (
     ),
     (
         "The same on a chain",
-        "Ten milliseconds of a TCP flow over four hops.",
-        ("pacelab timeline chain --hops 4 --from 200 --to 210 --out timeline-chain.svg",),
+        "Thirty milliseconds of a TCP flow over four hops: its first ACK comes back and lets two packets out.",
+        ("pacelab timeline chain --hops 4 --from 245 --to 276 --out timeline-chain.svg",),
     ),
     (
         "Schemes side by side",

@@ -136,8 +136,8 @@ lab.explore(
 lab.air(experiment, from_ms=245, to_ms=276)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** n3, 600 m from n0. The first RTS found n1 waiting for what it had heard of n3's exchange, so
-# that n1 may not answer (∅C); the second one met n3's data at n1. Lab 1 is about that.
+# **For the instructor.** n3, 600 m from n0. Into the end of the first RTS n3 began its own: n1 read n0's all the same
+# (△), but it hears n3 and may not answer (∅C). The second RTS met n3's data at n1. Lab 1 is about that.
 
 # %% [markdown]
 # ## A first comparison

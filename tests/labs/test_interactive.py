@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from pacelab import Experiment, compare, lab, run
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.timeline import choose_window
+
+LAB0 = Path(__file__).parents[2] / "labs" / "lab0_tour.py"
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -120,8 +125,10 @@ def test_fates_of_the_link_beside_h(seed: int) -> None:
 
 def test_lab0_s_air_shows_an_ack_the_packets_it_lets_out_and_two_rts_that_n3_spoils() -> None:
     """The window drawn in lab 0, frame by frame."""
+    drawn = re.search(r"lab\.air\(experiment, from_ms=(\d+), to_ms=(\d+)\)", LAB0.read_text("utf-8"))
+    assert drawn
     experiment = Experiment(topology="chain", topology_options={"hops": 4}, window_pkts=64, duration_s=20)
-    records, (from_ns, to_ns) = choose_window(experiment, from_ms=245, to_ms=276)
+    records, (from_ns, to_ns) = choose_window(experiment, from_ms=int(drawn[1]), to_ms=int(drawn[2]))
     log = read_records(records)
     frames = [frame for frame in log.frames if from_ns <= frame.start_ns < to_ns]
     data = [(frame.node, frame.peer) for frame in frames if frame.kind == "DATA"]
@@ -133,7 +140,13 @@ def test_lab0_s_air_shows_an_ack_the_packets_it_lets_out_and_two_rts_that_n3_spo
     assert answered == [True, False, False, True]
     refused = [mark.at_ns for mark in log.marks if (mark.kind, mark.node, mark.peer) == ("no CTS", 1, 0)]
     assert [at_ns for at_ns in refused if from_ns <= at_ns < to_ns] == [pytest.approx(asked[1].end_ns, abs=20_000)]
-    assert any(f.node == 3 and f.start_ns < asked[2].start_ns and f.end_ns > asked[2].end_ns for f in frames)
+    captured = [mark.at_ns for mark in log.marks if (mark.kind, mark.node, mark.peer) == ("capture", 1, 3)]
+    assert any(asked[1].start_ns < at_ns < asked[1].end_ns for at_ns in captured)
+    assert any((f.node, f.kind) == (3, "RTS") and asked[1].start_ns < f.start_ns < asked[1].end_ns for f in frames)
+    assert any(
+        (f.node, f.kind) == (3, "DATA") and f.start_ns < asked[2].start_ns and f.end_ns > asked[2].end_ns
+        for f in frames
+    )
     assert experiment.network.nodes[3].position_m[0] - experiment.network.nodes[0].position_m[0] == 600
 
 

@@ -156,6 +156,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn nothing_is_sensed_from_where_distances_are_not_computed() {
+        let far_m = surely_out_of_reach_m(&Propagation::TwoRay { capture_db: 10.0 });
+        assert!(two_ray_power_w(far_m) < SENSE_THRESHOLD_W);
+    }
+
+    #[test]
     fn two_ray_matches_the_published_thresholds() {
         // ns-2's threshold program prints these for 250 m and 550 m with the constants above.
         assert!((two_ray_power_w(250.0) / 3.652_62e-10 - 1.0).abs() < 1e-5);

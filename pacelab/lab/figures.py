@@ -131,14 +131,12 @@ def describe(result: RunResult) -> str:
         if flow["rtt_mean_s"] is not None:
             text += f", round trip {flow['rtt_mean_s'] * 1000:.0f} ms"
         if flow["kind"] == "tcp":
-            text += f", {flow['retransmitted_pkts']} sent again, {_count(flow['timeouts'], 'timeout')}"
+            text += (
+                f", {flow['retransmitted_pkts']} sent again, {flow['timeouts']} timeout{'s' * (flow['timeouts'] != 1)}"
+            )
         lines.append(text)
     lines.append(lost(result))
     return "\n".join(lines)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def lost(result: RunResult) -> str:

@@ -26,9 +26,8 @@ from pacelab.errors import HostError
 TEMPLATE = files("pacelab.claims") / "book.typ"
 EPOCH = 0
 """Time of creation in the file: none that would change it."""
-
-
 MISSING = f'Typst is not installed here: {sys.executable} -m pip install "pacelab[report]"'
+"""What a PDF takes."""
 
 
 def has_typst() -> bool:

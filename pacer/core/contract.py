@@ -134,8 +134,9 @@ class SetExtraBackoff(NamedTuple):
 Action = Forward | Drop | Resend | Release | Rewrite | Inject | SetExtraBackoff
 
 
-Reaction = tuple[list[Action], int | None]
-"""What `react` returns: all actions in their order, and the deadline's time or None."""
+Reaction = tuple[list[Action | int], int | None]
+"""What `react` returns: all actions in their order, and the deadline's time or None. What most packets get is there in
+its shortest form: a number stands for the plain `Forward` of that handle."""
 
 
 class Hook(Protocol):

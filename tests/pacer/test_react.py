@@ -9,7 +9,7 @@ import pytest
 from hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
 
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
-from pacelab.pacer.core.contract import Event, Point, SegmentSeen, TransmitResult
+from pacelab.pacer.core.contract import Event, Forward, Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
 from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.pacer.core.link_red.timing import TIMINGS
@@ -63,7 +63,7 @@ def test_react_gives_what_the_single_calls_give(
         expected = []
         while (action := other.poll_action()) is not None:
             expected.append(action)
-        assert actions == expected
+        assert [Forward(action) if isinstance(action, int) else action for action in actions] == expected
         assert at_ns == (None if other.deadline() is None else other.deadline()[0])
         seen += len(actions)
     assert seen >= least

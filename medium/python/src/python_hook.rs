@@ -1,14 +1,14 @@
 //! A Python algorithm as a hook: events become the contract's tuples, actions are read back by their class.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple, PyType};
+use pyo3::types::{PyInt, PyList, PyTuple, PyType};
 
 /// The classes of `pacelab.pacer.core.contract` and `.segment`, looked up once.
 pub struct Contract {
@@ -89,8 +89,8 @@ pub struct PythonHook {
     event_mask: u32,
     failure: Option<String>,
     /// Flow keys and path tuples are few and immutable: made once.
-    flow_keys: HashMap<(u32, u32, u32, u32), Py<PyAny>>,
-    paths: HashMap<Vec<u32>, Py<PyAny>>,
+    flow_keys: BTreeMap<(u32, u32, u32, u32), Py<PyAny>>,
+    paths: BTreeMap<Vec<u32>, Py<PyAny>>,
 }
 
 impl PythonHook {
@@ -108,8 +108,8 @@ impl PythonHook {
             event_mask: object.getattr("event_mask")?.extract()?,
             object: object.unbind(),
             failure: None,
-            flow_keys: HashMap::new(),
-            paths: HashMap::new(),
+            flow_keys: BTreeMap::new(),
+            paths: BTreeMap::new(),
         })
     }
 
@@ -130,11 +130,12 @@ impl PythonHook {
     }
 
     fn flow_key(&mut self, py: Python<'_>, flow: (u32, u32, u32, u32)) -> PyResult<Py<PyAny>> {
-        if !self.flow_keys.contains_key(&flow) {
-            let key = self.contract.flow_key.bind(py).call1(flow)?.unbind();
-            self.flow_keys.insert(flow, key);
+        if let Some(key) = self.flow_keys.get(&flow) {
+            return Ok(key.clone_ref(py));
         }
-        Ok(self.flow_keys[&flow].clone_ref(py))
+        let key = self.contract.flow_key.bind(py).call1(flow)?.unbind();
+        self.flow_keys.insert(flow, key.clone_ref(py));
+        Ok(key)
     }
 
     fn segment<'py>(&mut self, py: Python<'py>, segment: &Segment) -> PyResult<Bound<'py, PyAny>> {
@@ -172,11 +173,12 @@ impl PythonHook {
     }
 
     fn path<'py>(&mut self, py: Python<'py>, rates_bps: &[u32]) -> PyResult<Bound<'py, PyAny>> {
-        if !self.paths.contains_key(rates_bps) {
-            let tuple = PyTuple::new(py, rates_bps)?.into_any().unbind();
-            self.paths.insert(rates_bps.to_vec(), tuple);
+        if let Some(path) = self.paths.get(rates_bps) {
+            return Ok(path.bind(py).clone());
         }
-        Ok(self.paths[rates_bps].bind(py).clone())
+        let path = PyTuple::new(py, rates_bps)?.into_any();
+        self.paths.insert(rates_bps.to_vec(), path.clone().unbind());
+        Ok(path)
     }
 
     /// What `react` gave: all actions, and when the clock is wanted.
@@ -192,6 +194,9 @@ impl PythonHook {
 
     fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         let contract = &self.contract;
+        if let Ok(handle) = object.downcast_exact::<PyInt>() {
+            return Ok(Action::Forward { handle: handle.extract()?, keep: false });
+        }
         let kind = object.get_type();
         let is = |class: &Py<PyType>| kind.is(class.bind(py));
         if is(&contract.forward) {

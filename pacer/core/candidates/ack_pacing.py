@@ -139,7 +139,7 @@ class AckPacing:
         self._watch_end(flow, segment, outward=True)
 
     def _inward(self, now_ns: int, segment: Segment) -> None:
-        flow = self._flows.by_key.get(segment.flow.reversed())
+        flow = self._flows.by_reply.get(segment.flow)
         if flow is None or not segment.is_pure_ack:
             self._actions.append(Forward(segment.handle))
         else:

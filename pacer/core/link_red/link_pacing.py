@@ -12,18 +12,8 @@ Invariants
 
 from __future__ import annotations
 
-from collections import deque
-
-from pacelab.pacer.core.contract import (
-    Action,
-    Event,
-    EventMask,
-    Forward,
-    Reaction,
-    SegmentSeen,
-    SetExtraBackoff,
-    TransmitResult,
-)
+from pacelab.pacer.core.contract import Event, SegmentSeen, SetExtraBackoff, TransmitResult
+from pacelab.pacer.core.link_red.link_hook import LinkHook
 from pacelab.pacer.core.link_red.timing import LinkTiming
 
 
@@ -70,51 +60,26 @@ class ExtraBackoff:
         return SetExtraBackoff(slots, self._wall_clock)
 
 
-class LinkPacing:
+class LinkPacing(LinkHook):
     """Adaptive pacing alone, at one wireless node.
 
     Source: [fu] Sec. 6.2 and 6.3.2.
     Deviates: always on. The paper has LRED switch it when both work together, and does not say when it is on alone.
     """
 
-    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
-
     def __init__(self, backoff: ExtraBackoff) -> None:
+        super().__init__()
         self._backoff = backoff
-        self._actions: deque[Action] = deque()
 
     def handle(self, now_ns: int, event: Event) -> None:
         """Forward what is seen; follow what is sent."""
         if isinstance(event, SegmentSeen):
-            self._actions.append(Forward(event.segment.handle))
+            self._forward(event.segment)
             self._backoff.queued(event)
         else:
             self._backoff.done(event)
         if (change := self._backoff.change(on=True)) is not None:
             self._actions.append(change)
-
-    def poll_action(self) -> Action | None:
-        """Next action, or None."""
-        return self._actions.popleft() if self._actions else None
-
-    def deadline(self) -> tuple[int, str] | None:
-        """Never wants the clock."""
-        return None
-
-    def handle_timeout(self, now_ns: int) -> None:
-        """Nothing to do, however often it is called."""
-
-    def react(self, now_ns: int, event: Event | None) -> Reaction:
-        """All of the contract in one call, through the other methods, whoever defines them."""
-        if event is None:
-            self.handle_timeout(now_ns)
-        else:
-            self.handle(now_ns, event)
-        actions = []
-        while (action := self.poll_action()) is not None:
-            actions.append(action)
-        wanted = self.deadline()
-        return actions, None if wanted is None else wanted[0]
 
     def counters(self) -> dict[str, int]:
         """Frames after which the node kept silent longer."""

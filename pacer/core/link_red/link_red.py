@@ -27,13 +27,13 @@ Invariants
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from pacelab.pacer.core.checks import require
-from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction, Rewrite, SegmentSeen
+from pacelab.pacer.core.contract import Drop, Event, Rewrite, SegmentSeen
 from pacelab.pacer.core.link_red.equations import average_retries, drop_probability
+from pacelab.pacer.core.link_red.link_hook import LinkHook
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.segment import Segment
 
@@ -68,7 +68,7 @@ chains of 7, 16, 32 and 48 hops, 1.0 % (studies/link_red_thresholds.py). `MARKIN
 hops there."""
 
 
-class LinkRed:
+class LinkRed(LinkHook):
     """LRED at one wireless node, with adaptive pacing where an `ExtraBackoff` is given.
 
     `uniform` draws from [0, 1). With pacing, frames are followed by an extra backoff while avg_retry >= min_th.
@@ -82,15 +82,13 @@ class LinkRed:
     nobody, and all else is dropped, as RFC 3168 Sec. 5 has it.
     """
 
-    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
-
     def __init__(
         self, config: LinkRedConfig, uniform: Callable[[], float], backoff: ExtraBackoff | None = None
     ) -> None:
+        super().__init__()
         self._config = config
         self._uniform = uniform
         self._backoff = backoff
-        self._actions: deque[Action] = deque()
         self.average_retries = 0.0
         """The paper's avg_retry."""
         self._dropped = 0
@@ -111,29 +109,6 @@ class LinkRed:
             if change is not None:
                 self._actions.append(change)
 
-    def poll_action(self) -> Action | None:
-        """Next action, or None."""
-        return self._actions.popleft() if self._actions else None
-
-    def deadline(self) -> tuple[int, str] | None:
-        """Never wants the clock."""
-        return None
-
-    def handle_timeout(self, now_ns: int) -> None:
-        """Nothing to do, however often it is called."""
-
-    def react(self, now_ns: int, event: Event | None) -> Reaction:
-        """All of the contract in one call, through the other methods, whoever defines them."""
-        if event is None:
-            self.handle_timeout(now_ns)
-        else:
-            self.handle(now_ns, event)
-        actions = []
-        while (action := self.poll_action()) is not None:
-            actions.append(action)
-        wanted = self.deadline()
-        return actions, None if wanted is None else wanted[0]
-
     def counters(self) -> dict[str, int]:
         """Packets dropped and marked early; with pacing, frames after which the node kept silent longer."""
         counted = {"dropped": self._dropped, "marked": self._marked}
@@ -148,7 +123,7 @@ class LinkRed:
             self._actions.append(Rewrite(segment.handle, congestion_experienced=True))
         elif chosen and not segment.is_pure_ack:
             return self._drop(segment)
-        self._actions.append(Forward(segment.handle))
+        self._forward(segment)
         return True
 
     def _is_chosen(self) -> bool:

@@ -38,6 +38,12 @@ class FlowTable(Generic[F]):
         self._config = config
         self.by_key: OrderedDict[FlowKey, F] = OrderedDict()
         """The most silent first."""
+        self.by_reply: dict[FlowKey, F] = {}
+        """The same by the keys of what comes back: none has to be made for a packet."""
+        self.newest: F | None = None
+        """The one heard of last: touching it again moves nothing. None after one was removed."""
+        self._oldest: F | None = None
+        """The first of `by_key`, asked for per packet; None while it is to be looked up."""
 
     def is_full(self) -> bool:
         """Whether no further flow may be added."""
@@ -46,24 +52,38 @@ class FlowTable(Generic[F]):
     def add(self, flow: F) -> None:
         """Remember a new flow."""
         self.by_key[flow.key] = flow
+        self.by_reply[flow.key.reversed()] = flow
+        self.newest = flow
 
     def touch(self, flow: F, now_ns: int) -> None:
         """Note that the flow was heard of."""
         flow.last_seen_ns = now_ns
-        self.by_key.move_to_end(flow.key)
+        if flow is not self.newest:
+            self.by_key.move_to_end(flow.key)
+            self.newest = flow
+            if flow is self._oldest:
+                self._oldest = None
 
     def remove(self, flow: F) -> None:
         """Forget a flow."""
-        del self.by_key[flow.key]
+        del self.by_key[flow.key], self.by_reply[flow.key.reversed()]
+        self.newest = self._oldest = None
 
     def idle_at_ns(self) -> int | None:
         """When the flow that has been silent longest expires."""
-        for flow in self.by_key.values():
-            return flow.last_seen_ns + self._config.idle_timeout_ns
-        return None
+        oldest = self._most_silent()
+        return None if oldest is None else oldest.last_seen_ns + self._config.idle_timeout_ns
 
     def oldest_idle(self, now_ns: int) -> F | None:
         """A flow whose idle timeout is over by now, the most silent first."""
-        for flow in self.by_key.values():
-            return flow if flow.last_seen_ns + self._config.idle_timeout_ns <= now_ns else None
-        return None
+        oldest = self._most_silent()
+        if oldest is None or oldest.last_seen_ns + self._config.idle_timeout_ns > now_ns:
+            return None
+        return oldest
+
+    def _most_silent(self) -> F | None:
+        if self._oldest is None:
+            for flow in self.by_key.values():
+                self._oldest = flow
+                break
+        return self._oldest

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Forward, Point, Release, SegmentSeen
@@ -21,11 +21,16 @@ from pacelab.pacer.core.pacing.buffer_budget import BufferBudget
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.pacing.outstanding import Outstanding
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing.pacing_hook import PacingHook, Wakes
+from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
 from pacelab.pacer.core.pacing.teardown import Teardown
+from pacelab.pacer.core.pacing.wake_heap import Wakes
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab.units import NS_PER_S
+
+WIRED_TO_AIR: Final = Point.WIRED_TO_AIR
+AIR_TO_WIRED: Final = Point.AIR_TO_WIRED
+"""Once per packet an enumeration's member by its name is too slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +98,18 @@ class GatewayHook(PacingHook[G]):
         if not isinstance(event, SegmentSeen):
             return
         point, segment, path_rates_bps = event
-        outward = point == Point.WIRED_TO_AIR
-        if segment.protocol != TCP or not (outward or point == Point.AIR_TO_WIRED):
+        outward = point is WIRED_TO_AIR
+        if segment.protocol != TCP or not (outward or point is AIR_TO_WIRED):
             self._forward(segment)
             return
-        src, dst, sport, dport = key = segment.flow
-        if not outward:
-            key = FlowKey(dst, src, dport, sport)
-        flow = self._flows.by_key.get(key)
+        flows = self._flows.by_key if outward else self._flows.by_reply
+        flow = flows.get(segment.flow)
         if flow is not None and not segment.flags & SYN:
             flow.last_seen_ns = now_ns  # `FlowTable.touch` in place: once per packet
-            self._flows.by_key.move_to_end(key)
+            if flow is not self._flows.newest:
+                self._flows.touch(flow, now_ns)
         else:
-            flow = self._open(now_ns, flow, key, segment, outward=outward)
+            flow = self._open(now_ns, flow, segment, outward=outward)
         if outward:
             self._from_wired(now_ns, flow, segment, path_rates_bps)
         else:
@@ -133,7 +137,7 @@ class GatewayHook(PacingHook[G]):
 
     # The life of a flow.
 
-    def _open(self, now_ns: int, flow: G | None, key: FlowKey, segment: Segment, *, outward: bool) -> G | None:
+    def _open(self, now_ns: int, flow: G | None, segment: Segment, *, outward: bool) -> G | None:
         """The segment's flow; made if it may be, and there is room. What opens a connection ends the one before."""
         if flow is not None:
             if segment.flags & ACK or flow.is_fresh:
@@ -142,6 +146,7 @@ class GatewayHook(PacingHook[G]):
             self._end(now_ns, flow, "new connection")
         if self._flows.is_full() or not self._may_open(segment, outward=outward):
             return None
+        key = segment.flow if outward else segment.flow.reversed()
         flow = self._new_flow(now_ns, key, segment)
         self._flows.add(flow)
         return flow

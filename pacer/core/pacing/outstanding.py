@@ -19,7 +19,7 @@ Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from typing import Final, NamedTuple
+from typing import Final
 
 from pacelab.pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
 
@@ -27,14 +27,6 @@ DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
 NOTHING: Final = -1
 """Neither progress nor a duplicate: old, a window update, or of data never seen."""
-
-
-class RttSample(NamedTuple):
-    """One measured round trip."""
-
-    rtt_ns: int
-    data_bytes: int
-    """IP packet size of the measured data segment."""
 
 
 class Outstanding:
@@ -124,8 +116,10 @@ class Outstanding:
         self.ack, self._window_bytes = ack, window_bytes
         return advance if advance or repeats else NOTHING
 
-    def acknowledged(self, now_ns: int, ack: int) -> tuple[RttSample | None, list[int]]:
-        """The sample that this cumulative ACK yields, if any, and the handles of copies that it makes superfluous."""
+    def acknowledged(self, now_ns: int, ack: int) -> tuple[int | None, int, list[int]]:
+        """What a cumulative ACK yields: a round trip in ns, if any, the IP packet size of the data segment that took it
+        (else 0), and the handles of copies that it makes superfluous.
+        """
         handles = []
         kept = self._kept
         while kept:
@@ -142,8 +136,8 @@ class Outstanding:
         if self._tainted_to is not None:
             if (ack - self._tainted_to) % SEQUENCE_SPACE < HALF_SPACE:
                 self._tainted_to = None
-            return None, handles
-        return None if newest is None else RttSample(now_ns - newest[1], newest[2]), handles
+            return None, 0, handles
+        return (None, 0, handles) if newest is None else (now_ns - newest[1], newest[2], handles)
 
     def fill(self, now_ns: int, hole_seq: int, rtt_ns: int) -> tuple[Segment | None, bool]:
         """For a duplicate ACK that asks for `hole_seq`: the kept segment there, and whether to send it now.

@@ -12,32 +12,15 @@ Invariants
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar, final
 
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction
 from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing.wake_heap import WakeHeap
+from pacelab.pacer.core.pacing.wake_heap import WakeHeap, Wakes
 from pacelab.pacer.core.segment import FlowKey, Segment
 
 F = TypeVar("F", bound=PacedFlow)
-
-
-class Wakes(Protocol[F]):
-    """Which flow's head leaves next, and when."""
-
-    def set(self, flow: F, at_ns: int) -> None:
-        """The flow's head waits, by itself until this time."""
-
-    def cancel(self, flow: F) -> None:
-        """Nothing of the flow waits any more."""
-
-    def next_ns(self) -> int | None:
-        """When `pop_due` gives a flow."""
-
-    def pop_due(self, now_ns: int) -> F | None:
-        """The flow whose head leaves now; to be set again if more waits."""
 
 
 class PacingHook(ABC, Generic[F]):
@@ -49,7 +32,8 @@ class PacingHook(ABC, Generic[F]):
 
     def __init__(self, table: FlowTableConfig, wakes: Wakes[F] | None = None) -> None:
         """`wakes`: None lets each flow go by its own schedule."""
-        self._actions: deque[Action] = deque()
+        self._actions: list[Action | int] = []
+        """A number stands for the plain `Forward` of that handle, as in a `Reaction`."""
         self._flows: FlowTable[F] = FlowTable(table)
         self._wakes: Wakes[F] = WakeHeap() if wakes is None else wakes
         queue = ("paced", "delayed", "copies_absorbed", "acknowledged_in_queue", "overflows")
@@ -61,20 +45,22 @@ class PacingHook(ABC, Generic[F]):
     def handle(self, now_ns: int, event: Event) -> None:
         """Take note of a segment: forward, pace or drop it; other events and protocols pass untouched."""
 
+    @final
     def poll_action(self) -> Action | None:
         """Next action, or None."""
-        return self._actions.popleft() if self._actions else None
+        if not self._actions:
+            return None
+        action = self._actions.pop(0)
+        return Forward(action) if isinstance(action, int) else action
 
     def deadline(self) -> tuple[int, str] | None:
         """When the clock is wanted next, and why: "pace", "idle", or the subclass's own reason."""
-        best = self._own_deadline()
-        idle_ns = self._flows.idle_at_ns()
-        if idle_ns is not None and (best is None or idle_ns < best[0]):
-            best = (idle_ns, "idle")
-        pace_ns = self._wakes.next_ns()
-        if pace_ns is not None and (best is None or pace_ns <= best[0]):
-            best = (pace_ns, "pace")
-        return best
+        own, idle_ns, pace_ns = self._own_deadline(), self._flows.idle_at_ns(), self._wakes.next_ns()
+        if pace_ns is not None and (own is None or pace_ns <= own[0]) and (idle_ns is None or pace_ns <= idle_ns):
+            return pace_ns, "pace"
+        if idle_ns is not None and (own is None or idle_ns < own[0]):
+            return idle_ns, "idle"
+        return own
 
     def handle_timeout(self, now_ns: int) -> None:
         """Release what is due, forget what is idle."""
@@ -88,15 +74,14 @@ class PacingHook(ABC, Generic[F]):
             self._forget(now_ns, idle, "flow idle")
         self._own_timeout(now_ns)
 
+    @final
     def react(self, now_ns: int, event: Event | None) -> Reaction:
         """All of the contract in one call, through the other methods, whoever defines them."""
         if event is None:
             self.handle_timeout(now_ns)
         else:
             self.handle(now_ns, event)
-        actions = []
-        while (action := self.poll_action()) is not None:
-            actions.append(action)
+        actions, self._actions = self._actions, []
         wanted = self.deadline()
         return actions, None if wanted is None else wanted[0]
 
@@ -143,7 +128,7 @@ class PacingHook(ABC, Generic[F]):
     # What subclasses use.
 
     def _forward(self, segment: Segment) -> None:
-        self._actions.append(Forward(segment.handle))
+        self._actions.append(segment.handle)
 
     def _pass_unpaced(self, segment: Segment) -> None:
         self._count["unpaced_segments"] += 1

@@ -15,17 +15,17 @@ Source: [vagp] Sec. V-A ("RS distributes available bandwidth to each TCP flow", 
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
-from pacelab.pacer.core.pacing.wake_heap import WakeHeap
+from pacelab.pacer.core.pacing.wake_heap import WakeHeap, Wakes
 from pacelab.units import transmission_ns
 
 F = TypeVar("F", bound=PacedFlow)
 
 
-class RateShaper(Generic[F]):
+class RateShaper(Wakes[F]):
     """Schedule and turns of all flows. It decides who leaves when, its owner carries out."""
 
     def __init__(self, rate_bps: float) -> None:

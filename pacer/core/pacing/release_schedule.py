@@ -40,7 +40,9 @@ class ReleaseSchedule:
     def due_ns(self) -> int:
         """When the next packet may leave."""
         interval = self.interval_ns
-        return max(self._plan_ns + interval, self._release_ns + interval // 2, self._since_ns)
+        return max(
+            max(self._plan_ns + interval, self._release_ns + interval // 2), self._since_ns
+        )  # max of two: compiled
 
     def admits(self, now_ns: int) -> bool:
         """Whether a packet that comes now, none being before it, may leave at once; if so, count it as released."""
@@ -53,7 +55,8 @@ class ReleaseSchedule:
 
     def released(self, now_ns: int) -> None:
         """Note a release, due or not."""
-        plan_ns = max(self._plan_ns + self.interval_ns, self._since_ns, now_ns - MAX_BEHIND * self.interval_ns)
+        earliest_ns = max(self._since_ns, now_ns - MAX_BEHIND * self.interval_ns)
+        plan_ns = max(self._plan_ns + self.interval_ns, earliest_ns)
         # A release ahead of its plan (the queue ran over) restarts the spacing from now.
         self._plan_ns = min(plan_ns, now_ns)
         self._release_ns = now_ns

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from math import sqrt
-from typing import NamedTuple
 
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
@@ -37,17 +36,20 @@ def smoothed_ns(old_ns: float | None, new_ns: float, alpha: float) -> float:
     return new_ns if old_ns is None else alpha * old_ns + (1 - alpha) * new_ns
 
 
-class Path(NamedTuple):
+class Path:
     """The sums over the links of one route."""
 
-    hops: int
-    """h."""
-    ahead_hops: int
-    """n."""
-    total_ns_per_byte: float
-    """B(h)."""
-    ahead_ns_per_byte: float
-    """B(n)."""
+    __slots__ = ("ahead_hops", "ahead_ns_per_byte", "hops", "total_ns_per_byte")
+
+    def __init__(self, hops: int, ahead_hops: int, total_ns_per_byte: float, ahead_ns_per_byte: float) -> None:
+        self.hops = hops
+        """h."""
+        self.ahead_hops = ahead_hops
+        """n."""
+        self.total_ns_per_byte = total_ns_per_byte
+        """B(h)."""
+        self.ahead_ns_per_byte = ahead_ns_per_byte
+        """B(n)."""
 
 
 def path_of(rates_bps: tuple[int, ...], *, ahead_hops: int, limit_to_path: bool) -> Path:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from pacelab.pacer.core.contract import Drop, Forward, Release, Resend, Rewrite
+from pacelab.pacer.core.contract import Drop, Release, Resend, Rewrite
 from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
 from pacelab.pacer.core.pacing.pace import Pace
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, FlowKey, Segment
@@ -115,13 +115,13 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         advance = up.sent.advance(segment)
         if advance <= 0:
             return
-        if self._control is not None and up.meter is not None:
+        if up.meter is not None:
             up.meter.last_active_ns = now_ns
-            self._control.delivered_bytes[up.meter] += advance
-        sample, _ = up.sent.acknowledged(now_ns, segment.ack)
-        if sample is not None and segment.is_pure_ack:
+            up.meter.delivered_bytes += advance
+        rtt_ns, _, _ = up.sent.acknowledged(now_ns, segment.ack)
+        if rtt_ns is not None and segment.is_pure_ack:
             self._count["rtt_wired_written"] += 1
-            self._actions.append(Rewrite(segment.handle, rtt_wired_ns=sample.rtt_ns))
+            self._actions.append(Rewrite(segment.handle, rtt_wired_ns=rtt_ns))
 
     # From the air.
 
@@ -144,25 +144,25 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
             return
         if advance > 0:  # else it says nothing new, or of data never sent: not to be believed
-            if self._control is not None and down.meter is not None:
+            if down.meter is not None:
                 down.meter.last_active_ns = now_ns
-                self._control.delivered_bytes[down.meter] += advance
-            sample, handles = flow.sent.acknowledged(now_ns, segment.ack)
+                down.meter.delivered_bytes += advance
+            rtt_ns, data_bytes, handles = flow.sent.acknowledged(now_ns, segment.ack)
             for handle in handles:
                 self._actions.append(Release(handle))
             if flow.pacer.waiting:
                 self._discard_acknowledged(flow, segment.ack)
-            if sample is not None:
+            if rtt_ns is not None:
                 usable = down.estimator.sample(
                     now_ns,
-                    sample.rtt_ns,
-                    data_bytes=sample.data_bytes,
+                    rtt_ns,
+                    data_bytes=data_bytes,
                     ack_bytes=segment.packet_bytes - segment.payload_bytes,
                     path_rates_bps=path_rates_bps,
                 )
                 self._count["rtt_samples" if usable else "rtt_unusable"] += 1
                 self._apply_pace(now_ns, flow, down)
-        self._actions.append(Forward(segment.handle))
+        self._actions.append(segment.handle)  # `_forward` in place: once per packet
 
     def _data_from_air(self, now_ns: int, flow: TcpGapFlow, segment: Segment) -> None:
         up = flow.up

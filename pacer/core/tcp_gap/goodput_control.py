@@ -28,7 +28,6 @@ Deviates:
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
 from pacelab.pacer.core.checks import require
@@ -68,6 +67,7 @@ class GoodputMeter:
     """One flow as Goodput Control sees it."""
 
     __slots__ = (
+        "delivered_bytes",
         "goodput_bps",
         "key",
         "last_active_ns",
@@ -83,6 +83,8 @@ class GoodputMeter:
         self.started_ns = now_ns
         self.last_active_ns = now_ns
         """When the flow last carried data or had some acknowledged; for its owner to set."""
+        self.delivered_bytes = 0
+        """Octets newly acknowledged in this interval; for its owner to count up."""
         self.goodput_bps = 0.0
         """Of the last interval."""
         self.throttle_bps: float | None = None
@@ -101,8 +103,6 @@ class GoodputControl:
         self._baseline: list[tuple[GoodputMeter, float]] = []
         self._pause = 0
         self._since_ns = 0
-        self.delivered_bytes: defaultdict[GoodputMeter, int] = defaultdict(int)
-        """Octets newly acknowledged in this interval; for the flows' owner to count up."""
         self.throttles = 0
         """Throttles imposed so far, renewals included."""
         self.cancellations = 0
@@ -120,7 +120,6 @@ class GoodputControl:
     def end(self, meter: GoodputMeter) -> list[GoodputMeter]:
         """A flow is over: the meters whose throttle this cancelled."""
         self._meters.pop(meter, None)
-        self.delivered_bytes.pop(meter, None)
         return [other for other in self._forget() if other is not meter]
 
     def deadline_ns(self) -> int | None:
@@ -150,13 +149,13 @@ class GoodputControl:
         oldest_ns = now_ns - self._config.active_intervals * self._config.interval_ns
         active = []
         for meter in self._meters:
+            delivered_bytes, meter.delivered_bytes = meter.delivered_bytes, 0
             there_ns = now_ns - max(self._since_ns, meter.started_ns)
             if 2 * there_ns < self._config.interval_ns:
                 continue
-            meter.goodput_bps = self.delivered_bytes[meter] * BITS_PER_BYTE * NS_PER_S / there_ns
+            meter.goodput_bps = delivered_bytes * BITS_PER_BYTE * NS_PER_S / there_ns
             if meter.last_active_ns > oldest_ns:
                 active.append(meter)
-        self.delivered_bytes = defaultdict(int)
         self._since_ns = now_ns
         return active
 

@@ -7,7 +7,6 @@ starts in mid-flow is kept from passing a whole window as one burst. While routi
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -142,10 +141,15 @@ class PaceEstimator:
     """
 
     __slots__ = (
+        "_by_rtt",
         "_config",
+        "_cov_weight",
+        "_max_interval_ns",
+        "_next",
         "_path",
         "_rates_bps",
         "_samples",
+        "_smoothing",
         "_sum",
         "_sum_squares",
         "_timeout",
@@ -161,7 +165,13 @@ class PaceEstimator:
         self._rates_bps: tuple[int, ...] = ()
         self._path: Path | None = None
         """The path of these rates."""
-        self._samples: deque[int] = deque(maxlen=config.cov_samples)
+        # What is asked for at every ACK, without the way through the settings.
+        self._by_rtt = config.spread is Spread.RTT
+        self._smoothing, self._cov_weight = config.smoothing, config.cov_weight
+        self._max_interval_ns = config.max_interval_ns
+        self._samples: list[int] = []
+        self._next = 0
+        """Where the next sample goes once N are there: in the place of the oldest."""
         # Exact integers, so that taking a sample out undoes exactly what putting it in did: no drift, however long.
         self._sum = self._sum_squares = 0
         self.cov = 0.0
@@ -179,7 +189,7 @@ class PaceEstimator:
             if path_rates_bps != self._rates_bps:
                 self._follow(path_rates_bps)
             idle_ns = 0.0 if self._path is None else equations.n_hop_delay_ns(self._path, 0.0, data_bytes)
-            self.interval_ns = min(round(idle_ns), self._config.max_interval_ns)
+            self.interval_ns = min(round(idle_ns), self._max_interval_ns)
 
     def sample(
         self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
@@ -187,27 +197,30 @@ class PaceEstimator:
         """Take in one round trip that ended now; False if unusable (not positive, no path known yet, or late)."""
         if path_rates_bps != self._rates_bps:
             self._follow(path_rates_bps)
-        config, path = self._config, self._path
+        path = self._path
         if rtt_wireless_ns <= 0 or path is None or self._timeout.is_late(now_ns, rtt_wireless_ns):
             return False
         self.rtt_wireless_ns = rtt_wireless_ns
         waiting_ns = equations.queueing_ns(path, rtt_wireless_ns, data_bytes, ack_bytes)
         delay_ns = equations.n_hop_delay_ns(path, waiting_ns, data_bytes)
-        self.n_hop_delay_ns = smoothed_ns = equations.smoothed_ns(self.n_hop_delay_ns, delay_ns, config.smoothing)
+        self.n_hop_delay_ns = smoothed_ns = equations.smoothed_ns(self.n_hop_delay_ns, delay_ns, self._smoothing)
         samples = self._samples
-        sample = rtt_wireless_ns if config.spread is Spread.RTT else round(delay_ns)
-        if len(samples) == samples.maxlen:
-            self._sum -= samples[0]
-            self._sum_squares -= samples[0] * samples[0]
-        samples.append(sample)
+        sample = rtt_wireless_ns if self._by_rtt else round(delay_ns)
+        if len(samples) < self._config.cov_samples:
+            samples.append(sample)
+        else:
+            oldest, samples[self._next] = samples[self._next], sample
+            self._next = (self._next + 1) % len(samples)
+            self._sum -= oldest
+            self._sum_squares -= oldest * oldest
         self._sum += sample
         self._sum_squares += sample * sample
-        if config.spread is Spread.RTT:
+        if self._by_rtt:
             self.cov = equations.variation(len(samples), self._sum, self._sum_squares)
         else:
             self.cov = equations.mean_deviation(samples)
-        interval_ns = equations.interval_ns(smoothed_ns, self.cov, config.cov_weight)
-        self.interval_ns = min(round(interval_ns), config.max_interval_ns)
+        interval_ns = equations.interval_ns(smoothed_ns, self.cov, self._cov_weight)
+        self.interval_ns = min(round(interval_ns), self._max_interval_ns)
         return True
 
     def _follow(self, rates_bps: tuple[int, ...]) -> None:

@@ -10,7 +10,7 @@ RTT starts at the release from the pacer: the wait in the pacing queue is the so
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Point, SegmentSeen
@@ -23,6 +23,10 @@ from pacelab.pacer.core.pacing.teardown import Teardown
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
 from pacelab.units import NS_PER_US
+
+LOCAL_OUT: Final = Point.LOCAL_OUT
+LOCAL_IN: Final = Point.LOCAL_IN
+"""Once per packet an enumeration's member by its name is too slow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,12 +79,12 @@ class TcpGapSender(PacingHook[SenderFlow]):
         if not isinstance(event, SegmentSeen):
             return
         point, segment, path_rates_bps = event
-        if segment.protocol != TCP or point not in (Point.LOCAL_OUT, Point.LOCAL_IN):
-            self._forward(segment)
-        elif point == Point.LOCAL_OUT:
+        if segment.protocol == TCP and point is LOCAL_OUT:
             self._outgoing(now_ns, segment, path_rates_bps)
-        else:
+        elif segment.protocol == TCP and point is LOCAL_IN:
             self._incoming(now_ns, segment, path_rates_bps)
+        else:
+            self._forward(segment)
 
     def _outgoing(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         flow = self._flows.by_key.get(segment.flow)
@@ -119,7 +123,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
 
     def _incoming(self, now_ns: int, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
         self._forward(segment)
-        flow = self._flows.by_key.get(segment.flow.reversed())
+        flow = self._flows.by_reply.get(segment.flow)
         if flow is None:
             return
         self._flows.touch(flow, now_ns)
@@ -127,7 +131,7 @@ class TcpGapSender(PacingHook[SenderFlow]):
             self._acknowledged(now_ns, flow, segment, path_rates_bps or flow.path_rates_bps)
         if segment.flags & RST:
             self._end(now_ns, flow, "connection reset")
-        elif segment.flags & (ACK | FIN) and flow.teardown.observe(segment, outward=False):
+        elif (flow.teardown.has_begun or segment.flags & FIN) and flow.teardown.observe(segment, outward=False):
             self._end(now_ns, flow, "connection closed")
 
     def _acknowledged(self, now_ns: int, flow: SenderFlow, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:
@@ -136,13 +140,13 @@ class TcpGapSender(PacingHook[SenderFlow]):
         highest = flow.sent.highest_end
         if highest is not None and seq_diff(segment.ack, highest) <= 1:
             self._discard_acknowledged(flow, segment.ack)
-        sample, _ = flow.sent.acknowledged(now_ns, segment.ack)
-        if sample is None:
+        rtt_ns, data_bytes, _ = flow.sent.acknowledged(now_ns, segment.ack)
+        if rtt_ns is None:
             return
         usable = flow.estimator.sample(
             now_ns,
-            sample.rtt_ns - flow.rtt_wired_ns,
-            data_bytes=sample.data_bytes,
+            rtt_ns - flow.rtt_wired_ns,
+            data_bytes=data_bytes,
             ack_bytes=segment.packet_bytes - segment.payload_bytes,
             path_rates_bps=path_rates_bps,
         )

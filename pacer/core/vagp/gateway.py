@@ -174,14 +174,14 @@ class Vagp(GatewayHook[VagpFlow]):
         if advance == 0:
             return self._duplicate(now_ns, flow, segment)
         flow.recovery.acknowledged(segment.ack)
-        sample, handles = flow.sent.acknowledged(now_ns, segment.ack)
+        rtt_ns, data_bytes, handles = flow.sent.acknowledged(now_ns, segment.ack)
         for handle in handles:
             self._actions.append(Release(handle))
         self._discard_acknowledged(flow, segment.ack)
         self._schedule(flow)
-        if sample is not None and sample.rtt_ns > 0:
-            flow.sample(sample.rtt_ns)
-            self._first_sample(now_ns, start_rate_bps(sample.data_bytes, sample.rtt_ns))
+        if rtt_ns is not None and rtt_ns > 0:
+            flow.sample(rtt_ns)
+            self._first_sample(now_ns, start_rate_bps(data_bytes, rtt_ns))
         return False
 
     def _duplicate(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:

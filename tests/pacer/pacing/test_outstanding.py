@@ -9,13 +9,19 @@ from pacelab.pacer.core.segment import ACK, FIN
 SPACE = 1 << 32
 
 
+def measured(sent: Outstanding, now_ns: int, ack: int) -> tuple[int, int] | None:
+    """Round trip and packet size of the sample that an ACK yields."""
+    rtt_ns, data_bytes, _ = sent.acknowledged(now_ns, ack)
+    return None if rtt_ns is None else (rtt_ns, data_bytes)
+
+
 def test_each_ack_yields_its_segment() -> None:
     sent = Outstanding()
     sent.released(1000, data(DOWN, 0, 100))
     sent.released(1500, data(DOWN, 100, 200))
-    assert sent.acknowledged(4000, 100)[0] == (3000, 140)
-    assert sent.acknowledged(4100, 300)[0] == (2600, 240)
-    assert sent.acknowledged(4200, 300)[0] is None
+    assert measured(sent, 4000, 100) == (3000, 140)
+    assert measured(sent, 4100, 300) == (2600, 240)
+    assert measured(sent, 4200, 300) is None
 
 
 def test_delayed_ack_measures_the_newest_covered_segment() -> None:
@@ -23,24 +29,24 @@ def test_delayed_ack_measures_the_newest_covered_segment() -> None:
     sent.released(1000, data(DOWN, 0, 100))
     sent.released(1500, data(DOWN, 100, 200))
     sent.released(1900, data(DOWN, 300, 100))
-    assert sent.acknowledged(4000, 300)[0] == (2500, 240)
+    assert measured(sent, 4000, 300) == (2500, 240)
     assert len(sent) == 1
 
 
 def test_partly_covered_segment_yields_nothing() -> None:
     sent = Outstanding()
     sent.released(0, data(DOWN, 0, 100))
-    assert sent.acknowledged(10, 99)[0] is None
+    assert measured(sent, 10, 99) is None
 
 
 def test_karn_no_sample_until_an_ack_beyond_the_retransmission() -> None:
     sent = Outstanding()
     for i in range(4):
         sent.released(i, data(DOWN, i * 100, 100))
-    assert sent.acknowledged(50, 100)[0] == (50, 140)
+    assert measured(sent, 50, 100) == (50, 140)
     sent.released(60, data(DOWN, 100, 100))  # again
-    assert sent.acknowledged(90, 300)[0] is None  # covers the repaired octets
-    assert sent.acknowledged(95, 400)[0] == (92, 140)
+    assert measured(sent, 90, 300) is None  # covers the repaired octets
+    assert measured(sent, 95, 400) == (92, 140)
 
 
 def test_karn_holds_for_partial_acks_of_several_retransmissions() -> None:
@@ -50,27 +56,27 @@ def test_karn_holds_for_partial_acks_of_several_retransmissions() -> None:
     sent.retransmitted(100)
     sent.retransmitted(300)
     sent.retransmitted(200)
-    assert [sent.acknowledged(50, ack)[0] for ack in (100, 200, 300)] == [None, None, None]
-    assert sent.acknowledged(60, 400)[0] == (57, 140)
+    assert [measured(sent, 50, ack) for ack in (100, 200, 300)] == [None, None, None]
+    assert measured(sent, 60, 400) == (57, 140)
 
 
 def test_sequence_numbers_wrap() -> None:
     sent = Outstanding()
     sent.released(0, data(DOWN, SPACE - 100, 100))
     sent.released(5, data(DOWN, 0, 100))
-    assert sent.acknowledged(20, 0)[0] == (20, 140)
+    assert measured(sent, 20, 0) == (20, 140)
     sent.released(30, data(DOWN, SPACE - 100, 100))  # old octets from before the wrap
     assert sent.highest_end == 100
-    assert sent.acknowledged(40, 100)[0] is None
+    assert measured(sent, 40, 100) is None
     sent.released(50, data(DOWN, 100, 100))
-    assert sent.acknowledged(60, 200)[0] == (10, 140)
+    assert measured(sent, 60, 200) == (10, 140)
 
 
 def test_ack_beyond_the_wrap_covers_segments_before_it() -> None:
     sent = Outstanding()
     sent.released(0, data(DOWN, SPACE - 200, 100))
     sent.released(5, data(DOWN, SPACE - 100, 150))
-    assert sent.acknowledged(25, 50)[0] == (20, 190)
+    assert measured(sent, 25, 50) == (20, 190)
     assert len(sent) == 0
 
 
@@ -79,7 +85,7 @@ def test_memory_is_bounded_and_keeps_the_newest() -> None:
     for i in range(10):
         sent.released(i, data(DOWN, i * 100, 100))
     assert len(sent) == 3
-    assert sent.acknowledged(100, 800)[0] == (93, 140)
+    assert measured(sent, 100, 800) == (93, 140)
 
 
 # Copies.
@@ -94,8 +100,8 @@ def filled() -> Outstanding:
 
 def test_ack_frees_what_it_covers() -> None:
     sent = filled()
-    assert len(sent.acknowledged(9, 200)[1]) == 2
-    assert sent.acknowledged(9, 299)[1] == []
+    assert len(sent.acknowledged(9, 200)[2]) == 2
+    assert sent.acknowledged(9, 299)[2] == []
     assert sent.kept_bytes == 100
 
 

@@ -10,10 +10,10 @@ from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControl, GoodputCo
 MBPS_BYTES = 625_000
 
 
-def credit(control: GoodputControl, now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
+def credit(now_ns: int, meter: GoodputMeter, acked_bytes: int) -> None:
     """What the gateway does with an ACK."""
     meter.last_active_ns = now_ns
-    control.delivered_bytes[meter] += acked_bytes
+    meter.delivered_bytes += acked_bytes
 
 
 class Pair:
@@ -27,8 +27,8 @@ class Pair:
     def interval(self, fast_mbps: float, slow_mbps: float) -> list[GoodputMeter]:
         self.now_ns += 5 * S
         assert self.control.deadline_ns() == self.now_ns
-        credit(self.control, self.now_ns - 1, self.fast, round(fast_mbps * MBPS_BYTES))
-        credit(self.control, self.now_ns - 1, self.slow, round(slow_mbps * MBPS_BYTES))
+        credit(self.now_ns - 1, self.fast, round(fast_mbps * MBPS_BYTES))
+        credit(self.now_ns - 1, self.slow, round(slow_mbps * MBPS_BYTES))
         return self.control.tick(self.now_ns)
 
 
@@ -145,7 +145,7 @@ def test_next_probe_waits_out_the_pause(pause: int, ticks_free: int) -> None:
 def test_start_of_a_flow_cancels_and_the_interval_goes_on() -> None:
     pair = Pair()
     pair.interval(1.6, 0.4)
-    credit(pair.control, 6 * S, pair.fast, MBPS_BYTES)
+    credit(6 * S, pair.fast, MBPS_BYTES)
     _, freed = pair.control.start(7 * S, DOWN, may_throttle=True)
     assert freed == [pair.fast]
     assert pair.fast.throttle_bps is None
@@ -159,8 +159,8 @@ def test_flows_that_come_and_go_keep_no_interval_from_ending() -> None:
     throttled = 0
     for second in range(1, 61):
         guest, _ = pair.control.start(second * S - 5, UP, may_throttle=False)
-        credit(pair.control, second * S - 4, pair.fast, round(1.6 * MBPS_BYTES / 5))
-        credit(pair.control, second * S - 4, pair.slow, round(0.4 * MBPS_BYTES / 5))
+        credit(second * S - 4, pair.fast, round(1.6 * MBPS_BYTES / 5))
+        credit(second * S - 4, pair.slow, round(0.4 * MBPS_BYTES / 5))
         pair.control.end(guest)
         throttled += pair.fast in pair.control.tick(second * S)
     assert throttled == 12
@@ -171,7 +171,7 @@ def test_a_flow_counts_once_it_is_half_an_interval_old(started_s: float, counts:
     pair = Pair()
     pair.interval(1.0, 1.0)
     late, _ = pair.control.start(round(started_s * S), UP, may_throttle=False)
-    credit(pair.control, 10 * S - 1, late, MBPS_BYTES // 10)
+    credit(10 * S - 1, late, MBPS_BYTES // 10)
     assert (pair.interval(1.6, 1.6) == [pair.fast]) is counts  # with its 0.2 the mean is 1.13, without 1.6
     assert (late.goodput_bps == pytest.approx(0.2e6)) is counts
 
@@ -196,8 +196,8 @@ def test_end_of_a_flow_cancels() -> None:
 def test_early_tick_is_harmless_and_late_tick_measures_the_real_interval() -> None:
     pair = Pair()
     assert pair.control.tick(5 * S - 1) == []
-    credit(pair.control, 9 * S, pair.fast, 2 * MBPS_BYTES)
-    credit(pair.control, 9 * S, pair.slow, MBPS_BYTES)
+    credit(9 * S, pair.fast, 2 * MBPS_BYTES)
+    credit(9 * S, pair.slow, MBPS_BYTES)
     pair.control.tick(10 * S)
     assert pair.fast.goodput_bps == pytest.approx(1e6)
     assert pair.control.deadline_ns() == 15 * S
@@ -208,14 +208,14 @@ def test_long_silent_flow_leaves_the_mean() -> None:
     third, _ = pair.control.start(0, DOWN, may_throttle=True)
     third.unthrottled_bps = 2e6
     for second in range(5, 25, 5):
-        credit(pair.control, second * S, pair.fast, MBPS_BYTES)
-        credit(pair.control, second * S, third, MBPS_BYTES)
+        credit(second * S, pair.fast, MBPS_BYTES)
+        credit(second * S, third, MBPS_BYTES)
         changed = pair.control.tick(second * S)
         if second == 5:
             assert set(changed) == {pair.fast, third}  # the silent third flow is taken for starved: mean 0.67
     assert pair.control.tick(25 * S) == []
-    credit(pair.control, 30 * S, pair.fast, MBPS_BYTES)
-    credit(pair.control, 30 * S, third, MBPS_BYTES)
+    credit(30 * S, pair.fast, MBPS_BYTES)
+    credit(30 * S, third, MBPS_BYTES)
     assert pair.control.tick(30 * S) == []  # the mean is 1.0 now
 
 

@@ -271,8 +271,13 @@ impl Network {
         if self.station_of[dst as usize].is_some() {
             return Some(dst);
         }
-        let path = self.routes.path(node, dst);
-        path.into_iter().take_while(|&step| self.station_of[step as usize].is_some()).last()
+        // Once per packet and node, hence no `Routes::path`. The destination has no station: it ends at the latest there.
+        let (mut here, mut last) = (node, None);
+        while self.station_of[here as usize].is_some() {
+            last = Some(here);
+            here = self.routes.next_hop(here, dst)?;
+        }
+        last
     }
 
     /// Carries out what AODV at `node` wants.

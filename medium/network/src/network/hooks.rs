@@ -1,5 +1,7 @@
 //! The simulator's shell around an algorithm: hands over segments, holds them, carries out actions, fails open.
 
+use std::rc::Rc;
+
 use pacelab_air_config::{Tcp, Traffic, Voice};
 use pacelab_engine::NEVER;
 
@@ -292,16 +294,16 @@ impl Network {
     }
 
     /// Link rates of the wireless hops from `node` to `end`.
-    fn path_rates_bps(&mut self, node: u32, end: Option<u32>) -> Vec<u32> {
-        let Some(end) = end else { return Vec::new() };
+    fn path_rates_bps(&mut self, node: u32, end: Option<u32>) -> Rc<[u32]> {
+        let Some(end) = end else { return Rc::default() };
         if let Some(rates) = self.path_rates.get(&(node, end)) {
-            return rates.clone();
+            return Rc::clone(rates);
         }
         let stations: Vec<Option<u32>> =
             self.routes.path(node, end).iter().map(|&step| self.station_of[step as usize]).collect();
         let hops = stations.windows(2).filter_map(|pair| Some((pair[0]?, pair[1]?)));
-        let rates: Vec<u32> = hops.map(|(from, to)| self.air.data_rate_bps(from, Some(to))).collect();
-        self.path_rates.insert((node, end), rates.clone());
+        let rates: Rc<[u32]> = hops.map(|(from, to)| self.air.data_rate_bps(from, Some(to))).collect();
+        self.path_rates.insert((node, end), Rc::clone(&rates));
         rates
     }
 }

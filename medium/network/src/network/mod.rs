@@ -12,6 +12,7 @@ mod transport;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use pacelab_air_config::{Config, ns_from_s};
 use pacelab_engine::{Agenda, Air, Notice, Ns};
@@ -74,7 +75,7 @@ pub struct Network {
     series_t_s: Vec<f64>,
     measured_from: Ns,
     /// (node, wireless end) -> link rates of the path, for hooks.
-    path_rates: BTreeMap<(u32, u32), Vec<u32>>,
+    path_rates: BTreeMap<(u32, u32), Rc<[u32]>>,
     events: u64,
     finished: bool,
     /// For captures.

@@ -20,11 +20,15 @@ PAIRS = 8
 PAIR_DISTANCE_M = 1400.0
 LATENESS_TARGET_US, CPU_TARGET_US, UDP_TARGET = 60, 40, 0.05
 RSS_GROWTH_TARGET_KIB = 256
-LOAD_PKTS_PER_S, LOAD_S = 5_000, 30
+LOAD_S = 30
 MEMORY_PKTS_PER_S = 20_000
 PAYLOAD_BYTES = 72
 """100 bytes of IP."""
+DSSS = {"data_rate_bps": 11_000_000}
 OFDM = {"phy": "802.11a", "basic_rate_bps": 6_000_000, "data_rate_bps": 54_000_000, "mac_ack_rate": "mandatory"}
+LOADS = ((1_000, DSSS, None), (5_000, DSSS, CPU_TARGET_US), (20_000, OFDM, CPU_TARGET_US))
+"""Frames/s of all stations together, a radio that carries them, and what a frame may cost: of 1,000 a second each is
+woken up for by itself, several times."""
 
 
 def main() -> int:
@@ -47,9 +51,15 @@ def main() -> int:
 
 
 def load() -> bool:
-    """16 stations in pairs that do not sense each other, 11 Mbit/s, 5,000 frames/s in all."""
-    air = make_pairs(data_rate_bps=11_000_000)
-    before, sent, after = offer(air, LOAD_PKTS_PER_S, LOAD_S)
+    """16 stations in pairs that do not sense each other, under each of `LOADS`."""
+    met = [loaded(*case) for case in LOADS]
+    return all(met)
+
+
+def loaded(pkts_per_s: int, radio, cpu_target_us: float | None) -> bool:
+    """How late frames are, beside how late this machine wakes who sleeps; what a frame costs; what is lost."""
+    air = make_pairs(**radio)
+    before, sent, after = offer(air, pkts_per_s, LOAD_S)
     air.close()
     frames = after["frames"]["to_hosts"] - before["frames"]["to_hosts"]
     late, wake = after["lateness"]["delivery"], after["lateness"]["wakeup"]
@@ -60,7 +70,7 @@ def load() -> bool:
     return all(
         [
             told(f"median lateness {late_us:.0f} us (99 % {late['p99_ns'] / 1e3:.0f} us)", late_us, LATENESS_TARGET_US),
-            told(f"CPU per frame {cpu_us:.1f} us, all of mediumd", cpu_us, CPU_TARGET_US),
+            told(f"CPU per frame {cpu_us:.1f} us, all of mediumd", cpu_us, cpu_target_us),
             told(f"{lost} frames lost outside the model", lost, 1),
         ]
     )
@@ -145,8 +155,11 @@ def lost_outside(before, sent: int, after) -> int:
     return sent - arrived - model
 
 
-def told(text: str, value: float, limit: float) -> bool:
-    """Print a figure with its target; whether it is met."""
+def told(text: str, value: float, limit: float | None) -> bool:
+    """Print a figure with its target; whether it is met. None: there is no target."""
+    if limit is None:
+        print(f"  {text}", flush=True)
+        return True
     met = value < limit
     print(f"  {text}: target below {limit:g}{'' if met else '  MISSED'}", flush=True)
     return met

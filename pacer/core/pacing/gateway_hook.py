@@ -103,8 +103,8 @@ class GatewayHook(PacingHook[G]):
             self._forward(segment)
             return
         flows = self._flows.by_key if outward else self._flows.by_reply
-        flow = flows.get(segment.flow)
-        if flow is not None and not segment.flags & SYN:
+        flow, flags = flows.get(segment.flow), segment.flags
+        if flow is not None and not flags & SYN:
             flow.last_seen_ns = now_ns  # `FlowTable.touch` in place: once per packet
             if flow is not self._flows.newest:
                 self._flows.touch(flow, now_ns)
@@ -114,7 +114,7 @@ class GatewayHook(PacingHook[G]):
             self._from_wired(now_ns, flow, segment, path_rates_bps)
         else:
             self._from_air(now_ns, flow, segment, path_rates_bps)
-        if flow is not None and (segment.flags & (FIN | RST) or flow.teardown.has_begun):
+        if flow is not None and (flags & (FIN | RST) or flow.teardown.has_begun):
             self._watch_end(now_ns, flow, segment, outward=outward)
 
     # What subclasses define.

@@ -127,11 +127,12 @@ class TcpGapSender(PacingHook[SenderFlow]):
         if flow is None:
             return
         self._flows.touch(flow, now_ns)
-        if segment.flags & ACK:
+        flags = segment.flags
+        if flags & ACK:
             self._acknowledged(now_ns, flow, segment, path_rates_bps or flow.path_rates_bps)
-        if segment.flags & RST:
+        if flags & RST:
             self._end(now_ns, flow, "connection reset")
-        elif (flow.teardown.has_begun or segment.flags & FIN) and flow.teardown.observe(segment, outward=False):
+        elif (flow.teardown.has_begun or flags & FIN) and flow.teardown.observe(segment, outward=False):
             self._end(now_ns, flow, "connection closed")
 
     def _acknowledged(self, now_ns: int, flow: SenderFlow, segment: Segment, path_rates_bps: tuple[int, ...]) -> None:

@@ -75,7 +75,7 @@ pub(crate) struct ExtraBackoff {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Access {
-    pub backoff: Option<Backoff>,
+    backoff: Option<Backoff>,
     pub contention: Contention,
     pub cw: u32,
     pub short_retries: u32,
@@ -100,6 +100,10 @@ impl Access {
         }
     }
 
+    pub fn backoff(&self) -> Option<Backoff> {
+        self.backoff
+    }
+
     pub fn widen_cw(&mut self) {
         self.cw = (2 * self.cw + 1).min(self.contention.cw_max);
     }
@@ -109,13 +113,12 @@ impl Access {
     }
 }
 
-/// The categories of a station, least urgent first. The first, which is the DCF's only one, lies in the station itself:
-/// it is looked at for every frame that the station hears.
+/// The categories of a station, least urgent first. The first, which is the DCF's only one, lies in the station itself.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Accesses {
-    others: Vec<Access>,
     first: Access,
+    others: Vec<Access>,
 }
 
 impl Accesses {
@@ -138,10 +141,10 @@ impl Accesses {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }
 
-    /// A countdown is running or held in one of them.
-    #[inline]
-    pub fn contend(&self) -> bool {
-        self.first.backoff.is_some() || (!self.others.is_empty() && self.iter().any(|access| access.backoff.is_some()))
+    /// Gives a category a backoff, or takes it away; whether a countdown is running or held in one of them now.
+    pub fn set_backoff(&mut self, index: usize, backoff: Option<Backoff>) -> bool {
+        self[index].backoff = backoff;
+        self.iter().any(|access| access.backoff.is_some())
     }
 }
 

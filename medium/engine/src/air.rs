@@ -391,7 +391,7 @@ impl Air {
             cleared: false,
             attempts: 0,
         });
-        if here.accesses[index].backoff.is_some() {
+        if here.accesses[index].backoff().is_some() {
             return;
         }
         if idle && self.rules.defer_timer {
@@ -399,7 +399,7 @@ impl Air {
                 here.defer_at = now + self.rules.phy.difs_ns(); // else once the response has been sent
             }
         } else if idle {
-            here.accesses[index].backoff = Some(Backoff { slots: 0, started: 0 });
+            here.set_backoff(index, Some(Backoff { slots: 0, started: 0 }));
         } else {
             let slots = here.draw_backoff(index, now, ExtraBackoff::default());
             self.tap.note(now, station, Happening::Backoff, None, u64::from(slots));

@@ -67,7 +67,7 @@ impl Air {
         here.response = Some(Response {
             is_cts: true,
             to: header.from,
-            duration_ns: here.rules.written_ns(header.duration_ns - phy.sifs_ns - cts_ns),
+            duration_ns: here.rules.written_ns(Ns::from(header.duration_ns) - phy.sifs_ns - cts_ns),
             rate_bps: header.rate_bps,
             at: now + phy.sifs_ns,
         });
@@ -155,7 +155,7 @@ impl Air {
             if here.backoff_ends(&here.accesses[index]) > now {
                 continue;
             }
-            here.accesses[index].backoff = None;
+            here.set_backoff(index, None);
             let Some(current) = here.accesses[index].current else { continue };
             if winner.is_none() {
                 winner = Some((index, current));
@@ -264,7 +264,7 @@ impl Air {
             kind,
             from: station,
             to: response.to,
-            duration_ns: response.duration_ns,
+            duration_ns: response.duration_ns as u32,
             packet: 0,
             number: 0,
             protected: false,
@@ -298,7 +298,7 @@ impl Air {
         let here = &mut self.stations[station as usize];
         if here.phase.awaited().is_some() && self.rules.patience == Patience::ReceptionStart {
             if let Some(lock) = here.lock.filter(|lock| !lock.spoiled) {
-                here.timeout_at = lock.arrival.end; // being received: decided when it ends
+                here.timeout_at = lock.arrival.end(); // being received: decided when it ends
                 return;
             }
         }
@@ -319,7 +319,7 @@ impl Air {
         if let Some(response) = here.response.as_mut().filter(|response| response.at == NEVER) {
             response.at = now + sifs_ns;
         }
-        let lost = here.current().is_some() && here.access().backoff.is_none() && here.data_at == NEVER;
+        let lost = here.current().is_some() && here.access().backoff().is_none() && here.data_at == NEVER;
         if lost && self.rules.defer_timer {
             here.defer_at = now + self.rules.phy.difs_ns();
         } else if lost {
@@ -435,7 +435,7 @@ impl Air {
             kind,
             from: station,
             to: current.packet.to.unwrap_or(BROADCAST),
-            duration_ns,
+            duration_ns: duration_ns as u32,
             packet: current.packet.id,
             number: current.number,
             protected: current.protected,
@@ -466,11 +466,14 @@ impl Air {
         let peer = (header.to != BROADCAST).then_some(header.to);
         self.tap.note(now, station, what, peer, airtime_ns);
         self.tap.sent(now, airtime_ns, &header);
+        // The NAV of who cannot decode it, of who can, and of whom it is for.
+        let mut holds_ns = [here.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
+        let airtime_ns = airtime_ns as u32;
         let links = std::mem::take(&mut self.links[station as usize]);
         let modulation = self.stations[station as usize].rules.phy.modulation;
         for link in &links {
             let start = now + link.delay_ns;
-            let end = start + airtime_ns;
+            let end = start + Ns::from(airtime_ns);
             // Drawn only where a link asks for it, so that other runs keep their draws.
             let drawn = match &link.fading {
                 None => None,
@@ -480,14 +483,20 @@ impl Air {
                 },
             };
             let mut there = &mut self.stations[link.to as usize];
-            if !overhear_all(there, &self.rules, self.overhears, now) {
+            if !overhear_all(there, self.overhears, now) {
                 self.apply(link.to, now);
                 there = &mut self.stations[link.to as usize];
             }
             let (power_w, strong) = drawn.unwrap_or((link.power_w, link.decodable));
-            let decodable = strong && (!self.phys_differ || there.understands(modulation, header.rate_bps));
-            let addressed = decodable && header.is_for(link.to);
-            there.pending.add(|| Arrival { start, end, power_w, decodable, addressed, loss: link.loss, header });
+            if self.phys_differ {
+                holds_ns[0] = there.eifs_nav_ns as u32;
+            }
+            // No branches but where it is rare: whom a frame reaches is hard to predict.
+            let decodable = strong & (!self.phys_differ || there.understands(modulation, header.rate_bps));
+            let addressed = decodable & header.is_for(link.to);
+            let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
+            let loss = link.loss;
+            there.pending.add(|| Arrival { start, airtime_ns, hold_ns, power_w, decodable, addressed, loss, header });
             if addressed {
                 self.ensure(link.to, end);
             }

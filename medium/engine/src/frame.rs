@@ -67,8 +67,8 @@ pub(crate) struct Header {
     pub from: u32,
     /// `u32::MAX` is broadcast.
     pub to: u32,
-    /// Duration field: how long the exchange goes on after this frame.
-    pub duration_ns: Ns,
+    /// Duration field: how long the exchange goes on after this frame. A real one ends at 33 ms.
+    pub duration_ns: u32,
     /// Data: the upper layer's name, the sender's frame number (for duplicates) and whether RTS protected it.
     pub packet: u32,
     pub number: u32,
@@ -81,15 +81,17 @@ pub(crate) const BROADCAST: u32 = u32::MAX;
 impl Header {
     #[inline]
     pub fn is_for(&self, station: u32) -> bool {
-        self.to == station || self.to == BROADCAST
+        (self.to == station) | (self.to == BROADCAST)
     }
 }
 
-/// A frame as it reaches one station.
+/// A frame as it reaches one station: a line of the processor's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
     pub start: Ns,
-    pub end: Ns,
+    pub airtime_ns: u32,
+    /// NAV that it leaves behind at its end, if nothing happens to it: what it announces, or EIFS.
+    pub hold_ns: u32,
     pub power_w: f64,
     pub decodable: bool,
     /// The station decodes it, if nothing happens to it, and is whom it is meant for.
@@ -97,6 +99,13 @@ pub(crate) struct Arrival {
     /// See `Link`.
     pub loss: f64,
     pub header: Header,
+}
+
+impl Arrival {
+    #[inline]
+    pub fn end(&self) -> Ns {
+        self.start + Ns::from(self.airtime_ns)
+    }
 }
 
 #[cfg(test)]

@@ -44,5 +44,5 @@ impl Air {
 fn reception(station: &Station) -> Option<Ns> {
     let arrivals = station.lock.iter().map(|lock| &lock.arrival).chain(station.pending.iter());
     let data = arrivals.filter(|arrival| arrival.header.kind == Kind::Data && arrival.addressed);
-    data.map(|arrival| arrival.end).min()
+    data.map(|arrival| arrival.end()).min()
 }

@@ -7,10 +7,18 @@ use crate::agenda::Ns;
 use crate::frame::Arrival;
 
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Pending {
     first: Option<Arrival>,
     /// None if there is no first.
-    others: Vec<Arrival>,
+    next: Option<Box<Waiting>>,
+}
+
+/// A frame behind the first.
+#[derive(Clone, Debug)]
+struct Waiting {
+    arrival: Arrival,
+    next: Option<Box<Waiting>>,
 }
 
 impl Pending {
@@ -27,11 +35,12 @@ impl Pending {
     /// Another one begins before `end`.
     #[inline]
     pub fn meets_another(&self, end: Ns) -> bool {
-        self.others.first().is_some_and(|next| next.start < end)
+        self.next.as_ref().is_some_and(|next| next.arrival.start < end)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Arrival> {
-        self.first.iter().chain(&self.others)
+        let others = std::iter::successors(self.next.as_deref(), |waiting| waiting.next.as_deref());
+        self.first.iter().chain(others.map(|waiting| &waiting.arrival))
     }
 
     /// One more is on its way; behind those that begin in the same moment. It is made where it is to lie.
@@ -40,17 +49,17 @@ impl Pending {
         if self.first.is_none() {
             self.first = Some(arrival());
         } else {
-            self.add_to_others(arrival());
+            self.add_behind(arrival());
         }
     }
 
     #[inline(never)]
-    fn add_to_others(&mut self, arrival: Arrival) {
+    fn add_behind(&mut self, arrival: Arrival) {
         if let Some(first) = self.first.as_mut().filter(|first| arrival.start < first.start) {
-            self.others.insert(0, std::mem::replace(first, arrival));
+            let arrival = std::mem::replace(first, arrival);
+            self.next = Some(Box::new(Waiting { arrival, next: self.next.take() }));
         } else {
-            let place = self.others.partition_point(|other| other.start <= arrival.start);
-            self.others.insert(place, arrival);
+            insert(&mut self.next, arrival);
         }
     }
 
@@ -58,14 +67,25 @@ impl Pending {
     #[inline]
     pub fn drop_first(&mut self) {
         self.first = None;
-        if !self.others.is_empty() {
+        if self.next.is_some() {
             self.move_up();
         }
     }
 
     #[inline(never)]
     fn move_up(&mut self) {
-        self.first = Some(self.others.remove(0));
+        if let Some(waiting) = self.next.take() {
+            self.first = Some(waiting.arrival);
+            self.next = waiting.next;
+        }
+    }
+}
+
+/// Puts a frame behind those that begin before it or with it.
+fn insert(place: &mut Option<Box<Waiting>>, arrival: Arrival) {
+    match place {
+        Some(waiting) if waiting.arrival.start <= arrival.start => insert(&mut waiting.next, arrival),
+        _ => *place = Some(Box::new(Waiting { arrival, next: place.take() })),
     }
 }
 
@@ -85,7 +105,16 @@ mod tests {
             protected: false,
             rate_bps: 1,
         };
-        Arrival { start, end: start + 10, power_w: 1.0, decodable: true, addressed: false, loss: 0.0, header }
+        Arrival {
+            start,
+            airtime_ns: 10,
+            hold_ns: 0,
+            power_w: 1.0,
+            decodable: true,
+            addressed: false,
+            loss: 0.0,
+            header,
+        }
     }
 
     #[test]

@@ -22,15 +22,15 @@ impl Air {
     fn catch_up_on(&mut self, station: u32, now: Ns) {
         let here = &mut self.stations[station as usize];
         if let Some(&frame) = here.pending.first().filter(|first| self.overhears && here.is_first_over(first, now)) {
-            if overhear(here, &self.rules, &frame) && frame.addressed {
-                self.receive(station, frame.end, frame.header, frame.power_w);
+            if overhear(here) && frame.addressed {
+                self.receive(station, frame.end(), frame.header, frame.power_w);
             }
         }
         let here = &mut self.stations[station as usize];
-        if !overhear_all(here, &self.rules, self.overhears, now) {
+        if !overhear_all(here, self.overhears, now) {
             self.apply(station, now);
         }
-        let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end <= now);
+        let ended = self.stations[station as usize].lock.as_ref().is_some_and(|lock| lock.arrival.end() <= now);
         if ended {
             self.end_lock(station);
         }
@@ -42,13 +42,12 @@ impl Air {
         loop {
             let here = &mut self.stations[station as usize];
             let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return };
-            if here.lock.as_ref().is_some_and(|lock| lock.arrival.end <= first.start) {
+            if here.lock.as_ref().is_some_and(|lock| lock.arrival.end() <= first.start) {
                 self.end_lock(station);
                 continue;
             }
             if self.overhears && !first.addressed && here.is_first_over(first, now) {
-                let first = *first;
-                overhear(here, &self.rules, &first);
+                overhear(here);
                 continue;
             }
             match self.rules.overlap {
@@ -66,7 +65,7 @@ impl Air {
     fn arrive_pairwise(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
         let Some(arrival) = here.pending.first() else { return };
-        let &Arrival { start, end, power_w, header: Header { from, .. }, .. } = arrival;
+        let (end, &Arrival { start, power_w, header: Header { from, .. }, .. }) = (arrival.end(), arrival);
         let Some(lock) = &mut here.lock else {
             here.freeze(start);
             let spoiled = here.is_sending(start + SAME_MOMENT_NS);
@@ -84,7 +83,7 @@ impl Air {
             return;
         }
         lock.collided = true;
-        if end > lock.arrival.end {
+        if end > lock.arrival.end() {
             lock.arrival = *arrival;
         }
         here.pending.drop_first();
@@ -107,8 +106,8 @@ impl Air {
         }
         here.signals.retain(|&(end, _)| end > arrival.start);
         let others_w: f64 = here.signals.iter().map(|&(_, power_w)| power_w).sum();
-        here.signals.push((arrival.end, arrival.power_w));
-        here.energy_until = here.energy_until.max(arrival.end);
+        here.signals.push((arrival.end(), arrival.power_w));
+        here.energy_until = here.energy_until.max(arrival.end());
         let sending = here.is_sending(arrival.start + SAME_MOMENT_NS);
         let what = match here.lock {
             Some(lock) if by_model && arrival.decodable && takes_over(&rules, &lock, &arrival, ratio) => {
@@ -130,7 +129,7 @@ impl Air {
                 Happening::Lock
             }
         };
-        let value = if what == Happening::Lock { arrival.end } else { 0 };
+        let value = if what == Happening::Lock { arrival.end() } else { 0 };
         self.tap.note(arrival.start, station, what, Some(from), value);
         if self.stations[station as usize].is_contending() {
             self.reschedule(station);
@@ -142,12 +141,12 @@ impl Air {
         let here = &mut self.stations[station as usize];
         let by_model = self.rules.overlap == Overlap::ErrorModel;
         if by_model {
-            let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end);
+            let end = here.lock.as_ref().map_or(0, |lock| lock.arrival.end());
             let rules = *here.rules;
             judge(here, &rules, end);
         }
         let Some(lock) = &here.lock else { return };
-        let Arrival { end, decodable, header, power_w, loss, .. } = lock.arrival;
+        let (end, Arrival { decodable, header, power_w, loss, .. }) = (lock.arrival.end(), lock.arrival);
         let ruined = lock.collided || lock.spoiled;
         let readable = if by_model { here.random.unit() < libm::exp(lock.log_success) } else { decodable };
         let readable = readable && here.gets_through(loss);
@@ -167,7 +166,7 @@ impl Air {
             self.receive(station, end, header, power_w);
             return;
         }
-        let duration_ns = self.rules.nav_ns(header.duration_ns);
+        let duration_ns = self.rules.nav_ns(header.duration_ns.into());
         if duration_ns > 0 && end + duration_ns > here.nav {
             here.nav = end + duration_ns;
             self.tap.note(end, station, Happening::Nav, None, end + duration_ns);
@@ -189,37 +188,43 @@ impl Air {
 /// What `Air::apply` would do, where that is to overhear one frame or nothing, as it mostly is; false: it is more, which
 /// remains to be done.
 #[inline(always)]
-pub(crate) fn overhear_all(here: &mut Station, rules: &Rules, overhears: bool, now: Ns) -> bool {
+pub(crate) fn overhear_all(here: &mut Station, overhears: bool, now: Ns) -> bool {
     let Some(first) = here.pending.first().filter(|first| first.start + SAME_MOMENT_NS < now) else { return true };
     if !overhears || first.addressed || !here.is_first_over(first, now) {
         return false;
     }
-    let first = *first;
-    overhear(here, rules, &first);
+    overhear(here);
     here.pending.is_empty()
 }
 
 /// The first frame under way is over and has met no other: what locking on it and its end come to (`arrive_pairwise`,
 /// `end_lock`), at once. True: it was decoded. For `Air::overhears` alone.
 #[inline(always)]
-fn overhear(here: &mut Station, rules: &Rules, frame: &Arrival) -> bool {
-    let &Arrival { start, end, decodable, addressed, loss, header: Header { duration_ns, .. }, .. } = frame;
-    here.pending.drop_first();
-    here.freeze(start);
-    let readable = decodable && here.gets_through(loss);
-    here.idle_since = here.idle_since.max(end);
-    // Mostly it has sent nothing since the frame began.
-    let sent = here.send_end > start;
-    let spoiled = sent && here.is_sending(start + SAME_MOMENT_NS);
-    let (heard, intact) = (!(sent && here.is_sending(end)), readable && !spoiled);
-    let hold_ns = match intact {
-        true if addressed => 0,
-        true => rules.nav_ns(duration_ns),
-        false => here.eifs_nav_ns,
+fn overhear(here: &mut Station) -> bool {
+    let Some(&frame) = here.pending.first() else { return false };
+    here.freeze(frame.start);
+    here.idle_since = here.idle_since.max(frame.end());
+    let decoded = if here.send_end > frame.start || frame.loss > 0.0 {
+        overhear_or_not(here)
+    } else {
+        here.nav = here.nav.max(frame.end() + Ns::from(frame.hold_ns));
+        frame.decodable
     };
-    // A NAV until now, where there is nothing to hold, is none.
-    here.nav = here.nav.max(if heard { end + hold_ns } else { 0 });
-    heard && intact
+    here.pending.drop_first();
+    decoded
+}
+
+/// What `overhear` does where the station has sent since the frame began, or the link has losses of its own.
+#[inline(never)]
+fn overhear_or_not(here: &mut Station) -> bool {
+    let Some(&frame) = here.pending.first() else { return false };
+    let intact = frame.decodable && here.gets_through(frame.loss) && !here.is_sending(frame.start + SAME_MOMENT_NS);
+    if here.is_sending(frame.end()) {
+        return false;
+    }
+    let hold_ns = if intact { frame.hold_ns.into() } else { here.eifs_nav_ns };
+    here.nav = here.nav.max(frame.end() + hold_ns);
+    intact
 }
 
 /// Preamble capture: the newcomer is stronger by `ratio` and the locked frame still in its preamble.
@@ -235,13 +240,13 @@ fn judge(here: &mut Station, rules: &Rules, until: Ns) {
     let noise_w = rules.phy.noise_w();
     // The preamble and header are taken as sent at the lowest rate.
     let body_starts = frame.start + rules.phy.preamble_of_ns(rate_bps);
-    while lock.judged_until < until.min(frame.end) {
+    while lock.judged_until < until.min(frame.end()) {
         let from = lock.judged_until;
         let others = here.signals.iter().filter(|&&(end, _)| end > from);
         let change = others.clone().map(|&(end, _)| end).min().unwrap_or(Ns::MAX);
         let in_preamble = from < body_starts;
         let border = if in_preamble { body_starts } else { Ns::MAX };
-        let to = until.min(frame.end).min(change).min(border);
+        let to = until.min(frame.end()).min(change).min(border);
         let sum_w: f64 = others.map(|&(_, power_w)| power_w).sum();
         let sinr = frame.power_w / (noise_w + (sum_w - frame.power_w).max(0.0));
         let rate_bps = if in_preamble { rules.phy.preamble_rate_bps(rate_bps) } else { rate_bps };

@@ -56,15 +56,17 @@ impl Phase {
 
 /// A frame that the receiver is locked on.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Lock {
-    pub arrival: Arrival,
-    /// Overlapped by a frame that it did not survive.
+    /// Overlapped by a frame that it did not survive. First, so that a cache line of `Station` tells whether there is a
+    /// lock.
     pub collided: bool,
+    /// Cannot be received for another reason: the station was or began sending.
+    pub spoiled: bool,
+    pub arrival: Arrival,
     /// Error model: natural logarithm of the chance that all bits until `judged_until` are right.
     pub log_success: f64,
     pub judged_until: Ns,
-    /// Cannot be received for another reason: the station was or began sending.
-    pub spoiled: bool,
 }
 
 impl Lock {
@@ -85,12 +87,11 @@ pub(crate) struct Response {
 }
 
 /// In the order in which a frame's hearers need it, then what a look at the station does, so that either touches few of
-/// the processor's cache lines: hundreds of stations are looked at in turn.
+/// the processor's cache lines: hundreds of stations are looked at in turn. A hearer mostly touches the first two.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Station {
     // the radio, and the medium as the station sees it
-    pub lock: Option<Lock>,
     /// Frames under way to this station.
     pub pending: Pending,
     pub idle_since: Ns,
@@ -98,12 +99,12 @@ pub(crate) struct Station {
     pub send_end: Ns,
     /// EIFS as a NAV is set to it, which is asked for at every frame that the station cannot decode.
     pub eifs_nav_ns: Ns,
-    /// Here for what a hearer asks: whether the station contends.
-    pub accesses: Accesses,
+    /// A countdown is running or held: what `accesses` say, here for the hearer.
+    contends: bool,
+    pub lock: Option<Lock>,
     /// Latest end of a sensed signal; cumulative presets only.
     pub energy_until: Ns,
-    /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
-    pub garbled_at: Ns,
+    // what the station does by itself, and when
     pub phase: Phase,
     /// Earliest entry of this station in the agenda, `NEVER` if none.
     pub agenda_at: Ns,
@@ -113,6 +114,9 @@ pub(crate) struct Station {
     /// When a packet that found the medium idle leaves (`Rules::defer_timer`).
     pub defer_at: Ns,
     pub response: Option<Response>,
+    /// End of the last frame that could not be decoded, 0 after a good one; standard EIFS only.
+    pub garbled_at: Ns,
+    pub accesses: Accesses,
     pub send_start: Ns,
     /// The category whose exchange is under way, or was last.
     pub serving: usize,
@@ -154,6 +158,7 @@ impl Station {
             response: None,
             data_at: NEVER,
             defer_at: NEVER,
+            contends: false,
             accesses: Accesses::new(contentions),
             serving: 0,
             extra_backoff: ExtraBackoff::default(),
@@ -175,7 +180,7 @@ impl Station {
     /// `first` of the frames under way is over by `now` and has met no other.
     #[inline]
     pub fn is_first_over(&self, first: &Arrival, now: Ns) -> bool {
-        self.lock.is_none() && first.end <= now && !self.pending.meets_another(first.end)
+        self.lock.is_none() && first.end() <= now && !self.pending.meets_another(first.end())
     }
 
     /// Whether a frame survives what noise and interference do not explain. Drawn only where a link asks for it, so
@@ -204,7 +209,7 @@ impl Station {
 
     /// When the medium turned or will turn idle, as far as is known; only meaningful in `Phase::Idle`.
     fn free_at(&self) -> Ns {
-        let heard = self.lock.as_ref().map_or(0, |lock| lock.arrival.end);
+        let heard = self.lock.as_ref().map_or(0, |lock| lock.arrival.end());
         self.idle_since.max(self.nav).max(self.energy_until).max(heard)
     }
 
@@ -230,7 +235,7 @@ impl Station {
 
     #[inline]
     fn backoff_ends_at(&self, access: &Access) -> Ns {
-        let Some(backoff) = access.backoff else { return NEVER };
+        let Some(backoff) = access.backoff() else { return NEVER };
         let from = self.countdown_from(access.contention.space_ns, backoff.started);
         from + Ns::from(backoff.slots) * access.contention.slot_ns
     }
@@ -246,7 +251,12 @@ impl Station {
 
     /// A countdown is running or held.
     pub fn is_contending(&self) -> bool {
-        self.accesses.contend()
+        self.contends
+    }
+
+    /// Gives a category a backoff, or takes it away.
+    pub fn set_backoff(&mut self, index: usize, backoff: Option<Backoff>) {
+        self.contends = self.accesses.set_backoff(index, backoff);
     }
 
     /// When the station must act by itself, or be there for the end of a frame for it, if nothing else is heard.
@@ -262,13 +272,13 @@ impl Station {
     #[inline(never)]
     fn frame_for_it_ends(&self) -> Ns {
         let arrivals = self.lock.iter().map(|lock| &lock.arrival).chain(self.pending.iter());
-        arrivals.filter(|arrival| arrival.addressed).map(|arrival| arrival.end).min().unwrap_or(NEVER)
+        arrivals.filter(|arrival| arrival.addressed).map(|arrival| arrival.end()).min().unwrap_or(NEVER)
     }
 
     /// The medium turns busy at `at`: settles the countdowns (invariant 2). Call before the change is noted.
     #[inline(always)]
     pub fn freeze(&mut self, at: Ns) {
-        if self.accesses.contend() && self.is_idle(at) {
+        if self.contends && self.is_idle(at) {
             self.settle(at);
         }
     }
@@ -277,12 +287,12 @@ impl Station {
     fn settle(&mut self, at: Ns) {
         for index in 0..self.accesses.len() {
             let access = &self.accesses[index];
-            let Some(backoff) = access.backoff else { continue };
+            let Some(backoff) = access.backoff() else { continue };
             let from = self.countdown_from(access.contention.space_ns, backoff.started);
             if at + SAME_MOMENT_NS > from {
                 let elapsed = ((at + SAME_MOMENT_NS - from) / access.contention.slot_ns) as u32;
                 let slots = backoff.slots.saturating_sub(elapsed);
-                self.accesses[index].backoff = Some(Backoff { slots, ..backoff });
+                self.set_backoff(index, Some(Backoff { slots, ..backoff }));
             }
         }
     }
@@ -298,7 +308,7 @@ impl Station {
             started = started.max(now + Ns::from(extra.slots) * self.rules.phy.slot_ns);
         }
         let frozen = if extra.wall_clock { 0 } else { extra.slots };
-        self.accesses[index].backoff = Some(Backoff { slots: slots + frozen, started });
+        self.set_backoff(index, Some(Backoff { slots: slots + frozen, started }));
         slots
     }
 

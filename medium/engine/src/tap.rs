@@ -114,7 +114,7 @@ impl Tap {
                 to: (header.to != BROADCAST).then_some(header.to),
                 kind: header.kind,
                 airtime_ns,
-                duration_ns: header.duration_ns,
+                duration_ns: header.duration_ns.into(),
                 rate_bps: header.rate_bps,
                 packet: header.packet,
                 number: header.number,

@@ -137,6 +137,12 @@ impl Accesses {
         std::iter::once(&self.first).chain(&self.others)
     }
 
+    /// The least urgent, and all others.
+    #[inline]
+    pub fn split_first(&self) -> (&Access, &[Access]) {
+        (&self.first, &self.others)
+    }
+
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Access> {
         std::iter::once(&mut self.first).chain(&mut self.others)
     }

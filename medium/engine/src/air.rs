@@ -164,8 +164,8 @@ impl Air {
     }
 
     /// The physical layer of `station`.
-    pub(crate) fn phy(&self, station: u32) -> Phy {
-        self.stations[station as usize].rules.phy
+    pub(crate) fn phy(&self, station: u32) -> &Phy {
+        &self.stations[station as usize].rules.phy
     }
 
     /// The links that leave `station`.
@@ -352,6 +352,7 @@ impl Air {
     }
 
     /// The same, where it is known when the first backoff ends.
+    #[inline(always)]
     pub(crate) fn await_next(&mut self, station: u32, backoff_ends: Ns) {
         let due = self.stations[station as usize].due_at(backoff_ends);
         self.ensure(station, due.max(self.now));

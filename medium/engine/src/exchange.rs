@@ -57,11 +57,11 @@ impl Air {
     }
 
     fn receive_rts(&mut self, station: u32, now: Ns, header: Header) {
-        let phy = self.phy(station);
         let here = &mut self.stations[station as usize];
         if here.phase != Phase::Idle || here.response.is_some() {
             return;
         }
+        let phy = &here.rules.phy;
         let cts_ns = phy.airtime_ns(frame_bytes::CTS, header.rate_bps);
         here.defer_at = NEVER;
         here.response = Some(Response {
@@ -247,17 +247,17 @@ impl Air {
     /// A SIFS after an RTS or data: the CTS or ACK, if the preset lets it go.
     fn respond(&mut self, station: u32) {
         let now = self.now;
-        let rules = *self.rules_of(station);
         let here = &mut self.stations[station as usize];
         let Some(response) = here.response.take() else { return };
         if response.is_cts {
-            let allowed = if rules.response_needs_idle { here.is_idle(now) } else { here.nav <= now };
+            let allowed = if self.rules.response_needs_idle { here.is_idle(now) } else { here.nav <= now };
             if !allowed {
                 self.tap.note(now, station, Happening::RefuseCts, Some(response.to), 0);
                 return;
             }
         }
         here.freeze(now);
+        let rules = &here.rules;
         let (kind, bytes) = if response.is_cts { (Kind::Cts, frame_bytes::CTS) } else { (Kind::Ack, frame_bytes::ACK) };
         let airtime_ns = rules.phy.airtime_ns(bytes, response.rate_bps);
         let header = Header {
@@ -284,7 +284,7 @@ impl Air {
                 Patience::Announced { .. } => response.duration_ns,
                 _ => response.duration_ns.saturating_sub(2 * rules.phy.sifs_ns + ack_ns),
             };
-            here.timeout_at = give_up_at(&rules, now + airtime_ns, Kind::Data, data_ns);
+            here.timeout_at = give_up_at(rules, now + airtime_ns, Kind::Data, data_ns);
         } else {
             here.phase = Phase::SendAck;
             here.counters.ack_sent += 1;

@@ -13,7 +13,7 @@ impl Air {
     #[inline]
     pub(crate) fn catch_up(&mut self, station: u32, now: Ns) {
         let here = &self.stations[station as usize];
-        if here.lock.is_some() || !here.pending.is_empty() {
+        if here.lock.is_some() | !here.pending.is_empty() {
             self.catch_up_on(station, now);
         }
     }

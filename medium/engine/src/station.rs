@@ -241,12 +241,13 @@ impl Station {
     }
 
     /// When the first backoff ends if nothing else is heard, or `NEVER`.
-    #[inline]
+    #[inline(always)]
     pub fn first_backoff_ends(&self) -> Ns {
-        if !self.counts_down() {
+        if !self.contends || !self.counts_down() {
             return NEVER;
         }
-        self.accesses.iter().fold(NEVER, |ends, access| ends.min(self.backoff_ends_at(access)))
+        let (first, others) = self.accesses.split_first();
+        others.iter().fold(self.backoff_ends_at(first), |ends, access| ends.min(self.backoff_ends_at(access)))
     }
 
     /// A countdown is running or held.
@@ -329,14 +330,17 @@ impl Station {
 
     /// Packets that wait, in all categories.
     pub fn waiting_pkts(&self) -> usize {
-        self.accesses.iter().map(|access| access.queue.len()).sum()
+        let (first, others) = self.accesses.split_first();
+        others.iter().fold(first.queue.len(), |pkts, access| pkts + access.queue.len())
     }
 
     /// Notes that the queue is about to change, for its time average.
     pub fn note_queue(&mut self, now: Ns) {
         let (waiting, lasted) = (self.waiting_pkts() as u128, u128::from(now - self.queue_changed_at));
-        self.counters.queue_pkt_ns += waiting * lasted;
-        self.counters.queue_pkt2_ns += waiting * waiting * lasted;
+        if waiting > 0 {
+            self.counters.queue_pkt_ns += waiting * lasted;
+            self.counters.queue_pkt2_ns += waiting * waiting * lasted;
+        }
         self.queue_changed_at = now;
     }
 }

@@ -6,23 +6,53 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A day lasts 2^14 ns: 16 us, in which few of a thousand busy stations have a moment.
-const DAY_BITS: u32 = 14;
+/// A day lasts 2^11 ns: 2 us, in which few of two thousand busy stations have a moment.
+const DAY_BITS: u32 = 11;
 /// Together 34 ms: backoffs and frames end within them.
-const DAYS: usize = 2048;
+const DAYS: usize = 16_384;
 const WORD: usize = u64::BITS as usize;
 
+/// No place.
+const NONE: u32 = u32::MAX;
+
 /// Keys whose upper 64 bits are a time, the least first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// By number modulo `DAYS`, in any order within one; none before the first key.
-    days: Vec<Vec<u128>>,
-    /// A bit for each of these that has keys.
+    /// Place of some entry of each day, by number modulo `DAYS`; none before the first key. Those of a day are a chain, in
+    /// any order, and all lie together: so what is in use fits the processor's caches.
+    days: Vec<u32>,
+    entries: Vec<Entry>,
+    /// The chain of those that are free.
+    free: u32,
+    /// A bit for each of the days that has keys.
     used: [u64; DAYS / WORD],
     /// Number of the first day.
     today: u64,
+    /// Where a day's keys are put in order.
+    desk: Vec<u128>,
     beyond: BinaryHeap<Reverse<u128>>,
     count: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u128,
+    next: u32,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Calendar {
+            days: Vec::new(),
+            entries: Vec::new(),
+            free: NONE,
+            used: [0; DAYS / WORD],
+            today: 0,
+            desk: Vec::new(),
+            beyond: BinaryHeap::new(),
+            count: 0,
+        }
+    }
 }
 
 impl Calendar {
@@ -47,16 +77,14 @@ impl Calendar {
         }
         let mut taken = 0;
         while let Some(day) = self.first_used().filter(|_| taken < row.len()) {
-            let keys = &mut self.days[day];
-            keys.sort_unstable_by_key(|&key| Reverse(key));
-            let rest = keys.len().saturating_sub(row.len() - taken);
-            for key in keys.drain(rest..).rev() {
-                row[taken] = key;
-                taken += 1;
+            self.clear(day);
+            self.desk.sort_unstable();
+            let fit = self.desk.len().min(row.len() - taken);
+            for place in 0..fit {
+                row[taken + place] = self.desk[place];
             }
-            if rest == 0 {
-                self.used[day / WORD] &= !(1 << (day % WORD));
-            }
+            taken += fit;
+            (fit..self.desk.len()).for_each(|place| self.note_on(day, self.desk[place]));
         }
         if taken == 0 {
             while let Some(Reverse(key)) = (taken < row.len()).then(|| self.beyond.pop()).flatten() {
@@ -74,11 +102,33 @@ impl Calendar {
 
     fn note(&mut self, key: u128) {
         if self.days.is_empty() {
-            self.days = vec![Vec::new(); DAYS];
+            self.days = vec![NONE; DAYS];
         }
-        let day = day_of(key).max(self.today) as usize % DAYS;
-        self.days[day].push(key);
+        self.note_on(day_of(key).max(self.today) as usize % DAYS, key);
+    }
+
+    fn note_on(&mut self, day: usize, key: u128) {
+        let entry = Entry { key, next: self.days[day] };
+        self.days[day] = self.free;
+        if let Some(free) = self.entries.get_mut(self.free as usize) {
+            self.free = std::mem::replace(free, entry).next;
+        } else {
+            self.days[day] = self.entries.len() as u32;
+            self.entries.push(entry);
+        }
         self.used[day / WORD] |= 1 << (day % WORD);
+    }
+
+    /// Puts all keys of a day on the desk.
+    fn clear(&mut self, day: usize) {
+        self.desk.clear();
+        let mut place = std::mem::replace(&mut self.days[day], NONE);
+        while let Some(entry) = self.entries.get_mut(place as usize) {
+            self.desk.push(entry.key);
+            let next = std::mem::replace(&mut entry.next, self.free);
+            self.free = std::mem::replace(&mut place, next);
+        }
+        self.used[day / WORD] &= !(1 << (day % WORD));
     }
 
     /// Place of the first day with keys.

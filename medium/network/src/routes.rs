@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 
-/// For each node: the next hop towards some destination, and how many hops are left.
-type Table = Vec<Option<(u32, u32)>>;
+/// For each node: the next hop towards some destination, or `NONE`.
+type Table = Vec<u32>;
+
+const NONE: u32 = u32::MAX;
 
 /// Next hops of every node towards every node that was asked for.
 #[derive(Clone, Debug)]
 pub struct Routes {
     /// Neighbours of each node in ascending order.
     neighbours: Vec<Vec<u32>>,
-    /// towards[dst][node]: (next hop, hops), computed when first asked for.
+    /// towards[dst][node], computed when first asked for.
     towards: Vec<Option<Table>>,
 }
 
@@ -27,7 +29,7 @@ impl Routes {
 
     /// The next hop from `node` to `dst`, or None where there is no way.
     pub fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
-        self.table(dst)[node as usize].map(|(next, _)| next)
+        Some(self.table(dst)[node as usize]).filter(|&next| next != NONE)
     }
 
     /// The nodes on the way from `node` to `dst`, both included; empty where there is no way.
@@ -42,7 +44,7 @@ impl Routes {
         path
     }
 
-    fn table(&mut self, dst: u32) -> &[Option<(u32, u32)>] {
+    fn table(&mut self, dst: u32) -> &[u32] {
         let neighbours = &self.neighbours;
         self.towards[dst as usize].get_or_insert_with(|| breadth_first(neighbours, dst))
     }
@@ -77,11 +79,10 @@ fn breadth_first(neighbours: &[Vec<u32>], dst: u32) -> Table {
     }
     let nearer = |node: usize| {
         let own = hops[node]?;
-        let next =
-            neighbours[node].iter().find(|&&other| hops[other as usize].is_some_and(|count| count + 1 == own))?;
-        Some((*next, own))
+        neighbours[node].iter().find(|&&other| hops[other as usize].is_some_and(|count| count + 1 == own)).copied()
     };
-    (0..neighbours.len()).map(|node| if node == dst as usize { Some((dst, 0)) } else { nearer(node) }).collect()
+    let next_hop = |node| if node == dst as usize { dst } else { nearer(node).unwrap_or(NONE) };
+    (0..neighbours.len()).map(next_hop).collect()
 }
 
 #[cfg(test)]

@@ -346,6 +346,7 @@ impl Air {
     }
 
     /// Agenda entry for the next moment at which the station must act by itself.
+    #[inline(always)]
     pub(crate) fn reschedule(&mut self, station: u32) {
         let backoff_ends = self.stations[station as usize].first_backoff_ends();
         self.await_next(station, backoff_ends);

@@ -137,6 +137,7 @@ impl Air {
     }
 
     /// The locked frame has ended: what the station learns from it.
+    #[inline(always)]
     fn end_lock(&mut self, station: u32) {
         let here = &mut self.stations[station as usize];
         let by_model = self.rules.overlap == Overlap::ErrorModel;

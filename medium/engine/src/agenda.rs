@@ -37,7 +37,7 @@ impl Agenda {
     pub fn push(&mut self, at: Ns, what: u32) {
         let key = (u128::from(at) << 64) | (u128::from(self.sequence) << 32) | u128::from(what);
         self.sequence = self.sequence.wrapping_add(1);
-        if key > self.row[0] && !self.later.is_empty() {
+        if !self.later.is_empty() && key > self.row[0] {
             self.later.add(key);
             return;
         }

@@ -44,9 +44,11 @@ impl Air {
     /// A frame for this station, or a broadcast, was decoded.
     pub(crate) fn receive(&mut self, station: u32, now: Ns, header: Header, power_w: f64) {
         debug_assert_eq!(now, self.now, "a frame for a station is received at its end");
-        let awaited = self.stations[station as usize].phase.awaited();
-        if awaited.is_some_and(|kind| kind != header.kind) && self.rules.patience == Patience::ReceptionStart {
-            self.time_out(station);
+        if self.rules.patience == Patience::ReceptionStart {
+            let awaited = self.stations[station as usize].phase.awaited();
+            if awaited.is_some_and(|kind| kind != header.kind) {
+                self.time_out(station);
+            }
         }
         match header.kind {
             Kind::Rts => self.receive_rts(station, now, header),

@@ -9,6 +9,7 @@ use crate::access::{Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{Agenda, NEVER, Ns};
 use crate::counters::Counters;
 use crate::frame::Packet;
+use crate::hearers::Row;
 use crate::phy::Phy;
 use crate::propagation::{Link, link_between, links_from};
 use crate::random::Stream;
@@ -101,7 +102,7 @@ pub struct Air {
     pub(crate) rules: Rules,
     pub(crate) config: AirConfig,
     pub(crate) stations: Vec<Station>,
-    pub(crate) links: Vec<Vec<Link>>,
+    pub(crate) rows: Vec<Row>,
     /// Power ratio (not dB) at which the stronger of two frames survives.
     pub(crate) capture_ratio: f64,
     /// The channel of each station; 0: hears all.
@@ -133,11 +134,13 @@ impl Air {
         let shared = Arc::new(rules);
         let station = |i| Station::new(Arc::clone(&shared), &contentions, Stream::new(config.seed, u64::from(i)));
         let stations = (0..count).map(station).collect();
-        let links = (0..count).map(|i| config.links_from(i)).collect();
+        // First all links, then what is made of them, so that the latter lies together.
+        let links: Vec<_> = (0..count).map(|i| config.links_from(i)).collect();
+        let rows = links.into_iter().map(Row::new).collect();
         Air {
             rules,
             stations,
-            links,
+            rows,
             capture_ratio: config.radio.propagation.capture_ratio(),
             channels: vec![0; count as usize],
             agenda: Agenda::default(),
@@ -170,7 +173,7 @@ impl Air {
 
     /// The links that leave `station`.
     pub fn links(&self, station: u32) -> &[Link] {
-        &self.links[station as usize]
+        self.rows[station as usize].links()
     }
 
     /// Rate of data frames from one station to another (None: broadcast), bit/s.
@@ -423,22 +426,22 @@ impl Air {
     }
 
     pub(crate) fn redraw_links(&mut self, station: u32) {
-        for other in 0..self.links.len() as u32 {
+        for other in 0..self.rows.len() as u32 {
             if other == station {
-                self.links[other as usize] = self.links_on_channel(other);
+                self.rows[other as usize] = self.row_on_channel(other);
             } else {
                 let link = self.config.link_between(other, station);
                 let link = link.filter(|_| hears(&self.channels, other, station));
-                replace_link(&mut self.links[other as usize], station, link);
+                self.rows[other as usize].replace(station, link);
             }
         }
     }
 
     /// The links that leave `station` to those that hear its channel.
-    pub(crate) fn links_on_channel(&self, station: u32) -> Vec<Link> {
+    pub(crate) fn row_on_channel(&self, station: u32) -> Row {
         let mut links = self.config.links_from(station);
         links.retain(|link| hears(&self.channels, station, link.to));
-        links
+        Row::new(links)
     }
 
     /// Sets the data rate of one directed link from now on.
@@ -461,13 +464,4 @@ pub(crate) fn contentions(phy: &Phy, edca: bool) -> Vec<Contention> {
 fn hears(channels: &[u32], from: u32, to: u32) -> bool {
     let there = channels[to as usize];
     there == 0 || there == channels[from as usize]
-}
-
-/// Puts the link to `to` in its place, or takes it away.
-pub(crate) fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
-    links.retain(|old| old.to != to);
-    if let Some(link) = link {
-        let place = links.partition_point(|other| other.to < to);
-        links.insert(place, link);
-    }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use pacelab_air_config::{PhyKind, Propagation};
 
 use crate::agenda::Ns;
-use crate::air::{Air, contentions, replace_link};
+use crate::air::{Air, contentions};
+use crate::hearers::replace_link;
 use crate::propagation::Link;
 use crate::rules::Rules;
 
@@ -35,8 +36,8 @@ impl Air {
     }
 
     fn redraw_all_links(&mut self) {
-        for station in 0..self.links.len() {
-            self.links[station] = self.links_on_channel(station as u32);
+        for station in 0..self.rows.len() {
+            self.rows[station] = self.row_on_channel(station as u32);
         }
     }
 

@@ -471,39 +471,43 @@ impl Air {
         // The NAV of who cannot decode it, of who can, and of whom it is for.
         let mut holds_ns = [here.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         let airtime_ns = airtime_ns as u32;
-        let links = std::mem::take(&mut self.links[station as usize]);
+        let hearers = self.rows[station as usize].lend();
         let modulation = self.stations[station as usize].rules.phy.modulation;
-        for link in &links {
-            let start = now + link.delay_ns;
+        for (place, hearer) in hearers.iter().enumerate() {
+            let start = now + hearer.delay_ns;
             let end = start + Ns::from(airtime_ns);
             // Drawn only where a link asks for it, so that other runs keep their draws.
-            let drawn = match &link.fading {
-                None => None,
-                Some(fading) => match fading.draw(link.power_w, &mut self.fading) {
-                    None => continue,
-                    drawn => drawn,
-                },
-            };
-            let mut there = &mut self.stations[link.to as usize];
-            if !overhear_all(there, self.overhears, now) {
-                self.apply(link.to, now);
-                there = &mut self.stations[link.to as usize];
+            let drawn = if hearer.fades { self.draw_fading(station, place) } else { None };
+            if hearer.fades && drawn.is_none() {
+                continue;
             }
-            let (power_w, strong) = drawn.unwrap_or((link.power_w, link.decodable));
+            let mut there = &mut self.stations[hearer.to as usize];
+            if !overhear_all(there, self.overhears, now) {
+                self.apply(hearer.to, now);
+                there = &mut self.stations[hearer.to as usize];
+            }
+            let (power_w, strong) = drawn.unwrap_or((hearer.power_w, hearer.decodable));
             if self.phys_differ {
                 holds_ns[0] = there.eifs_nav_ns as u32;
             }
             // No branches but where it is rare: whom a frame reaches is hard to predict.
             let decodable = strong & (!self.phys_differ || there.understands(modulation, header.rate_bps));
-            let addressed = decodable & header.is_for(link.to);
+            let addressed = decodable & header.is_for(hearer.to);
             let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
-            let loss = link.loss;
+            let loss = hearer.loss;
             there.pending.add(|| Arrival { start, airtime_ns, hold_ns, power_w, decodable, addressed, loss, header });
             if addressed {
-                self.ensure(link.to, end);
+                self.ensure(hearer.to, end);
             }
         }
-        self.links[station as usize] = links;
+        self.rows[station as usize].give_back(hearers);
+    }
+
+    /// One frame's power over a link that fades, and whether it can be decoded; None: it is not sensed.
+    #[inline(never)]
+    fn draw_fading(&mut self, station: u32, place: usize) -> Option<(f64, bool)> {
+        let link = &self.rows[station as usize].links()[place];
+        link.fading.as_ref()?.draw(link.power_w, &mut self.fading)
     }
 }
 

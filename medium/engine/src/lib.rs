@@ -21,6 +21,7 @@ mod counters;
 mod error_model;
 mod exchange;
 mod frame;
+mod hearers;
 mod outlook;
 mod pending;
 mod phy;

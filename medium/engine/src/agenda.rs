@@ -15,11 +15,11 @@ pub const NEVER: Ns = Ns::MAX;
 /// otherwise hear each other or not by the rounding of three distances.
 pub(crate) const SAME_MOMENT_NS: Ns = 2;
 
-/// The row is cut in half when it is full. Around 8 to 64 the cost is flat.
-const ROW: usize = 32;
+/// The row is cut in half when it is full. From 64 on the cost is flat; with 16 a run of 100 nodes costs 4 % more.
+const ROW: usize = 64;
 
 /// A queue of (time, what), first in first out among equal times.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Agenda {
     /// The soonest entries, the very first at the end; none only if there are none at all.
     /// Of each: time in the upper 64 bits, then 32 bits of sequence, then 32 of payload: one comparison orders it all.
@@ -29,6 +29,12 @@ pub struct Agenda {
     /// The entries later than those.
     later: Calendar,
     sequence: u32,
+}
+
+impl Default for Agenda {
+    fn default() -> Self {
+        Agenda { row: [0; ROW], count: 0, later: Calendar::default(), sequence: 0 }
+    }
 }
 
 impl Agenda {

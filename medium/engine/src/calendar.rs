@@ -78,13 +78,14 @@ impl Calendar {
         let mut taken = 0;
         while let Some(day) = self.first_used().filter(|_| taken < row.len()) {
             self.clear(day);
-            self.desk.sort_unstable();
-            let fit = self.desk.len().min(row.len() - taken);
-            for place in 0..fit {
-                row[taken + place] = self.desk[place];
+            self.desk.sort_unstable_by_key(|&key| Reverse(key));
+            while let Some(key) = (taken < row.len()).then(|| self.desk.pop()).flatten() {
+                row[taken] = key;
+                taken += 1;
             }
-            taken += fit;
-            (fit..self.desk.len()).for_each(|place| self.note_on(day, self.desk[place]));
+            while let Some(key) = self.desk.pop() {
+                self.note_on(day, key);
+            }
         }
         if taken == 0 {
             while let Some(Reverse(key)) = (taken < row.len()).then(|| self.beyond.pop()).flatten() {

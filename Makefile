@@ -100,8 +100,7 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 	$(VENV)/bin/mypy
 	@if $(CARGO) fmt --version >/dev/null 2>&1; then set -x; $(CARGO) fmt $(MANIFEST) --all --check; \
 	else echo "skipped rustfmt: $$(tools/prerequisites --how checks)"; fi
-	@if $(CARGO) clippy --version >/dev/null 2>&1; then set -x; \
-	    $(CARGO) clippy $(MANIFEST) --profile checks --locked -q --workspace --all-targets -- -D warnings; \
+	@if $(HAS_CLIPPY); then set -x; $(BY_CLIPPY) $(CARGO) build $(CHECKS) -q --lib --bins --tests --examples; \
 	else echo "skipped clippy: $$(tools/prerequisites --how checks)"; fi
 	@if command -v shellcheck >/dev/null; then set -x; shellcheck -S warning $(SHELL_SCRIPTS); \
 	else echo "skipped shellcheck: $$(tools/prerequisites --how checks)"; fi
@@ -110,11 +109,17 @@ lint: $(VENV)/.tools  ## ruff, mypy, rustfmt, clippy, shellcheck
 SHELL_SCRIPTS = $(shell grep -rlEI --exclude-dir=.git --exclude-dir=.venv --exclude-dir=build --exclude-dir=runs \
     --exclude-dir=target '^\#!/(bin/sh|usr/bin/env bash)$$' .)
 
+# Clippy is a compiler that also lints. What it makes of our crates is what `test-rust` runs: else all that they depend on
+# would be compiled a second time, since `cargo clippy` takes nothing of what tests are linked with.
+HAS_CLIPPY := clippy-driver --version >/dev/null 2>&1
+BY_CLIPPY := RUSTC_WORKSPACE_WRAPPER=clippy-driver RUSTFLAGS="$(RUSTFLAGS) -D warnings"
+CHECKS := $(MANIFEST) --profile checks --locked --workspace --features pacelab-python/extension-module
+
 # The binding is left to pytest (`test = false`). It is named all the same: without it, what it shares with the others would
 # have fewer features than clippy's, and be compiled once more.
 test-rust:  ## the engine's and the network's own tests
-	@tools/patiently "the air's tests" $(CARGO) test $(MANIFEST) --profile checks --locked --workspace --no-run
-	$(CARGO) test $(MANIFEST) --profile checks --locked -q --workspace
+	@if $(HAS_CLIPPY); then export $(BY_CLIPPY); fi; \
+	tools/patiently "the air's tests" $(CARGO) test $(CHECKS) --no-run && set -x && $(CARGO) test $(CHECKS) -q
 
 # A file's tests stay together: what they share is computed once.
 CORES := $(shell getconf _NPROCESSORS_ONLN)

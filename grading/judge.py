@@ -20,6 +20,7 @@ from pacelab.grading.sandbox import Box, Limits, Walls
 from pacelab.grading.session import (
     ASLEEP_AGAIN_S,
     ASLEEP_S,
+    AnySession,
     Asleep,
     Endless,
     GraderError,
@@ -125,7 +126,7 @@ def judge(
     lab_key = stream_key(f"{assignment.number}/{version}", terms.key, submission.student if terms.individual else "")
     grading = _Grading(submission, assignment, lab_key, terms.patience)
     grading.failed |= set(failed)
-    with Box(walls, limits or Limits()) as box:
+    with Box(walls, limits or Limits()) as box, grading:
         if submission.source is not None:
             box.put(assignment.file, submission.source, submission.helpers)
             grading.load(box)
@@ -177,6 +178,7 @@ class _Grading:
         self._key = key
         self._patience = patience
         self._names: frozenset[str] = frozenset()
+        self._ready: AnySession | None = None
         self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
         self._broken_status = MISSING
         self._endless: set[str] = set()
@@ -189,13 +191,24 @@ class _Grading:
         self.problems: list[str] = []
         self.guards: tuple[str, ...] = ()
 
+    def __enter__(self) -> _Grading:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ready is not None:
+            self._ready.close()
+
     def load(self, box: Box) -> None:
-        """Import the file once, to see what it defines."""
+        """Import the file once, to see what it defines. The process is kept for the first check that wants the same."""
         for counted in (False, True):
             with self._lab(box, counted=counted) as lab:
                 try:
-                    self._names = lab.load()
+                    self._names, process = lab.load()
                     self.guards = lab.guards
+                    if counted:
+                        process.close()
+                    else:
+                        self._ready = process
                 except NeedsCount:
                     self._counted += 1
                     continue
@@ -296,8 +309,13 @@ class _Grading:
         )
 
     def _lab(self, box: Box, *, counted: bool, reference: tuple[str, ...] = ()) -> Lab:
+        ready, self._ready = self._ready, None
+        if ready is not None and (counted or reference):  # it was started without: two at once would be one user
+            ready.close()
+            ready = None
         return Lab(
             box=box,
+            ready=ready,
             file=self._assignment.file,
             key=self._key,
             first_number=os.getpid() % SLOTS * PROCESSES_PER_SUBMISSION,

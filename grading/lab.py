@@ -70,6 +70,8 @@ class Lab:
     """The model solution's text, and names that are its in this check."""
     memory: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of this submission: simulations that two checks look at run once."""
+    ready: AnySession | None = None
+    """A process that has loaded the file, and was asked for nothing since: the first that is wanted."""
     _sessions: list[AnySession] = field(default_factory=list)
     _names: frozenset[str] = frozenset()
 
@@ -77,6 +79,8 @@ class Lab:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.ready is not None:
+            self.ready.close()
         for session in self._sessions:
             session.close()
             if session.printed:
@@ -92,6 +96,10 @@ class Lab:
 
     def session(self) -> AnySession:
         """A fresh process with the student's module loaded."""
+        if self.ready is not None:
+            self._sessions.append(self.ready)
+            self.ready = None
+            return self._sessions[-1]
         number = self.first_number + len(self._sessions)
         session: AnySession = LocalSession(self.box, self.file)
         if not self.box.walls.none:
@@ -111,10 +119,11 @@ class Lab:
         self._names = frozenset(names)
         return session
 
-    def load(self) -> frozenset[str]:
-        """What the module defines."""
-        self.session()
-        return self._names
+    def load(self) -> tuple[frozenset[str], AnySession]:
+        """What the module defines, and the process that has said so: the caller's, to be `ready` for a check."""
+        session = self.session()
+        self._sessions = [other for other in self._sessions if other is not session]
+        return self._names, session
 
     def new(self, name: str, **keywords: Any) -> RemoteObject:
         """An object in a process of its own."""

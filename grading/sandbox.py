@@ -15,6 +15,7 @@ import contextlib
 import functools
 import json
 import os
+import py_compile
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from py_compile import PycInvalidationMode
 
 import pacelab
 from pacelab import HostError
@@ -144,20 +146,10 @@ class Box:
     def __enter__(self) -> Box:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
         self.folder.mkdir(mode=0o755)
-        source = Path(pacelab.__file__).parent
-        package = self.folder / "pacelab"
-        for name in OWN_MODULES:
-            target = package / name
+        for name, content in _package():
+            target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes((source / name).read_bytes())
-        (package / "grading" / "__init__.py").touch()
-        (package / "lab" / "__init__.py").write_text("from pacelab.lab.errors import CheckFailed, Todo\n")
-        (package / "__init__.py").write_text(
-            f"from pacelab.pacer.core.contract import {', '.join(CONTRACT)}\n"
-            f"from pacelab.pacer.core.segment import {', '.join(SEGMENTS)}\n"
-            f"from pacelab.own.bases import {', '.join(BASES)}\n"
-            "from pacelab import lab\n"
-        )
+            target.write_bytes(content)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -216,6 +208,30 @@ class Box:
         assert self.walls.bubblewrap is not None
         binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
         return [*_namespaces(self.walls.bubblewrap), *binds, *_masks(), "--ro-bind", str(self.folder), LAB, *_SEAL]
+
+
+@functools.cache
+def _package() -> tuple[tuple[str, bytes], ...]:
+    """The files of `pacelab` as it is inside, compiled, too: each of the processes would do that anew."""
+    source = Path(pacelab.__file__).parent
+    files = {name: (source / name).read_bytes() for name in OWN_MODULES}
+    files["grading/__init__.py"] = b""
+    files["lab/__init__.py"] = b"from pacelab.lab.errors import CheckFailed, Todo\n"
+    files["__init__.py"] = (
+        f"from pacelab.pacer.core.contract import {', '.join(CONTRACT)}\n"
+        f"from pacelab.pacer.core.segment import {', '.join(SEGMENTS)}\n"
+        f"from pacelab.own.bases import {', '.join(BASES)}\n"
+        "from pacelab import lab\n"
+    ).encode()
+    with tempfile.TemporaryDirectory(prefix=f"{BOX}{own_mark()}-") as place:
+        package = Path(place) / "pacelab"
+        for name, content in files.items():
+            target = package / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            # Not looked for again: whoever writes here has the right to anything else in the folder, too.
+            py_compile.compile(str(target), doraise=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+        return tuple((str(path.relative_to(place)), path.read_bytes()) for path in package.rglob("*.py*"))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
-import platform
 import struct
 from collections.abc import Sequence
 
@@ -111,7 +110,7 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
 
 def refuse_calls() -> bool:
     """Refuse all calls but those of `ALLOWED` to this process for good; False where that cannot be had."""
-    machine = platform.machine()
+    machine = os.uname().machine
     if machine not in ARCHITECTURES or struct.calcsize("P") != 8:
         return False
     program = _program(machine)

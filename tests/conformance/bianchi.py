@@ -11,7 +11,6 @@ Source: G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordin
 from __future__ import annotations
 
 from air_case import Case, Radio, config, udp
-from scipy.optimize import brentq
 
 STATIONS = (2, 5, 10, 20, 50)
 WINDOWS = (31, 63, 127, 255, 511, 1023, 1023)
@@ -37,7 +36,10 @@ def goodput_kbps(stations: int, rts: bool) -> float:
         attempts = sum(p**k for k in range(len(WINDOWS)))
         return attempts / sum(p**k * (1 + window / 2) for k, window in enumerate(WINDOWS))
 
-    p = brentq(lambda p: p - 1 + (1 - send_probability(p)) ** (stations - 1), 0.0, 0.999)
+    low, high = 0.0, 0.999
+    for _ in range(60):  # halved until nothing is left of it
+        p = (low + high) / 2
+        low, high = (low, p) if p > 1 - (1 - send_probability(p)) ** (stations - 1) else (p, high)
     tau = send_probability(p)
     idle = (1 - tau) ** stations
     success = stations * tau * (1 - tau) ** (stations - 1)

@@ -6,12 +6,12 @@ No meaning by colour alone: lines differ in marker and dashes, bars in hatching.
 from __future__ import annotations
 
 import textwrap
-from io import BytesIO
 from typing import TYPE_CHECKING
 
 from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.results.metrics import LEVEL
 from pacelab.schemes.style import Style
+from pacelab.show.figures import image
 from pacelab.show.plots import style_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def render(picture: Picture, title: str = "") -> dict[str, bytes]:
 
 def render_png(picture: Picture, title: str = "") -> bytes:
     """For a page: with the title where there is one."""
-    return _bytes(_draw(picture, title), "png")
+    return image(_draw(picture, title), "png", dpi=DPI)
 
 
 def render_svg(picture: Picture, title: str = "", *, captioned: bool = True) -> bytes:
@@ -51,7 +51,7 @@ def render_svg(picture: Picture, title: str = "", *, captioned: bool = True) -> 
     from matplotlib import rc_context
 
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        return _bytes(_draw(picture, title, captioned=captioned), "svg")
+        return image(_draw(picture, title, captioned=captioned), "svg", dpi=DPI)
 
 
 def caption(picture: Picture) -> str:
@@ -149,9 +149,3 @@ def _legends(canvas: Canvas) -> None:
             ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
         elif labels:
             ax.legend(fontsize="small")
-
-
-def _bytes(canvas: Canvas, form: str) -> bytes:
-    buffer = BytesIO()
-    canvas.savefig(buffer, format=form, dpi=DPI, metadata={"Date": None} if form == "svg" else {"Software": None})
-    return buffer.getvalue()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 
@@ -31,8 +31,26 @@ def figure_bytes(figure: Figure, path: Path) -> bytes:
     """The figure in the form of the file's name."""
     from matplotlib import rc_context
 
-    form = path.suffix.removeprefix(".")
-    buffer = BytesIO()
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format=form, dpi=DPI, metadata=dict(_NAMELESS[form]))
+        return image(figure, path.suffix.removeprefix("."), dpi=DPI)
+
+
+def image(figure: Figure, form: str, *, dpi: float) -> bytes:
+    """The figure in this form, drawn once: `savefig` draws all of it a first time where there is a layout to find."""
+    canvas: Any  # its methods have no types
+    if form == "png":
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+        canvas = FigureCanvasAgg(figure)
+    elif form == "svg":
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        canvas = FigureCanvasSVG(figure)
+    else:
+        from matplotlib.backends.backend_pdf import FigureCanvasPdf
+
+        canvas = FigureCanvasPdf(figure)
+    figure.set_dpi(dpi)
+    buffer = BytesIO()
+    getattr(canvas, f"print_{form}")(buffer, metadata=dict(_NAMELESS[form]))
     return buffer.getvalue()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,11 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style
+from pacelab.show.figures import DPI, image
 from pacelab.show.tables import BASELINE, Compared, settings, show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 NO_HANDOVERS: Walked = {"handovers": []}
@@ -245,7 +244,7 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
         config = comparison.compare["config"]
         figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
         figure.supxlabel(caption(comparison), fontsize="small")
-        return {f"{name}.png": _bytes(figure, "png"), f"{name}.svg": _bytes(figure, "svg")}
+        return {f"{name}.{form}": image(figure, form, dpi=DPI) for form in ("png", "svg")}
 
 
 def caption(comparison: Compared) -> str:
@@ -261,12 +260,6 @@ def caption(comparison: Compared) -> str:
     over = "seeds" if document.get("y") else interval["over"]
     text = f"n = {counts} {over}{length}, {span}"
     return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
-
-
-def _bytes(figure: Figure, form: str) -> bytes:
-    buffer = BytesIO()
-    figure.savefig(buffer, format=form, dpi=150, metadata={"Date": None} if form == "svg" else {"Software": None})
-    return buffer.getvalue()
 
 
 def _matches(point: dict[str, Any], fixed: dict[str, Any]) -> bool:

@@ -31,15 +31,13 @@ COLLISION_US = {False: DATA_US + EIFS_US, True: RTS_US + EIFS_US}
 
 def goodput_kbps(stations: int, rts: bool) -> float:
     """Payload of all stations together."""
+    from scipy.optimize import brentq  # here: each process that collects tests would take a second for it
 
     def send_probability(p: float) -> float:
         attempts = sum(p**k for k in range(len(WINDOWS)))
         return attempts / sum(p**k * (1 + window / 2) for k, window in enumerate(WINDOWS))
 
-    low, high = 0.0, 0.999
-    for _ in range(60):  # halved until nothing is left of it
-        p = (low + high) / 2
-        low, high = (low, p) if p > 1 - (1 - send_probability(p)) ** (stations - 1) else (p, high)
+    p = brentq(lambda p: p - 1 + (1 - send_probability(p)) ** (stations - 1), 0.0, 0.999)
     tau = send_probability(p)
     idle = (1 - tau) ** stations
     success = stations * tau * (1 - tau) ** (stations - 1)

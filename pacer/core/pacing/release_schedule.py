@@ -40,9 +40,8 @@ class ReleaseSchedule:
     def due_ns(self) -> int:
         """When the next packet may leave."""
         interval = self.interval_ns
-        return max(
-            max(self._plan_ns + interval, self._release_ns + interval // 2), self._since_ns
-        )  # max of two: compiled
+        earliest_ns = max(self._release_ns + interval // 2, self._since_ns)  # of two at a time: that is compiled
+        return max(self._plan_ns + interval, earliest_ns)
 
     def admits(self, now_ns: int) -> bool:
         """Whether a packet that comes now, none being before it, may leave at once; if so, count it as released."""

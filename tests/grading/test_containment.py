@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pacelab.grading import examiner as examiner_module
+from pacelab.grading import lab as lab_module
 from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.examiner import Examiner, Settings
@@ -26,7 +27,7 @@ from pacelab.grading.plain import plain
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Limits, Walls
-from pacelab.grading.session import Malformed, Raised
+from pacelab.grading.session import LocalSession, Malformed, Raised
 
 Judge = Callable[..., Verdict]
 SETTINGS = Settings(assignment=3, weak_walls=True)
@@ -353,3 +354,32 @@ def test_modules_of_the_students_own_are_imported_and_counted(best: Walls) -> No
     assert "an endless loop?" in text_report(endless)
     assert f"stage 1 of {len(assignment.checks)} is next" in text_report(endless)
     assert "run with the reference's four_hop_delay_ns" in text_report(endless)
+
+
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_no_two_checks_share_a_process(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that looked at the file is a check's, or nobody's: what a check leaves behind harms no other."""
+    asked: list[set[str]] = []
+    now = "load"
+
+    class Noted(LocalSession):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.number = len(asked)
+            asked.append(set())
+
+        def request(self, *arguments: Any, **keywords: Any) -> Any:
+            asked[self.number].add(now)
+            return super().request(*arguments, **keywords)
+
+    def tell(kind: str, value: Any) -> None:
+        nonlocal now
+        now = str(value) if kind == "check" else now
+
+    monkeypatch.setattr(lab_module, "LocalSession", Noted)
+    assignment = find_assignment(number)
+    verdict = judge(Submission(student="s", source=assignment.model), assignment, walls=NO_WALLS, tell=tell)
+    assert verdict.points == verdict.total
+    assert all(len(checks - {"load"}) <= 1 for checks in asked), asked
+    assert [checks for checks in asked if "load" in checks] == [asked[0]]
+    assert len(asked) > 1

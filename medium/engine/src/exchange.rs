@@ -472,7 +472,6 @@ impl Air {
         let mut holds_ns = [here.eifs_nav_ns as u32, self.rules.nav_ns(header.duration_ns.into()) as u32, 0];
         let airtime_ns = airtime_ns as u32;
         let hearers = self.rows[station as usize].lend();
-        let modulation = self.stations[station as usize].rules.phy.modulation;
         for (place, hearer) in hearers.iter().enumerate() {
             let start = now + hearer.delay_ns;
             let end = start + Ns::from(airtime_ns);
@@ -486,12 +485,14 @@ impl Air {
                 self.apply(hearer.to, now);
                 there = &mut self.stations[hearer.to as usize];
             }
-            let (power_w, strong) = drawn.unwrap_or((hearer.power_w, hearer.decodable));
+            let (power_w, mut decodable) = drawn.unwrap_or((hearer.power_w, hearer.decodable));
             if self.phys_differ {
+                let modulation = self.stations[station as usize].rules.phy.modulation;
+                there = &mut self.stations[hearer.to as usize];
                 holds_ns[0] = there.eifs_nav_ns as u32;
+                decodable &= there.understands(modulation, header.rate_bps);
             }
             // No branches but where it is rare: whom a frame reaches is hard to predict.
-            let decodable = strong & (!self.phys_differ || there.understands(modulation, header.rate_bps));
             let addressed = decodable & header.is_for(hearer.to);
             let hold_ns = holds_ns[usize::from(decodable) + usize::from(addressed)];
             let loss = hearer.loss;

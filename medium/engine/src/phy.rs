@@ -174,7 +174,17 @@ impl Phy {
     }
 
     /// Airtime of a frame of `bytes` (MAC header and FCS included) at `rate_bps`.
+    #[inline]
     pub fn airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
+        match self.modulation {
+            Modulation::Dsss { whole_us: false } => self.preamble_ns + ns_at(bytes, rate_bps),
+            _ => self.rounded_airtime_ns(bytes, rate_bps),
+        }
+    }
+
+    /// Where a frame takes whole microseconds or symbols.
+    #[inline(never)]
+    fn rounded_airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
         let rate = u64::from(rate_bps);
         match self.modulation {
             Modulation::Dsss { whole_us: true } => {
@@ -210,6 +220,7 @@ impl Phy {
 }
 
 /// To the nearest ns. By a divisor that the compiler knows it divides several times faster.
+#[inline(always)]
 const fn ns_at(bytes: u32, rate_bps: u32) -> Ns {
     match rate_bps {
         1_000_000 => rounded(bytes, 1_000_000),

@@ -98,11 +98,14 @@ impl Aodv {
         self.routes.get(&target).filter(|route| route.status == Status::Up).map(|route| route.hops)
     }
 
-    /// A data packet wants to go on.
-    pub fn send(&mut self, now: Ns, transit: Transit) {
+    /// A data packet wants to go on: its next hop, if a route is up. Else it is for the commands to say.
+    pub fn send(&mut self, now: Ns, transit: Transit) -> Option<u32> {
         let route = self.routes.entry(transit.target).or_insert_with(Route::new);
         match route.status {
-            Status::Up => self.forward(now, transit.target, transit.packet, 0),
+            Status::Up => {
+                route.expires_at = now + ROUTE_LIFETIME_NS;
+                return Some(route.next_hop);
+            }
             _ if transit.is_own => {
                 self.hold(now, transit);
                 self.request(now, transit.target);
@@ -114,6 +117,7 @@ impl Aodv {
                 self.commands.push_back(Command::Drop { packet: transit.packet });
             }
         }
+        None
     }
 
     /// The MAC gave up a data packet on the link to `neighbour`.

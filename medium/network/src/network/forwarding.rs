@@ -121,10 +121,10 @@ impl Network {
         }
         let Some(transit) = self.transit(node, id) else { return };
         let now = self.now;
-        if let Some(aodv) = &mut self.aodv[node as usize] {
-            aodv.send(now, transit);
+        match self.aodv[node as usize].as_mut().and_then(|aodv| aodv.send(now, transit)) {
+            Some(next_hop) => self.descend(node, id, Some(next_hop)),
+            None => self.obey(node),
         }
-        self.obey(node);
     }
 
     /// Hands a packet to the link layer below routing.

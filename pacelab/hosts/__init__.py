@@ -6,8 +6,9 @@
        |- mediumd      the air: between a TAP device in each wireless host's network namespace,
        |               or between radios of mac80211_hwsim there (`pacelab.hosts.hwsim`)
        |- wires        wired links, where the kernel has no netem
-       |- agents       the scheme: pacelab gateway, sender, relay, station
+       |- agents       the scheme: as pacelab gateway, sender, relay, station have it
        |- iperf3, datagrams    the traffic
+    Wires, agents and datagrams are copies of the supervisor (`pacelab.hosts.fork`), the others programs.
 
 Invariants
 1. Everything lives in a PID, a mount and network namespaces of the run's own, under a supervisor that dies when the

@@ -14,19 +14,17 @@ from pyroute2 import IPRoute
 from pacelab.errors import HostError
 from pacelab.hosts.hwsim import stock
 from pacelab.hosts.hwsim.radios import Radios
-from pacelab.hosts.network import addresses, mesh, tcp_settings
+from pacelab.hosts.network import addresses, mesh, tcp_settings, wire_relay
 from pacelab.hosts.network.medium import SOCKET, Medium, configuration, find_program
 from pacelab.hosts.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.hosts.network.route_tables import index_of, put_route
 from pacelab.hosts.network.wire_path import ETHERNET_HEADER_BYTES
 from pacelab.hosts.plan import Plan, Wire
-from pacelab.hosts.processes import Child, environment, last_document, python
+from pacelab.hosts.processes import Child, environment, last_document
 from pacelab.hosts.roaming.switched import SwitchedWires
 from pacelab.units import BITS_PER_BYTE
 
 US_PER_S = 1_000_000
-
-_RELAY = "pacelab.hosts.network.wire_relay"
 
 
 class Lab:
@@ -114,7 +112,7 @@ class Lab:
             }
             for number, wire in enumerate(self.plan.wires)
         ]
-        self.relay = Child("the wires' relay", python(_RELAY), stdin=json.dumps(wires).encode() + b"\n")
+        self.relay = Child("the wires' relay", wire_relay.main, stdin=json.dumps(wires).encode() + b"\n")
         self.relay.wait_ready()
         if self.switched is not None:
             self.switched.attach(self._netlink)

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import pacelab
 from pacelab.errors import HostError
-from pacelab.hosts.network.namespaces import command_in
+from pacelab.hosts.fork import Fork
+from pacelab.hosts.network.namespaces import command_in, enter
 
 READY_S = 60.0
 """An agent starts within 1 s; under software emulation of a busy machine it took 25."""
@@ -48,10 +49,12 @@ def environment() -> dict[str, str]:
 class Child:
     """One process. What it prints goes to files without a name: it never waits for us to read."""
 
+    process: subprocess.Popen[bytes] | Fork
+
     def __init__(
         self,
         name: str,
-        command: Sequence[str],
+        command: Sequence[str] | Callable[[], int],
         *,
         netns: str | None = None,
         stdin: bytes = b"",
@@ -59,10 +62,16 @@ class Child:
         pass_fds: Sequence[int] = (),
         at_terminal: bool = False,
     ) -> None:
-        """`variables`: added to the environment. `at_terminal`: it reads and writes there, and hears a Ctrl-C."""
+        """`command`: a command line, or the `main` of a module of ours. `variables`: added to the environment.
+        `at_terminal`: it reads and writes there, and hears a Ctrl-C.
+        """
         self.name = name
         self._output = _scratch()
         self._errors = _scratch()
+        variables = environment() | dict(variables or {})
+        if callable(command):
+            self.process = self._fork(command, netns, stdin, variables)
+            return
         line = command_in(netns, command) if netns else list(command)
         try:
             self.process = subprocess.Popen(
@@ -70,7 +79,7 @@ class Child:
                 stdin=None if at_terminal else subprocess.PIPE,
                 stdout=None if at_terminal else self._output,
                 stderr=None if at_terminal else self._errors,
-                env=environment() | dict(variables or {}),
+                env=variables,
                 pass_fds=pass_fds,
                 start_new_session=not at_terminal,  # a Ctrl-C at the shell is not for the air
             )
@@ -81,6 +90,18 @@ class Child:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(stdin)
             self.process.stdin.close()
+
+    def _fork(self, main: Callable[[], int], netns: str | None, stdin: bytes, variables: Mapping[str, str]) -> Fork:
+        with _scratch() as given:
+            given.write(stdin)
+            given.seek(0)
+            return Fork(
+                main,
+                name=self.name.removeprefix("the ").replace(" agent at", ""),
+                files=(given, self._output, self._errors),
+                variables=variables,
+                enter=lambda: None if netns is None else enter(netns),
+            )
 
     def wait_ready(self) -> dict[str, Any]:
         """The one line that it prints when it is up."""

@@ -19,6 +19,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import Rules
@@ -79,6 +80,7 @@ class Guard:
 
 def _watch(agent: socket.socket, rules: Rules, punctual: bool, on_release: Callable[[], None]) -> None:
     os.setsid()
+    Path("/proc/self/comm").write_text("guard")
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)  # it ends when the agent does

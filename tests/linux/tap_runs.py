@@ -57,6 +57,15 @@ def children_of(owner: int) -> list[int]:
     return found
 
 
+def names_of(pid: int) -> str:
+    """The command line and the name of a process; nothing when it has ended."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        return (folder / "cmdline").read_text() + (folder / "comm").read_text()
+    except OSError:
+        return ""
+
+
 def wait_for_children(process: subprocess.Popen[str], *, least: int = 4) -> None:
     """Until a run's hosts are up."""
     until = time.monotonic() + 30

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from rich.console import Console
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.hosts.agents import display
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.live_view import picture
 from pacelab.hosts.agents.metrics import AgentCollector, serve
@@ -175,19 +175,20 @@ def test_metrics_are_for_prometheus_alone(metrics, path, headers, code) -> None:
 
 def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> None:
     out = tmp_path / "out"
-    # A display that reads nothing for a while: the pipe holds 64 KiB.
-    slow = "import sys, time; time.sleep(1); sys.stdout.write(sys.stdin.read())"
-    real = subprocess.Popen
-    with out.open("w") as target:
-        command = [sys.executable, "-c", slow]
-        monkeypatch.setattr(subprocess, "Popen", lambda _command, **kw: real(command, stdout=target, **kw))
-        feed = Feed(mode="json")
-        started = time.monotonic()
-        for number in range(100):
-            feed.send({"event": "status", "number": number, "padding": "x" * 10_000})
-        assert time.monotonic() - started < 0.5
-        feed.send({"event": "end"})
-        feed.close()
+
+    def slow(_mode: str, _metrics: object, _token: str) -> int:
+        time.sleep(1)  # it reads nothing for a while: the pipe holds 64 KiB
+        out.write_text(sys.stdin.read())
+        return 0
+
+    monkeypatch.setattr(display, "run", slow)
+    feed = Feed(mode="json")
+    started = time.monotonic()
+    for number in range(100):
+        feed.send({"event": "status", "number": number, "padding": "x" * 10_000})
+    assert time.monotonic() - started < 0.5
+    feed.send({"event": "end"})
+    feed.close()
     documents = [json.loads(line) for line in out.read_text().splitlines()]
     assert documents[-1] == {"event": "end"}
     assert 1 < len(documents) < 50

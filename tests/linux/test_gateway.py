@@ -128,7 +128,7 @@ def test_gateway_guard_ends_with_an_agent_that_is_killed(line: Line) -> None:
     (guard,) = [
         child
         for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-        if "display" not in Path(f"/proc/{child}/cmdline").read_text()
+        if Path(f"/proc/{child}/comm").read_text() != "display\n"
     ]
     agent.kill()
     deadline_s = time.monotonic() + 10

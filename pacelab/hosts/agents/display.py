@@ -1,7 +1,4 @@
-"""Shows one agent, as a process of its own: `python -m pacelab.hosts.agents.display json|table|none [FD]`.
-
-Reads the agent's documents from stdin, one JSON object a line, until it ends. FD: a socket that listens for Prometheus.
-"""
+"""Shows one agent, in a process of its own: reads its documents from stdin, one JSON object a line, until it ends."""
 
 from __future__ import annotations
 
@@ -25,15 +22,14 @@ def documents() -> Iterator[Line]:
             yield json.loads(line)
 
 
-def main() -> int:
-    """Run until the agent ends; the exit code."""
+def run(mode: str, metrics: socket.socket | None, token: str) -> int:
+    """Run until the agent ends; the exit code. `mode`, `metrics`, `token`: see `Feed`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the agent; its end ends us
-    mode = sys.argv[1]
     latest: dict[str, Any] = {}
-    if len(sys.argv) > 2:
+    if metrics is not None:
         from pacelab.hosts.agents.metrics import serve
 
-        serve(socket.socket(fileno=int(sys.argv[2])), os.environ["PACELAB_METRICS_TOKEN"], latest)
+        serve(metrics, token, latest)
     try:
         for document in _shown(mode):
             if document["event"] != "released":
@@ -55,7 +51,3 @@ def _shown(mode: str) -> Iterator[Line]:
         yield from show(documents())
     else:
         yield from documents()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,11 +6,13 @@ import json
 import os
 import select
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
+from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
+
+from pacelab.hosts.agents import display
+from pacelab.hosts.fork import Fork
 
 if TYPE_CHECKING:
     from pacelab.pacer.linux.status import Line
@@ -21,9 +23,9 @@ _PATIENCE_S = 3.0
 class LinePipe:
     """Documents into a process's stdin, one JSON object a line."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdin is not None
-        self._pipe = process.stdin.fileno()
+    def __init__(self, pipe: int) -> None:
+        """`pipe`: the end to write to."""
+        self._pipe = pipe
         os.set_blocking(self._pipe, False)
         self._rest = b""
 
@@ -56,16 +58,16 @@ class Feed:
 
     def __init__(self, *, mode: str, metrics: socket.socket | None = None, token: str = "") -> None:
         """`mode`: json, table or none. `metrics`: a listening socket for Prometheus, or None."""
-        command = [sys.executable, "-m", "pacelab.hosts.agents.display", mode]
-        if metrics is not None:
-            command.append(str(metrics.fileno()))
-        self._child = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            pass_fds=[] if metrics is None else [metrics.fileno()],
-            env={**os.environ, "PACELAB_METRICS_TOKEN": token},
+        theirs, self._ours = os.pipe()
+        self._child = Fork(
+            lambda: display.run(mode, metrics, token),
+            name="display",
+            files=(theirs, 1, 2),
+            keep=() if metrics is None else (metrics.fileno(),),
+            session=False,
         )
-        self._pipe = LinePipe(self._child)
+        os.close(theirs)
+        self._pipe = LinePipe(self._ours)
 
     def send(self, document: Line) -> None:
         """Show a document, or drop it while an earlier one is still under way; the last one is waited for a while."""
@@ -73,10 +75,9 @@ class Feed:
 
     def close(self) -> None:
         """Wait for the display to finish."""
-        assert self._child.stdin is not None
+        os.close(self._ours)
         try:
-            self._child.stdin.close()
             self._child.wait(_PATIENCE_S)
-        except (OSError, subprocess.TimeoutExpired):
+        except TimeoutExpired:
             self._child.kill()
             self._child.wait()

@@ -68,10 +68,11 @@ class Orders:
         self._process = subprocess.Popen(
             [sys.executable, "-m", _SUBSCRIBER, url, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
+        assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._answers = self._process.stdout.fileno()
         os.set_blocking(self._answers, False)
-        self._pipe = LinePipe(self._process)
+        self._pipe = LinePipe(self._process.stdin.fileno())
         self.closed = False
         hello = {"address": address, "schemes": offered(), "limits": list(LIMITS), "scheme": scheme}
         self._pipe.send(hello, patience_s=_PATIENCE_S)

@@ -1,8 +1,9 @@
-"""A scheme between real hosts: an agent (`pacelab agent`) at each hook point."""
+"""A scheme between real hosts: an agent at each hook point."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from ipaddress import IPv4Network
 from itertools import pairwise
 from typing import Any
@@ -13,7 +14,7 @@ from pacelab.hosts.agents.task import Task
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.plan import OWN_CODE, Hook, Plan
-from pacelab.hosts.processes import Child, documents, python
+from pacelab.hosts.processes import Child, documents
 from pacelab.hosts.roaming.switched import SwitchedWires
 from pacelab.schemes import find_scheme
 
@@ -75,9 +76,11 @@ def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:
     """Start the agents of the plan's scheme, and wait until they are up. A controller leads those of gateways, which
     has one at each gateway.
     """
-    started = [(hook, _start(plan, hook, switched)) for hook in plan.scheme.hooks]
     busy = {hook.host for hook in plan.scheme.hooks if hook.point == "gateway"}
     free = [] if switched is None else [host for host in plan.gateways if host not in busy]
+    if plan.scheme.hooks or free:
+        import_module("pacelab.pacer.linux.agent")  # here, once for all of them
+    started = [(hook, _start(plan, hook, switched)) for hook in plan.scheme.hooks]
     idle = [_start(plan, Hook(point="gateway", host=host), switched, scheme=IDLE) for host in free]
     for child in (*idle, *(child for _hook, child in started)):
         child.wait_ready()
@@ -85,12 +88,14 @@ def start_agents(plan: Plan, switched: SwitchedWires | None = None) -> Agents:
 
 
 def _start(plan: Plan, hook: Hook, switched: SwitchedWires | None, *, scheme: str | None = None) -> Child:
+    from pacelab.hosts.agents import run
+
     led = switched if hook.point == "gateway" else None
     task = task_of(plan, hook, scheme=scheme, controller=None if led is None else led.url)
     name = plan.nodes[hook.host].name
     return Child(
         f"the {task.agent} agent at {name}",
-        python("pacelab", "agent"),
+        run.main,
         netns=name,
         stdin=task.model_dump_json().encode(),
         variables=None if led is None else led.variables,

@@ -44,12 +44,17 @@ def adopt(name: str, pid: int) -> None:
 def inside(name: str) -> Iterator[None]:
     """Put the thread into that namespace meanwhile: sockets made there stay there."""
     with _restored():
-        fd = os.open(FOLDER / name, os.O_RDONLY)
-        try:
-            _call("setns", fd, CLONE_NEWNET)
-        finally:
-            os.close(fd)
+        enter(name)
         yield
+
+
+def enter(name: str) -> None:
+    """Put the thread into that namespace for good."""
+    fd = os.open(FOLDER / name, os.O_RDONLY)
+    try:
+        _call("setns", fd, CLONE_NEWNET)
+    finally:
+        os.close(fd)
 
 
 def command_in(name: str, command: Sequence[str]) -> list[str]:

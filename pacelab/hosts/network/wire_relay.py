@@ -1,10 +1,8 @@
 """Wired links without netem: a TAP device at each end, and this process between them, which delays.
 
-    python -m pacelab.hosts.network.wire_relay < configuration, one JSON line
-
-prints `{"ready": true}` when both ends of every link are up, and after SIGTERM one line of counters. Lateness is the
-clock at the hand-over less the planned arrival; it never accumulates: arrivals follow from when a packet was read.
-Measured in docs/real-hosts.md.
+`main` reads a configuration, one JSON line on stdin, prints `{"ready": true}` when both ends of every link are up, and
+after SIGTERM one line of counters. Lateness is the clock at the hand-over less the planned arrival; it never
+accumulates: arrivals follow from when a packet was read. Measured in docs/real-hosts.md.
 """
 
 from __future__ import annotations
@@ -109,7 +107,3 @@ def main() -> int:
     lateness = {name: value / NS_PER_S for name, value in quantiles(relay.lateness_ns).items()}
     print(json.dumps({"counters": relay.counters, "lateness_s": lateness}), flush=True)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,9 +1,8 @@
 """Senders and receivers of datagrams and voice: one process with sockets in each host's namespace.
 
-    python -m pacelab.hosts.traffic.datagrams < configuration, one JSON line
-
-prints `{"ready": true}` once all sockets are open, and at the end one line with what each flow did. One process, so
-that all share one clock and one place in the scheduler's queue; a schedule of planned moments keeps mean rates exact.
+`main` reads a configuration, one JSON line on stdin, prints `{"ready": true}` once all sockets are open, and at the end
+one line with what each flow did. One process, so that all share one clock and one place in the scheduler's queue; a
+schedule of planned moments keeps mean rates exact.
 
 A datagram is "PLu1", the flow's number (32 bits), its sequence number (32 bits), the moment of sending (64 bits, ns of
 CLOCK_MONOTONIC), big-endian, and zeros up to the payload's size. Voice is RTP (`pacelab.pacer.linux.voice_format`).
@@ -89,7 +88,3 @@ def main() -> int:
     traffic.run(stop)
     print(json.dumps(traffic.report()), flush=True)
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -16,8 +16,8 @@ from pacelab.hosts.network.namespaces import inside
 from pacelab.hosts.network.sockets import FlowSockets, listening_descriptor
 from pacelab.hosts.network.tcp_counters import Counters, read_counters
 from pacelab.hosts.plan import Flow, Plan
-from pacelab.hosts.processes import Child, last_document, python
-from pacelab.hosts.traffic import iperf
+from pacelab.hosts.processes import Child, last_document
+from pacelab.hosts.traffic import datagrams, iperf
 from pacelab.units import NS_PER_S, ns_from_s
 
 LEAD_S = 0.3
@@ -27,7 +27,6 @@ VOICE_PORT = 16_384
 """As in the simulator (network/src/voice.rs)."""
 HANDOVER_REPORT_S = 0.1
 """Where stations may change gateways, so that a short silence shows. iperf3's least."""
-_DATAGRAMS = "pacelab.hosts.traffic.datagrams"
 _LISTEN_S = 5.0
 _LISTENING = "0A"
 _STEP_S, _IDLE_STEP_S = 0.05, 0.5
@@ -210,7 +209,7 @@ class Traffic:
             "until_ns": window.end_ns,
             "flows": [self._datagram_flow(number, flow, window) for number, flow in flows],
         }
-        child = Child("the datagrams' process", python(_DATAGRAMS), stdin=json.dumps(config).encode() + b"\n")
+        child = Child("the datagrams' process", datagrams.main, stdin=json.dumps(config).encode() + b"\n")
         child.wait_ready()
         return child
 

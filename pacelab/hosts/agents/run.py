@@ -1,0 +1,175 @@
+"""One agent: a scheme's hook on the packets of this host, until it is told to end."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pacelab.console import log
+from pacelab.errors import ConfigError, HostError
+from pacelab.hosts.agents.feed import Feed
+from pacelab.hosts.agents.orders import Orders, is_baseline, offered, own_name
+from pacelab.hosts.agents.path_rates import path_table
+from pacelab.hosts.agents.roles import POINT_OF, AgentName
+from pacelab.hosts.agents.task import MOST_BYTES, Task
+from pacelab.hosts.validation import read_document
+from pacelab.options.table import BY_FIELD
+from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme
+from pacelab.sim.airconfig import ACK_SCHEDULES
+
+if TYPE_CHECKING:
+    from pacelab.pacer.core.contract import Hook
+    from pacelab.pacer.linux.agent import AgentConfig
+    from pacelab.pacer.linux.status import Line
+    from pacelab.pacer.linux.tc_agent import TcAgent
+
+TOKEN = "PACELAB_METRICS_TOKEN"
+
+
+def main() -> int:
+    """Run the agent that the JSON document on standard input says."""
+    perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lead:
+    """The controller that leads a gateway's agent."""
+
+    url: str
+    name: str
+    settings: HookSettings
+
+    def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
+        """A hook for an order."""
+        if scheme not in offered():
+            raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+        return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
+
+
+def perform(task: Task) -> None:
+    """Run the agent until it is told to end, or its time is over."""
+    hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
+    lead = None
+    if task.controller is not None:
+        lead = _Lead(url=task.controller, name=own_name(task.name), settings=task.settings)
+    _check_platform(task.agent)
+    from pacelab.pacer.linux.agent import ROLES, AgentConfig
+
+    config = AgentConfig(
+        role=ROLES[task.agent],
+        scheme=task.scheme,
+        air=task.air,
+        wired=task.wired,
+        paths=path_table(task.path_rates),
+        first_queue=task.queue,
+        mediumd=task.mediumd,
+        station=task.station,
+        kernel_counts=task.link == "nl80211",
+        clamp_mss=task.clamp_mss,
+        realtime=task.realtime,
+        seconds=task.seconds,
+    )
+    _serve(task, config, hook, lead)
+
+
+def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: bool = False) -> Hook:
+    """The scheme's hook for this agent; ConfigError when it has none there, or lacks a setting.
+
+    `idle_too`: the baseline has a hook, too, which does nothing.
+    """
+    scheme = find_scheme(name)
+    factory = getattr(scheme, POINT_OF[agent])
+    if factory is None and agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+        return _delayed_acks(scheme.brings["ack"])
+    if factory is None and idle_too and is_baseline(scheme):
+        from pacelab.pacer.core.null import NullHook
+
+        return NullHook()
+    if factory is None:
+        raise ConfigError(f"--scheme {name!r}: it has nothing to do at a {agent}; allowed is {_able(agent)}")
+    for field in scheme.settings:
+        if getattr(settings, field) is None:
+            raise ConfigError(f"--scheme {name!r} needs {BY_FIELD[field].flag}: {BY_FIELD[field].domain.allowed}")
+    hook: Hook = factory(settings)
+    return hook
+
+
+def _delayed_acks(policy: str) -> Hook:
+    """The simulator's TCP has the policy itself; a host's TCP has a hook in front of it."""
+    from pacelab.pacer.core.tcp_ap.delayed_ack_station import DelayedAckConfig, DelayedAckStation
+
+    return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
+
+
+def _able(agent: AgentName) -> str:
+    def can(scheme: Scheme) -> bool:
+        if agent == "station" and scheme.brings.get("ack") in ACK_SCHEDULES:
+            return True
+        return getattr(scheme, POINT_OF[agent]) is not None
+
+    return "one of " + ", ".join(name for name, scheme in SCHEMES.items() if can(scheme))
+
+
+def _check_platform(agent: str) -> None:
+    if sys.platform != "linux":
+        raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
+
+
+def _serve(task: Task, config: AgentConfig, hook: Hook, lead: _Lead | None) -> None:
+    from pacelab.pacer.linux.agent import Agent
+    from pacelab.pacer.linux.errors import AgentError
+
+    kind: type[Agent | TcAgent] = Agent
+    if task.datapath == "tc":
+        from pacelab.pacer.linux.tc_agent import TcAgent
+
+        kind = TcAgent
+    listening = None if task.metrics is None else _listen(task.metrics)
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
+    table = not task.quiet and sys.stdout.isatty()
+    feed = Feed(mode="json" if task.as_json else "table" if table else "none", metrics=listening, token=token)
+    if listening is not None:
+        listening.close()  # the feed's process has it
+        log(f"metrics at http://127.0.0.1:{task.metrics}/metrics, Authorization: Bearer {token}")
+    orders: Orders | None = None
+    say = (lambda _line: None) if task.quiet else log
+    try:
+        if lead is None:
+            kind(config, hook, say=say, on_status=feed.send).run()
+        else:
+            orders = _follow(lead, config)
+            Agent(config, hook, say=say, on_status=_both(feed.send, orders.report), orders=orders).run()
+    except AgentError as error:
+        raise HostError(f"pacelab {config.role.name}: {error}") from None
+    finally:
+        if orders is not None:
+            orders.close()
+        feed.close()
+
+
+def _follow(lead: _Lead, config: AgentConfig) -> Orders:
+    from pacelab.pacer.linux.kernel.interfaces import address_of
+
+    own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
+    return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)
+
+
+def _both(*heard: Callable[[Line], None]) -> Callable[[Line], None]:
+    def tell(status: Line) -> None:
+        for one in heard:
+            one(status)
+
+    return tell
+
+
+def _listen(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise HostError(f"--metrics {port}: {error.strerror}; choose another port") from None

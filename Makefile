@@ -149,7 +149,7 @@ fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names
 
 # Three at a time: they wait most of their time.
 test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
-	$(PY) -m pytest -n 3 --dist loadfile tests/linux
+	$(PY) -m pytest -n 4 --dist loadfile tests/linux
 
 vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
 	vm/build $(CURDIR)/build/vm

@@ -1,6 +1,6 @@
 """A process of one of our own modules, as a copy of this one: what both import is loaded once.
 
-A new interpreter takes 0.2 s of a processor, and 3 s under User-Mode Linux; a run has up to a hundred agents.
+A new interpreter takes 0.2 s of a processor, 1 s under User-Mode Linux, and a run may have a hundred agents.
 
 Invariants
 1. The copy has none of our descriptors but those that it is given, and none of our signal handlers.
@@ -44,6 +44,8 @@ class Fork:
         enter: Callable[[], None] = lambda: None,
     ) -> None:
         """Run `main` in the copy; what it returns is the exit code.
+
+        OSError when there is no room for one more.
 
         `name`: of the process, for `ps`. `files`: what stdin, stdout and stderr are. `keep`: other descriptors that it
         has. `variables`: its environment (None: ours). `session`: one of its own. `enter`: called before `main`.

@@ -95,13 +95,16 @@ class Child:
         with _scratch() as given:
             given.write(stdin)
             given.seek(0)
-            return Fork(
-                main,
-                name=self.name.removeprefix("the ").replace(" agent at", ""),
-                files=(given, self._output, self._errors),
-                variables=variables,
-                enter=lambda: None if netns is None else enter(netns),
-            )
+            try:
+                return Fork(
+                    main,
+                    name=self.name.removeprefix("the ").replace(" agent at", ""),
+                    files=(given, self._output, self._errors),
+                    variables=variables,
+                    enter=lambda: None if netns is None else enter(netns),
+                )
+            except OSError as error:
+                raise HostError(f"starting {self.name}: {error.strerror}") from None
 
     def wait_ready(self) -> dict[str, Any]:
         """The one line that it prints when it is up."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import os
@@ -152,3 +153,12 @@ def test_what_has_not_started_says_why() -> None:
 
     with pytest.raises(HostError, match="starting a copy: no such interface"):
         Child("a copy", main).wait_ready()
+
+
+def test_no_room_for_one_more_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room() -> int:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", no_room)
+    with pytest.raises(HostError, match="starting a copy: Resource temporarily unavailable"):
+        Child("a copy", _forever)

@@ -14,10 +14,10 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
 from running import Running, wait_until
 
-from pacelab.cli.agents import make_hook
 from pacelab.controller.web.client import TOKEN
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
+from pacelab.hosts.agents.run import make_hook
 from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings

@@ -50,8 +50,7 @@ impl Line {
 
     /// The first node has a packet for `target`.
     fn send(&mut self, packet: u32, target: u32) {
-        self.nodes[0].send(self.now, Transit { packet, is_own: true, target, forwards: 0 });
-        self.obey(0, Some(Transit { packet, is_own: true, target, forwards: 0 }));
+        self.route(0, Transit { packet, is_own: true, target, forwards: 0 });
     }
 
     fn run(&mut self, until: Ns) {
@@ -75,10 +74,7 @@ impl Line {
                     self.obey(to, None);
                 }
                 Event::Data { at, transit } if transit.target == at as u32 => self.delivered.push(transit.packet),
-                Event::Data { at, transit } => {
-                    self.nodes[at].send(self.now, transit);
-                    self.obey(at, Some(transit));
-                }
+                Event::Data { at, transit } => self.route(at, transit),
             }
         }
         self.now = until;
@@ -91,6 +87,27 @@ impl Line {
 
     fn connected(&self, from: u32, to: u32) -> bool {
         (to as usize) < self.nodes.len() && !self.cut.contains(&(from, to))
+    }
+
+    /// A node has a packet in hand.
+    fn route(&mut self, node: usize, transit: Transit) {
+        if let Some(next_hop) = self.nodes[node].send(self.now, transit) {
+            self.forward(node, transit, next_hop, 0);
+        }
+        self.obey(node, Some(transit));
+    }
+
+    /// A packet goes on, unless the hop loses it.
+    fn forward(&mut self, node: usize, transit: Transit, next_hop: u32, delay_ns: Ns) {
+        let from = node as u32;
+        let losses = self.losses.entry((from, next_hop)).or_default();
+        if *losses > 0 || self.cut.contains(&(from, next_hop)) {
+            *losses = losses.saturating_sub(1);
+            self.nodes[node].link_failed(self.now, transit, next_hop);
+            return;
+        }
+        let onward = Transit { is_own: false, forwards: transit.forwards + 1, ..transit };
+        self.post(delay_ns + HOP_NS, Event::Data { at: next_hop as usize, transit: onward });
     }
 
     /// `transit`: the data packet in hand, if any; packets that were held are those of node 0 or of a repair.
@@ -120,14 +137,7 @@ impl Line {
                     let target = self.nodes.len() as u32 - 1;
                     let held = Transit { packet, is_own: node == 0, target, forwards: node as u8 };
                     let transit = transit.filter(|transit| transit.packet == packet).unwrap_or(held);
-                    let losses = self.losses.entry((from, next_hop)).or_default();
-                    if *losses > 0 || self.cut.contains(&(from, next_hop)) {
-                        *losses = losses.saturating_sub(1);
-                        self.nodes[node].link_failed(self.now, transit, next_hop);
-                        continue;
-                    }
-                    let onward = Transit { is_own: false, forwards: transit.forwards + 1, ..transit };
-                    self.post(delay_ns + HOP_NS, Event::Data { at: next_hop as usize, transit: onward });
+                    self.forward(node, transit, next_hop, delay_ns);
                 }
                 Command::Drop { packet } => self.dropped.push(packet),
                 Command::Recall { .. } => {}

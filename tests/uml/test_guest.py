@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -65,6 +66,8 @@ def test_two_runs_are_the_same_bytes_on_a_loaded_machine_too(tmp_path: Path) -> 
     assert first.run["fidelity"] == "valid"
     assert first.run["hooks"]["actions"] > 0
     assert set(first.run["guest"]) == {"kernel", "kernel_sha256", "tree_sha256"}
+    costs_s = [json.loads(result.files()["host.json"])["guest_cpu_s"] for result in (first, second)]
+    assert min(costs_s) > 1  # read while there still is something to read
     assert digest(run(experiment(seed=2))) != digest(first)
 
 

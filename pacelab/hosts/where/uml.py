@@ -104,7 +104,7 @@ class _Guest:
         weighed = moved
         try:
             while found is None:
-                ended = self._process.poll() is not None  # before reading: what it said last is there then
+                ended = self._has_ended()  # before reading: what it said last is there then
                 found = self._listen(on_progress)
                 if found is None and ended:
                     raise HostError(self._early_end())
@@ -122,6 +122,10 @@ class _Guest:
         finally:
             self._source.close()
             self._end()
+
+    def _has_ended(self) -> bool:
+        """It stays in the process table until `_end`, and with it what it has used of the processor."""
+        return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _listen(self, on_progress: Progress) -> dict[str, Any] | None:
         for message in self._source.read():

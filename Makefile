@@ -147,7 +147,7 @@ FUZZ_S ?= 3600
 fuzz: build $(VENV)/.tools  ## hostile answers, bytes, files, archives and names for the grader, FUZZ_S seconds of each core
 	FUZZ_S=$(FUZZ_S) $(PY) -m pytest -q tests/grading/run_fuzz.py
 
-# Three at a time: they wait most of their time.
+# Four at a time: they wait most of their time.
 test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on this kernel, in namespaces of their own
 	$(PY) -m pytest -n 4 --dist loadfile tests/linux
 

@@ -187,10 +187,9 @@ impl Phy {
     fn rounded_airtime_ns(&self, bytes: u32, rate_bps: u32) -> Ns {
         let rate = u64::from(rate_bps);
         match self.modulation {
-            Modulation::Dsss { whole_us: true } => {
+            Modulation::Dsss { .. } => {
                 self.preamble_ns + (u64::from(bytes) * NS_PER_BYTE_AT_1_BPS).div_ceil(rate * 1_000) * 1_000
             }
-            Modulation::Dsss { whole_us: false } => self.preamble_ns + ns_at(bytes, rate_bps),
             Modulation::Ofdm { extension_ns } => {
                 let bits_per_symbol = rate * 4 / 1_000_000;
                 let symbols = (16 + 8 * u64::from(bytes) + 6).div_ceil(bits_per_symbol);

@@ -154,12 +154,17 @@ with Box(walls(weak=True, bubblewrap={bubblewrap})) as box:
 
 
 @pytest.fixture(params=[True, False], ids=["bubblewrap", "fallback"])
-def killed(request: pytest.FixtureRequest) -> tuple[Path, int, int]:
-    """The folder, the student's process and the process of a grader that was killed while an endless call ran."""
+def killed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, int, int]:
+    """The folder, the student's process and the process of a grader that was killed while an endless call ran.
+
+    Where no other test's grader tidies up before this one's `sweep` does.
+    """
     if request.param and walls(weak=True).bubblewrap is None:
         pytest.skip("no bubblewrap")
     code = GRADER.format(bubblewrap=request.param)
-    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    monkeypatch.setattr(leftovers.tempfile, "gettempdir", lambda: str(tmp_path))
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    grader = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment)
     assert grader.stdout is not None
     folder, pid = grader.stdout.readline().split()
     os.kill(grader.pid, signal.SIGKILL)

@@ -4,6 +4,8 @@ import json
 import sys
 import time
 
+# The first run of a process imports the contract: that is start-up.
+import pacelab.pacer.core.contract  # noqa: F401
 from pacelab import _medium
 
 config = sys.stdin.read()

@@ -131,7 +131,7 @@ test-python: build $(VENV)/.collected  ## pytest
 	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
 test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
-	$(PY) -m pytest -n $(CORES) -m thorough tests
+	$(PY) -m pytest $(PARALLEL) -m thorough tests
 
 coverage: build $(VENV)/.tools  ## every branch of pacer/core is reached by tests/pacer (tests of speed left out)
 	PACELAB_INTERPRETED=1 $(PY) -m coverage run -m pytest -q tests/pacer --ignore tests/pacer/test_bounds.py

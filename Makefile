@@ -86,8 +86,9 @@ wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
 
-bench: build $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed
-	$(PY) bench/bench.py
+PAIRS ?= 5
+bench: build $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs
+	$(PY) bench/bench.py --pairs $(PAIRS)
 
 format: $(VENV)/.tools  ## lay out Python and Rust code
 	$(VENV)/bin/ruff check --fix-only -q .

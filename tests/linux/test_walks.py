@@ -42,7 +42,6 @@ defaults: {rate: 2, seconds: 10}
 WALKED = "waypoints: [{node: walker, at: 2 s, to: [0 m, 50 m]}, {node: walker, at: 6 s, to: [400 m, 50 m]}]"
 BUILDERS = ("plain", "mininet-wifi")
 PAGE = Path(__file__).parents[2] / "docs" / "mobility.md"
-WALKS = 3
 
 
 def written(folder: Path, way: str = WALKED, flow: str = "walker, to: router", trace: str = "") -> str:
@@ -298,7 +297,7 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
         text = text.replace(old, new)
     file.write_text(text)
     # A machine that stands still for 0.2 s makes TCP time out, too: one walk without shows that handing over does not.
-    for _ in range(WALKS):
+    for _ in range(3):
         document = run(str(file), "--controller", "ryu")
         handovers = document["host"]["controller"]["handovers"]
         assert [(one["from"], one["to"]) for one in handovers] == [("g1", "g2"), ("g2", "g3")]

@@ -22,6 +22,7 @@ engine = RustExtension(
     py_limited_api=not windows_from_afar,  # decides the file's name alone
     debug=False,  # release mode, in an editable install too
     args=["--locked"],
+    rustc_flags=os.environ.get("ENGINE_FLAGS", "").split(),  # make's
 )
 # The air between real hosts, which are Linux's.
 mediumd = RustBin("mediumd", "medium/mediumd/Cargo.toml", strip=Strip.All, debug=False, args=["--locked"])

@@ -45,6 +45,11 @@ def goodput_kbps(stations: int, rts: bool) -> float:
     return success * 1460 * 8 / mean_us * 1e3
 
 
+def name(stations: int, rts: bool) -> str:
+    """What the case is called."""
+    return f"n={stations} RTS {'on' if rts else 'off'}"
+
+
 def cases() -> list[Case]:
     """All stations hear all with the same power and no delay, so any overlap is a collision; 60 s after 2 s."""
     found = []
@@ -53,7 +58,7 @@ def cases() -> list[Case]:
             links = [[a, b, 1e-9] for a in range(count + 1) for b in range(count + 1) if a != b]
             found.append(
                 Case(
-                    name=f"n={count} RTS {'on' if rts else 'off'}",
+                    name=name(count, rts),
                     config=config(
                         positions_m=[(0.0, 0.0)] * (count + 1),
                         flows=[udp(i, i + 1, 0) for i in range(count)],

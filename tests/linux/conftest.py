@@ -110,5 +110,5 @@ def make_air() -> Iterator[Callable[..., Air]]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever uses hosts needs a kernel. Pytest shows all items: elsewhere `line` is one of text."""
     for item in items:
-        if Path(__file__).parent in item.path.parents and {"line", "make_air"} & set(getattr(item, "fixturenames", ())):
+        if {"line", "make_air"} & set(getattr(item, "fixturenames", ())) and Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.kernel)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pacelab import HostError, __version__
@@ -26,13 +28,14 @@ from pacelab.grading.session import (
     GraderError,
     NeedsCount,
     NotGraded,
+    Raised,
     StudentFailure,
 )
 
 PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "missing", "not graded"
 MAX_COUNTED = 2
 """Checks repeated with steps counted, per submission: five seconds each. Further suspects stay "not graded" unless an
-endless call was proven in the same place."""
+endless or fatal call was proven in the same place."""
 WALL_S = 120.0
 """For one submission; what is left then is not graded. The models take 1 to 4 s of processor time."""
 SHOWN_STEPS = 14
@@ -181,11 +184,14 @@ class _Grading:
         self._ready: AnySession | None = None
         self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
         self._broken_status = MISSING
-        self._endless: set[str] = set()
+        self._proven: dict[str, str] = {}
+        """Of calls that computed for long, by their names: what was found when their steps were counted."""
         self._asleep_s = ASLEEP_S
         self._counted = 0
         self._until = time.monotonic() + WALL_S * patience
         self._memory: dict[str, dict[str, Any]] = {}
+        self._boxes = ExitStack()
+        self._model_box: Box | None = None
         self.failed: set[str] = set()
         """Checks that did not give all their points."""
         self.problems: list[str] = []
@@ -197,6 +203,7 @@ class _Grading:
     def __exit__(self, *_: object) -> None:
         if self._ready is not None:
             self._ready.close()
+        self._boxes.close()
 
     def load(self, box: Box) -> None:
         """Import the file once, to see what it defines. The process is kept for the first check that wants the same."""
@@ -263,8 +270,7 @@ class _Grading:
 
     def _suspect(self, box: Box, check: Check, reference: tuple[str, ...]) -> Result:
         """A call computed for long: endless, or only slow?"""
-        if self._last_doing in self._endless:
-            proven = f"{self._last_doing}() computes on and on, as was proven above: an endless loop?"
+        if proven := self._proven.get(self._last_doing):
             return _result(check, FAILED, _nothing("an answer", proven))
         if self._counted >= MAX_COUNTED:
             return _result(check, NOT_GRADED, _nothing(got="too slow, again: not graded, rerun with --patience"))
@@ -290,10 +296,13 @@ class _Grading:
             except (NotGraded, GraderError, HostError) as failure:
                 status, finding = NOT_GRADED, _nothing("an answer", str(failure))
             except StudentFailure as failure:
+                doing = str(failure).partition("(")[0]
                 if isinstance(failure, Endless):
-                    self._endless.add(str(failure).partition("(")[0])
+                    self._proven[doing] = f"{doing}() computes on and on, as was proven above: an endless loop?"
                 elif isinstance(failure, Asleep):
                     self._asleep_s = ASLEEP_AGAIN_S
+                elif counted and not isinstance(failure, Raised):  # the process is gone, and would be again
+                    self._proven[doing] = f"as above: {failure}"
                 finding = _nothing("an answer", str(failure))
             except Exception as error:  # of ours: a check that was not ready for this code
                 status, finding = NOT_GRADED, _stumbled(error, lab)
@@ -323,8 +332,16 @@ class _Grading:
             patience=self._patience,
             asleep_s=self._asleep_s,
             memory=self._memory,
-            reference=(self._assignment.model, reference) if reference else ("", ()),
+            reference=reference,
+            model=partial(self._model, box),
         )
+
+    def _model(self, like: Box) -> tuple[Box, str]:
+        """A box with the model solution, where nothing of the student's runs, and its text."""
+        if self._model_box is None:
+            self._model_box = self._boxes.enter_context(Box(like.walls, like.limits))
+            self._model_box.put(self._assignment.file, self._assignment.model)
+        return self._model_box, self._assignment.model
 
 
 def not_graded(check: Check, why: str) -> Result:

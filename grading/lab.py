@@ -33,6 +33,7 @@ from pacelab import (
 )
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.inside.worker import revive
+from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.remote import RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
 from pacelab.grading.session import ASLEEP_S, AnySession, LocalSession, Malformed, Raised, Session
@@ -66,13 +67,16 @@ class Lab:
     """What was done so far, for the report of a failed check."""
     printed: list[str] = field(default_factory=list)
     guards: tuple[str, ...] = ()
-    reference: tuple[str, tuple[str, ...]] = ("", ())
-    """The model solution's text, and names that are its in this check."""
+    reference: tuple[str, ...] = ()
+    """Names that are the model solution's in this check."""
+    model: Callable[[], tuple[Box, str]] | None = None
+    """A box with the model solution, and its text: for the reference."""
     memory: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Of this submission: simulations that two checks look at run once."""
     ready: AnySession | None = None
     """A process that has loaded the file, and was asked for nothing since: the first that is wanted."""
     _sessions: list[AnySession] = field(default_factory=list)
+    _lent: Lender | None = None
     _names: frozenset[str] = frozenset()
 
     def __enter__(self) -> Lab:
@@ -100,11 +104,22 @@ class Lab:
             self._sessions.append(self.ready)
             self.ready = None
             return self._sessions[-1]
+        session = self._started(self.box)
+        self.guards = session.guards
+        names = session.request("load", doing="importing your file")
+        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise Malformed("importing your file: an answer of no known kind")
+        self._names = frozenset(names)
+        if self.reference:
+            session.lend(self._lender())
+        return session
+
+    def _started(self, box: Box) -> AnySession:
         number = self.first_number + len(self._sessions)
-        session: AnySession = LocalSession(self.box, self.file)
-        if not self.box.walls.none:
+        session: AnySession = LocalSession(box, self.file)
+        if not box.walls.none:
             session = Session(
-                self.box,
+                box,
                 self.file,
                 number=number,
                 counted=self.counted,
@@ -112,12 +127,17 @@ class Lab:
                 asleep_s=self.asleep_s,
             )
         self._sessions.append(session)
-        self.guards = session.guards
-        names = session.request("load", *self.reference, doing="importing your file")
-        if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed("importing your file: an answer of no known kind")
-        self._names = frozenset(names)
         return session
+
+    def _lender(self) -> Lender:
+        """The model's process, for what those of the student's borrow."""
+        if self._lent is None:
+            assert self.model is not None
+            box, text = self.model()
+            session = self._started(box)
+            session.request("load", doing="importing the reference")
+            self._lent = Lender(session, parts_of(text, self.reference))
+        return self._lent
 
     def load(self) -> tuple[frozenset[str], AnySession]:
         """What the module defines, and the process that has said so: the caller's, to be `ready` for a check."""
@@ -160,7 +180,7 @@ class Lab:
 
         Raises a StudentFailure when a hook fails; the simulation ends at once.
         """
-        known = f"{self.reference[1]} {name} {point} {_described(experiment)} {experiment.seed} {experiment.config()}"
+        known = f"{self.reference} {name} {point} {_described(experiment)} {experiment.seed} {experiment.config()}"
         if known in self.memory:
             return self.memory[known]
         hooks: list[RemoteHook] = []
@@ -188,7 +208,7 @@ class Lab:
 
     def simulate_trusted(self, experiment: Experiment, make: Callable[[], Any]) -> dict[str, Any]:
         """run.json with a hook of the grader's at the gateway, which asks the student's objects; as `simulate`."""
-        known = f"{self.reference[1]} {_described(experiment)} {experiment.seed} {experiment.config()}"
+        known = f"{self.reference} {_described(experiment)} {experiment.seed} {experiment.config()}"
         if known in self.memory:
             return self.memory[known]
         hooks: list[Any] = []

@@ -26,13 +26,16 @@ import os
 import secrets
 import select
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacelab import PaceLabError
 from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.inside import wire
 from pacelab.grading.plain import plain
 from pacelab.grading.sandbox import Box, Started
+
+if TYPE_CHECKING:
+    from pacelab.grading.lender import Lender
 
 SAMPLE_S = 0.1
 CALL_CPU_S = 0.2
@@ -128,6 +131,7 @@ class Session:
         self.failure: StudentFailure | None = None
         """What ended the session."""
         self.requests = 0
+        self._lender: Lender | None = None
         try:
             hello = self._answer(wire.HELLO, "starting Python", START_S, start=True)
         except StudentFailure as failure:
@@ -168,6 +172,11 @@ class Session:
             self.failure = failure
             self.close()
             raise
+
+    def lend(self, lender: Lender) -> None:
+        """From now on these parts of the module are the reference's."""
+        self._lender = lender
+        self.request("borrow", lender.parts, doing="importing your file")
 
     def close(self) -> None:
         """End the process."""
@@ -217,14 +226,13 @@ class Session:
         return bool(self._buffer) or bool(_ready([self._started.answers], 0.0))
 
     def _answer(self, nonce: str, doing: str, cpu_s: float, *, start: bool = False) -> Any:
-        body = self._receive(doing, cpu_s, start=start)
-        try:
-            answer = wire.decode(body)
-        except wire.MalformedError as error:
-            raise Malformed(f"{doing}: the code sent {error}") from None
-        if not (isinstance(answer, list) and len(answer) == 3 and answer[0] == nonce):
-            raise Malformed(f"{doing}: an answer that was not asked for: the code writes to the grader's pipe")
-        _, outcome, value = answer
+        outcome, value = self._said(nonce, doing, cpu_s, start=start)
+        watch: _Watch | None = None
+        while outcome == "asks" and self._lender is not None:
+            watch = watch or _Watch(self._pid())
+            self._judge(watch, doing, cpu_s, silent=False)
+            self._send(wire.encode(self._lender.answer(value, doing), wire.MAX_REQUEST_BYTES), doing, cpu_s)
+            outcome, value = self._said(nonce, doing, cpu_s)
         if outcome == "ok":
             try:
                 return checked(value)
@@ -241,6 +249,17 @@ class Session:
                 raise TooMuch(f"{doing} needed more than {self._limits.memory_bytes >> 20} MiB of memory")
             raise Raised(told, doing)
         raise Malformed(f"{doing}: an answer of no known kind")
+
+    def _said(self, nonce: str, doing: str, cpu_s: float, *, start: bool = False) -> tuple[Any, Any]:
+        """The outcome and the value of the next message."""
+        body = self._receive(doing, cpu_s, start=start)
+        try:
+            answer = wire.decode(body)
+        except wire.MalformedError as error:
+            raise Malformed(f"{doing}: the code sent {error}") from None
+        if not (isinstance(answer, list) and len(answer) == 3 and answer[0] == nonce):
+            raise Malformed(f"{doing}: an answer that was not asked for: the code writes to the grader's pipe")
+        return answer[1], answer[2]
 
     def _receive(self, doing: str, cpu_s: float, *, start: bool) -> bytes:
         """The body of the next frame, under watch."""
@@ -348,7 +367,7 @@ class LocalSession:
     def __init__(self, box: Box, file: str) -> None:
         from pacelab.grading.inside.worker import Worker
 
-        self._worker = Worker(str(box.folder / file), answers=-1)
+        self._worker = Worker(str(box.folder / file), answers=-1, requests=-1)
         self.guards: tuple[str, ...] = ()
         self.printed = ""
 
@@ -362,6 +381,11 @@ class LocalSession:
             return checked(value)
         except Unfit as error:
             raise Malformed(f"{doing or operation}: the answer has {error}") from None
+
+    def lend(self, lender: Lender) -> None:
+        """See `Session.lend`."""
+        self._worker.ask = lambda question: lender.answer(question, "the code")
+        self.request("borrow", lender.parts)
 
     def close(self) -> None:
         """Nothing runs."""

@@ -1,16 +1,19 @@
-"""The pipe between the grader and a student's process: frames of JSON, version 1.
+"""The pipe between the grader and a student's process: frames of JSON, version 2.
 
     frame     length (4 octets, big endian), then that many octets of JSON in UTF-8
     request   [nonce, operation, argument...]
     answer    [nonce, "ok", value] or [nonce, "raised", {"type", "text", "where"}]
+    before an answer, any number of times: [nonce, "asks", [operation, argument...]] of what was borrowed, to which the
+              grader says ["ok", value] or ["raised", {"type", "text"}]
 
 The process says hello first, unasked, with nonce "hello" and the version. Every other answer repeats the nonce of its
 request, which cannot be guessed: an answer made before it was asked for is recognised. Only plain data passes: no
 pickle, no NaN, no object of anybody's own.
 
 Operations
-    load REFERENCE NAMES                                import the file; the value: its public classes, functions;
-                                                        NAMES are those of the text REFERENCE from then on
+    load                                                import the file; the value: its public classes, functions
+    borrow PARTS                                        these names are the reference's from now on (`lender`):
+                                                        new, call and get are what may be asked of them
     new CLASS KEYWORDS ARGUMENTS                        make an object; the value is its number
     call OBJECT METHOD ARGUMENTS KEYWORDS               OBJECT None: a function of the module
     tell OBJECT METHOD ARGUMENTS NAME                   likewise, but the value is that of an attribute thereafter
@@ -28,7 +31,7 @@ import json
 import os
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 HELLO = "hello"
 HEADER_BYTES = 4
 MAX_REQUEST_BYTES = 1 << 20

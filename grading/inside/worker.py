@@ -18,7 +18,7 @@ import os
 import random
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import decode_source
 from types import CodeType, ModuleType
@@ -31,6 +31,11 @@ MODULE_NAME = "submission"
 HELPERS = "helpers"
 """Where modules of the student's own are, beside the graded file."""
 TICK = "__pacelab_tick__"
+RAISED = {
+    kind.__name__: kind
+    for kind in (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError, ZeroDivisionError)
+}
+"""What the reference raises is raised here as well; anything else as a RuntimeError."""
 MAX_ACTIONS = 1000
 """Actions drained after one event: more is taken for a hook that never ends."""
 
@@ -41,7 +46,7 @@ def main() -> None:
     if user != "-":  # who the code's folder will be out of reach for, by its path
         path = f"{_by_descriptor(os.path.dirname(path))}/{os.path.basename(path)}"
     guards = _confine(json.loads(limits), None if user == "-" else int(user), json.loads(readable))
-    worker = Worker(path, int(answers))
+    worker = Worker(path, int(answers), int(requests))
     if mode == "count":
         worker.steps = StepCount(int(answers), json.loads(limits)["steps_per_call"])
     for stream in (sys.stdout, sys.stderr):  # what was printed last is shown too, however the process ends
@@ -96,9 +101,12 @@ class StepCount:
 class Worker:
     """Holds the student's module and objects."""
 
-    def __init__(self, path: str, answers: int) -> None:
+    def __init__(self, path: str, answers: int, requests: int) -> None:
         self._path = path
         self._answers = answers
+        self._requests = requests
+        self._nonce = ""
+        self.ask: Callable[[list[Any]], Any] = self._ask
         self._module: ModuleType | None = None
         self._objects: list[Any] = []
         self.steps: StepCount | None = None
@@ -115,6 +123,7 @@ class Worker:
     def reply(self, request: Any) -> list[Any]:
         """Carry out one request; its answer."""
         nonce, operation, *arguments = request
+        self._nonce = nonce
         if self.steps is not None:
             self.steps.start(nonce)
         try:
@@ -122,7 +131,7 @@ class Worker:
         except BaseException as error:
             return [nonce, "raised", describe(error)]
 
-    def _op_load(self, reference: str = "", names: Sequence[str] = ()) -> list[str]:
+    def _op_load(self) -> list[str]:
         with open(self._path, encoding="utf-8") as file:
             source = file.read()
         module = ModuleType(MODULE_NAME)
@@ -131,11 +140,6 @@ class Worker:
         self._find_helpers()
         exec(self.compiled(source, module.__file__), module.__dict__)
         self._module = module
-        if names:  # what the student's is built on, and is wrong, as it should be
-            right = ModuleType("reference")
-            exec(compile(reference, "reference", "exec"), right.__dict__)
-            for name in names:
-                setattr(module, name, getattr(right, name))
         return sorted(name for name, value in vars(module).items() if callable(value) and not name.startswith("_"))
 
     def compiled(self, source: str, name: str) -> CodeType:
@@ -161,6 +165,48 @@ class Worker:
 
         sys.path_hooks.insert(0, hook)
         sys.path.append(folder)
+
+    def _op_borrow(self, parts: dict[str, list[str] | None]) -> None:
+        """What the student's is built on, and is wrong, as it should be."""
+        for name, methods in parts.items():
+            setattr(self._module, name, self._function(name) if methods is None else self._class(name, methods))
+
+    def _function(self, name: str, number: int | None = None) -> Callable[..., Any]:
+        def borrowed(*arguments: Any, **keywords: Any) -> Any:
+            given = {key: passed(value) for key, value in keywords.items()}
+            return self._asked("call", number, name, [passed(value) for value in arguments], given)
+
+        borrowed.__name__ = name
+        return borrowed
+
+    def _class(self, name: str, methods: Sequence[str]) -> type:
+        worker = self
+
+        class Borrowed:
+            def __init__(self, *arguments: Any, **keywords: Any) -> None:
+                given = {key: passed(value) for key, value in keywords.items()}
+                self._number = worker._asked("new", name, given, [passed(value) for value in arguments])
+
+            def __getattr__(self, attribute: str) -> Any:
+                if attribute.startswith("_"):
+                    raise AttributeError(attribute)
+                if attribute in methods:
+                    return worker._function(attribute, self._number)
+                return worker._asked("get", self._number, attribute)
+
+        Borrowed.__name__ = Borrowed.__qualname__ = name
+        return Borrowed
+
+    def _asked(self, *question: Any) -> Any:
+        outcome, value = self.ask(list(question))
+        if outcome == "ok":
+            return revive(value)
+        raise RAISED.get(value["type"], RuntimeError)(value["text"])
+
+    def _ask(self, question: list[Any]) -> Any:
+        wire.write_all(self._answers, wire.encode([self._nonce, "asks", question], wire.MAX_ANSWER_BYTES))
+        header = wire.read_exactly(self._requests, wire.HEADER_BYTES)
+        return wire.decode(wire.read_exactly(self._requests, wire.body_bytes(header, wire.MAX_REQUEST_BYTES)))
 
     def _op_new(self, name: str, keywords: dict[str, Any], arguments: Sequence[Any] = ()) -> int:
         values = [revive(value) for value in arguments]
@@ -263,6 +309,18 @@ def revive(value: Any) -> Any:
             return VoiceQuality(FlowKey(*value["$quality"][0]), *value["$quality"][1:])
         return {key: revive(item) for key, item in value.items()}
     return value
+
+
+def passed(value: Any) -> Any:
+    """An argument for the reference, which `revive` makes of it: any sequence is a tuple there."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, dict):
+        return {"$map": [[passed(key), passed(item)] for key, item in value.items()]}
+    if isinstance(value, set | frozenset):
+        return {"$set": [passed(item) for item in value]}
+    item = getattr(value, "tolist", None)  # NumPy's, scalars too
+    return passed(item()) if item is not None else [passed(item) for item in value]
 
 
 def plain(value: Any, depth: int = 6) -> Any:

@@ -150,6 +150,15 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
                 session.request("call", None, "f", ["x" * 500_000], {}, doing="f()")
 
 
+def test_what_ends_its_process_when_counted_is_a_verdict_each_time(best: Walls, grade: Judge) -> None:
+    """Not only as often as calls are counted."""
+    recursion = "    sys.setrecursionlimit(10**9)\n    def f(): return f()\n    return f()\n"
+    only = ("equal-rates", "unequal-rates", "short-path", "idle-path")
+    verdict = grade(f"import sys\n{DELAY}{recursion}", best, only=only, limits=Limits(memory_bytes=200 << 20))
+    assert verdict.status == "graded", text_report(verdict)
+    assert verdict.points == 0
+
+
 def test_prints_are_shown_and_bounded(best: Walls, grade: Judge) -> None:
     verdict = grade(f"{DELAY}    print('\\x1b[31mhello', 'x' * 9000)\n    return 1\n", best, only=("equal-rates",))
     printed = verdict.results[0].printed

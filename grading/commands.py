@@ -48,7 +48,7 @@ class GradeOptions:
     assignment: NumberOrStamp = None
     roster: Annotated[Path | None, _option("--roster", "CSV", "the class: student, id, email, group, ...")] = None
     out: Annotated[Path, _option("--out", "DIR", "reports and gradebook; run again to go on")] = Path("grades")
-    due: Annotated[str | None, _option("--due", "TIME", "ISO 8601; with `submitted` in the roster")] = None
+    due: Annotated[str | None, _option("--due", "TIME", "ISO 8601, without an offset local time")] = None
     late_per_day: Annotated[float, _option("--late-per-day", "PERCENT", "off, for each day begun")] = 10.0
     late_days: Annotated[int, _option("--late-days", "N", "what comes later counts nothing")] = 3
     key: Annotated[str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="decides the hidden seeds")] = ""

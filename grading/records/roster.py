@@ -1,6 +1,7 @@
 """The class list: a CSV with a header, your own or a platform's.
 
-    own          student (required), id, email, github, group, submitted (ISO 8601), extension_days
+    own          student (required), id, email, github, group, submitted (ISO 8601, without an offset local time),
+                 extension_days
     Canvas       the exported gradebook: Student, ID, SIS User ID, SIS Login ID, Section, ...
     Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ...
     Gradescope   the roster: First Name, Last Name (or Full Name), SID, Email, ...
@@ -81,7 +82,7 @@ class LateRule:
         """Days begun since the due time; None when one of the times is not known. Raises ConfigError."""
         if self.due is None or not submitted:
             return None
-        late_s = (parse_time(submitted) - self.due).total_seconds() - extension_days * DAY_S - GRACE_S
+        late_s = _seconds(self.due, parse_time(submitted)) - extension_days * DAY_S - GRACE_S
         return max(0, math.ceil(late_s / DAY_S))
 
     def deduction(self, days: int, total: float) -> float:
@@ -90,11 +91,22 @@ class LateRule:
 
 
 def parse_time(text: str) -> datetime:
-    """A time of ISO 8601; both with or both without an offset can be compared. Raises ConfigError."""
+    """A time of ISO 8601, with its offset where it has one. Raises ConfigError."""
     try:
-        return datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+        return datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ConfigError(f"time {text!r}: allowed is ISO 8601, as in 2026-11-01T23:59") from None
+        told = "allowed is ISO 8601, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
+        raise ConfigError(f"time {text!r}: {told}") from None
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    """From one to the other. Where only one has an offset, the other is this machine's local time."""
+    if (since.tzinfo is None) != (until.tzinfo is None):
+        try:
+            since, until = since.astimezone(), until.astimezone()
+        except (ValueError, OverflowError, OSError):
+            raise ConfigError(f"times {since} and {until}: give both an offset, as in 2026-11-01T23:59-08:00") from None
+    return (until - since).total_seconds()
 
 
 def read_roster(path: Path) -> list[Student]:

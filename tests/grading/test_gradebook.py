@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,39 @@ def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int,
     rule = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
     students = [Student(student="Ann", submitted=submitted, extension_days=extension)]
     assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
+
+
+@pytest.fixture
+def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's local time."""
+    monkeypatch.setenv("TZ", "XYZ+8")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("due", "submitted", "days"),
+    [
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00+00:00", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00Z", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T08:10Z", 1),
+        ("2026-11-01T23:59", "2026-11-02T05:00Z", 0),  # here it is 21:00
+        ("2026-11-01T23:59", "2026-11-02T08:10Z", 1),
+        ("2026-11-02T07:59Z", "2026-11-01T23:59", 0),
+        ("2026-11-02T07:59Z", "2026-11-02T00:10", 1),
+    ],
+)
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_offsets_count(due: str, submitted: str, days: int) -> None:
+    assert LateRule(due=parse_time(due)).days(submitted) == days
+
+
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_a_time_that_no_clock_shows_is_told() -> None:
+    with pytest.raises(ConfigError, match="give both an offset"):
+        LateRule(due=parse_time("2026-11-01T23:59Z")).days("9999-12-31T23:59")
 
 
 def test_strangers_and_reruns_are_marked() -> None:

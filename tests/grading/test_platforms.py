@@ -240,6 +240,21 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
     assert [row.score for row in rows_of(collected, students)][:3] == [7, 7, 0]
 
 
+@pytest.mark.parametrize(
+    ("told", "submitted"),
+    [
+        ("2026-11-02 04:00:00.123456789 Z", "2026-11-02T04:00:00Z"),
+        ("2026-11-01 20:00:00.123456789 -08:00", "2026-11-01T20:00:00-08:00"),
+        ("2026-11-02T04:00:00+00:00", "2026-11-02T04:00:00+00:00"),
+        ("2026-11-02 04:00:00", "2026-11-02T04:00:00"),
+    ],
+)
+def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitted: str) -> None:
+    metadata = f"submission_1:\n  :submitters:\n  - :name: Ann\n  :created_at: {told}\n"
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, "submission_1/window.py": numbered(7)})
+    assert [item.submitted for item in received([place]).submissions] == [submitted]
+
+
 def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
     """Each of these holds files named as if they were Bob's, by every platform and by hand."""
     foreign = {

@@ -130,6 +130,30 @@ def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int,
     assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
 
 
+DUE = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
+EARLY, LATE = "2026-11-01T12:00", "2026-11-03T12:00"
+
+
+def pair(*submitted: str) -> list[Student]:
+    return [
+        Student(student=name, group="g", submitted=told) for name, told in zip(("Ann", "Bob"), submitted, strict=True)
+    ]
+
+
+def test_a_pair_is_as_late_as_its_submission() -> None:
+    both = [("Ann", 70, "graded", 2), ("Bob", 70, "graded", 2)]
+    assert rows([verdict("Ann", 90)], pair(LATE, ""), DUE) == both
+    assert rows([verdict("Ann", 90)], pair("", LATE), DUE) == both  # who handed nothing in has the pair's time
+    assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
+
+
+def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
+    both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
+    assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
+    extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
+    assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
+
+
 @pytest.fixture
 def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This machine's local time."""

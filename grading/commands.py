@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from pacelab.grading.records.roster import LateRule
 
 WHEN = ("after_due_date", "hidden", "visible")
+SHOWN = 20
 UNGRADED, MOST_UNGRADED = 10, 99
-"""Exit codes from here on say how many submissions are not graded."""
+"""Exit codes from here on say how many submissions are not graded, or nobody's."""
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
@@ -104,7 +105,7 @@ class GradeOptions:
 def grade(**given: Any) -> None:
     """Grade submissions: a report for each, a gradebook and a summary for the class.
 
-    Exit code 0: all are graded; 10 + N: N are not (at most 99).
+    Exit code 0: all are graded; 10 + N: N are not, or nobody's in the roster (at most 99).
     """
     from pacelab.grading.assignments import find_assignment
     from pacelab.grading.receive.submission import stamped_number
@@ -141,12 +142,12 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 
 
 def _grade(options: GradeOptions, wanted: Assignment) -> int:
-    """Collect, grade, write; returns how many submissions are not graded."""
+    """Collect, grade, write; returns how many submissions are not graded, or nobody's in the roster."""
     from pacelab.grading.batch import grade_all
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
-    from pacelab.grading.records.gradebook import gradebook
-    from pacelab.grading.records.home import homeward, write_home
+    from pacelab.grading.records.gradebook import gradebook, strangers
+    from pacelab.grading.records.home import homeward
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
 
@@ -178,8 +179,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
-    if home := write_home(options.out, files):
-        log(f"to import into the platform: {', '.join(home)} in {options.out}")
+    _send_home(options.out, files, rows)
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
@@ -187,10 +187,22 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         document = results(verdicts[0], hidden=options.hidden)
         write_file(options.gradescope / "results.json", json_module.dumps(document, indent=1).encode())
     _tell(options, rows, verdicts)
-    for name, why in collected.unclaimed[:20]:
+    for name, why in collected.unclaimed[:SHOWN]:
         log(f"not graded, nobody's: {name} ({why})")
-    duplicate = sum(row.status == "duplicate" for row in rows)
-    return duplicate + sum(verdict.status != "graded" for verdict in verdicts)
+    unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
+    return unsure + sum(verdict.status != "graded" for verdict in verdicts)
+
+
+def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:
+    from pacelab.grading.records.gradebook import strangers
+    from pacelab.grading.records.home import write_home
+
+    home = write_home(out, files)
+    if home:
+        log(f"to import into the platform: {', '.join(home)} in {out}")
+    missing = sum(row.status == "missing" for row in rows)
+    if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
+        log(f"left out of {tables[0]}: {missing} who handed in nothing, as long as a hand-in is nobody's")
 
 
 def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
@@ -280,11 +292,18 @@ def _write(
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
+    from pacelab.grading.records.gradebook import strangers
+
     for note in verdicts[0].notes[2:]:
         log(f"note: {note}")
     for row in rows:
         if row.status == "duplicate":
             log(f"{row.student}: {row.remarks}")
+    unknown = strangers(rows)
+    for row in unknown[:SHOWN]:
+        log(f"graded, nobody's: {row.student} ({row.remarks})")
+    if len(unknown) > SHOWN:
+        log(f"graded, nobody's: {len(unknown) - SHOWN} more, see gradebook.csv")
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")

@@ -15,7 +15,7 @@ from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import STYLE, headline
-from pacelab.grading.records.roster import LateRule, Student, claimed_by
+from pacelab.grading.records.roster import LateRule, Student, matched
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
 
@@ -54,24 +54,28 @@ def gradebook(
     the first one's points for now and the status `duplicate`: which one counts is yours to say.
     """
     mine: dict[int, list[Graded]] = {}
-    strangers: list[Graded] = []
+    nobodys: list[tuple[Graded, str]] = []
     for verdict, submission in zip(verdicts, submissions, strict=True):
-        places = claimed_by(submission, students)
+        places, why = matched(submission, students)
         for place in places:
             timed = replace(submission, submitted=students[place].submitted or submission.submitted)
             mine.setdefault(place, []).append((verdict, timed))
         if not places:
-            strangers.append((verdict, submission))
+            nobodys.append(((verdict, submission), why if students else ""))
     rows = []
     for place, student in enumerate(students):
         found = _of_group(place, students, mine, rule)
         row = _missing(student, verdicts) if not found else _row(student, found[0], rule, claims=found)
         rows.append(replace(row, place=place))
-    remark = "not in the roster" if students else ""
-    for verdict, submission in strangers:
-        student = Student(student=submission.student, id=submission.identity)
-        rows.append(_row(student, (verdict, submission), rule, remark=remark))
+    for graded, remark in nobodys:
+        student = Student(student=graded[1].student, id=graded[1].identity)
+        rows.append(_row(student, graded, rule, remark=remark))
     return rows
+
+
+def strangers(rows: Sequence[Row]) -> list[Row]:
+    """Hand-ins that are nobody's in the roster, where there is one."""
+    return [row for row in rows if row.place < 0] if any(row.place >= 0 for row in rows) else []
 
 
 def _of_group(
@@ -86,7 +90,9 @@ def _of_group(
     told = next((students[other].submitted for other in others if other not in mine and students[other].submitted), "")
     found = [mine[other][0] for other in others if len(mine.get(other, [])) == 1]
     timed = [(verdict, replace(made, submitted=made.submitted or told)) for verdict, made in found]
-    return [max(timed, key=lambda item: _worth(item, student, rule))] if timed else []
+    if not timed:  # nobody's for certain
+        return next((mine[other] for other in others if other in mine), [])
+    return [max(timed, key=lambda item: _worth(item, student, rule))]
 
 
 def _worth(graded: Graded, student: Student, rule: LateRule) -> tuple[float, float]:

@@ -5,7 +5,8 @@
     moodle.csv     for "Upload grading worksheet": the downloaded worksheet with Grade and Feedback comments filled in
     gradescope/    a results.json for each submission_N, as its autograders write them
 
-Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has.
+Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has. So is who
+handed in nothing as long as a hand-in is nobody's, which may be theirs.
 
 Source: Canvas, lib/gradebook_importer.rb; Moodle, mod/assign/feedback/offline/importgradeslib.php; Gradescope,
 "Autograder specifications".
@@ -22,7 +23,7 @@ from typing import Any
 
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import Row
+from pacelab.grading.records.gradebook import Row, strangers
 from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.roster import Student, read_table
 
@@ -31,7 +32,6 @@ CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration I
 POINTS_POSSIBLE = "    Points Possible"
 FEEDBACK = "Feedback comments"
 GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
-CERTAIN = ("graded", "missing")
 
 
 def homeward(
@@ -50,7 +50,8 @@ def homeward(
         table = list(csv.reader(io.StringIO(read_table(roster), newline="")))
         header = [cell.strip() for cell in table[0]] if table else []
         lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
-        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in CERTAIN}
+        certain = ("graded",) if strangers(rows) else ("graded", "missing")
+        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in certain}
         ours = [(line, byline[number]) for number, line in enumerate(lines) if number in byline]
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
             found["canvas.csv"] = canvas(header, ours, column).encode()

@@ -46,6 +46,8 @@ IDS = {
 """Kind of an identity -> columns that hold it."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
 MOODLE_NUMBER = re.compile(r"(\d+)$")
+STRANGER = "not in the roster"
+APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
 DAY_S = 86_400
 GRACE_S = 300
 """Clocks differ: five minutes late are not late."""
@@ -187,17 +189,23 @@ def _small(name: str) -> str:
 
 def claimed_by(submission: Submission, students: Sequence[Student]) -> list[int]:
     """Places in the roster of those who handed this in; none for somebody who is not there, or not for certain."""
+    return matched(submission, students)[0]
+
+
+def matched(submission: Submission, students: Sequence[Student]) -> tuple[list[int], str]:
+    """`claimed_by`, and where that is nobody, why."""
     if submission.platform == "gradescope":
-        found = [place for person in submission.people for place in _gradescope(person, students)]
-        return list(dict.fromkeys(found))
+        found = [_gradescope(person, students) for person in submission.people]
+        told = "; ".join(dict.fromkeys(why for _, why in found if why))
+        return list(dict.fromkeys(place for places, _ in found for place in places)), told or STRANGER
     for kind in PLATFORM_IDS.get(submission.platform, ()):
         if any(student.known_by(kind) for student in students):
             wanted = submission.identity.casefold()
-            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1]
+            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1], STRANGER
     return _by_name(submission.name or submission.student, submission.identity, students)
 
 
-def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> list[int]:
+def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tuple[list[int], str]:
     name, sid, email = person
     for value, kinds in ((email, ("email", "login")), (sid, ("sid", "sis"))):
         wanted = value.strip().casefold()
@@ -207,13 +215,13 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> li
             if wanted and (wanted in map(student.known_by, kinds) or student.id.casefold() == wanted)
         ]
         if found:
-            return found[:1]
+            return found[:1], ""
     if any(student.known_by("email") for student in students) and email:
-        return []
+        return [], STRANGER
     return _by_name(name, sid, students)
 
 
-def _by_name(name: str, identity: str, students: Sequence[Student]) -> list[int]:
+def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:
     """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two."""
     wanted, mangled = name.strip(), "".join(_words(name))
 
@@ -233,6 +241,9 @@ def _by_name(name: str, identity: str, students: Sequence[Student]) -> list[int]
     rows = [fits(student) for student in students]
     for rule in range(4):
         found = [place for place, row in enumerate(rows) if row[rule]]
+        if len(found) == 1:
+            return found, ""
         if found:
-            return found if len(found) == 1 else []
-    return []
+            what = "id" if rule < 2 else "name"
+            return [], f"its {what} fits {len(found)} students: {APART}"
+    return [], STRANGER

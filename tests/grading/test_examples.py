@@ -93,7 +93,7 @@ def test_bad_usage_is_one_line(
 
 @pytest.mark.usefixtures("engine")
 def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is no text, a long expression, a crash, a name claimed twice: a row for everybody, exit code 11."""
+    """No text for a name, a long expression, a crash, a name claimed twice, a stranger: a row each, exit code 12."""
     template = find_assignment(2).template
     long = f"LONG = {' + '.join(['1'] * 900)}\n"
     cells = [{"cell_type": "code", "source": text} for text in (long, template)]
@@ -108,9 +108,11 @@ def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.Captur
     with zipfile.ZipFile(top / "ann.zip", "w") as archive:
         archive.writestr("window.py", template)
     (in_tmp / "roster.csv").write_text("student\nann\nbob\ncem\n")
-    assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 11
+    assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 12
     with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
         status = {row["student"]: row["status"] for row in csv.DictReader(file)}
     assert status == {"ann": "duplicate", "bob": "graded", "cem": "missing", r"b\udce9": "graded"}
-    assert "claimed by 2 submissions" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "claimed by 2 submissions" in said
+    assert r"graded, nobody's: b\udce9 (not in the roster" in said
     assert len(list((in_tmp / "grades" / "reports").iterdir())) == 8

@@ -14,7 +14,7 @@ from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import gradebook, summary, to_csv
+from pacelab.grading.records.gradebook import gradebook, strangers, summary, to_csv
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -194,6 +194,25 @@ def test_strangers_and_reruns_are_marked() -> None:
     assert stranger.status == "rerun"
     assert "not in the roster" in stranger.remarks
     assert "late, by an unknown time" in stranger.remarks
+
+
+def test_why_a_hand_in_is_nobodys() -> None:
+    students = [Student(student=name, id=number) for name, number in (("Jo Smith", "1"), ("Jo Smith", "2"), ("X", "2"))]
+    found = gradebook(
+        [verdict(name, 5) for name in ("Jo Smith", "2", "Lee", "1")],
+        [Submission(student=name, source="") for name in ("Jo Smith", "2", "Lee", "1")],
+        students,
+        LateRule(),
+    )
+    assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
+    assert strangers(found) == found[3:]
+    said = [row.remarks.partition(":")[0] for row in found[3:]]
+    assert said == ["its name fits 2 students", "its id fits 2 students", "not in the roster; mend <this>"]
+
+
+def test_whose_partner_has_two_hand_ins_has_them_too() -> None:
+    found = rows([verdict("Ann", 90), verdict("Ann", 80)], pair("", ""))
+    assert [row[2] for row in found] == ["duplicate", "duplicate"]
 
 
 @pytest.mark.parametrize(

@@ -391,6 +391,32 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
 
 
+@pytest.mark.parametrize("form", ["canvas", "moodle"])
+def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str) -> None:
+    """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
+    (file, columns) = {
+        "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
+        "moodle": ("moodle.csv", ["Full name", "Identifier", "Grade", "Maximum Grade"]),
+    }[form]
+    people = [[name, f"Participant {number}", "", ""] for number, name in enumerate(("Jo Smith", "Jo Smith", "Ann"), 1)]
+    roster = table(tmp_path / "roster.csv", [columns, *people])
+    students = read_roster(roster)
+
+    def sent(*names: str) -> list[str]:
+        for name in names:
+            (tmp_path / "class" / name).mkdir(parents=True)
+            (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+        submissions = received([tmp_path / "class"], students).submissions
+        verdicts = [graded(submission) for submission in submissions]
+        rows = gradebook(verdicts, submissions, students, LateRule())
+        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        lines = csv.reader(io.StringIO(files[file].decode(), newline=""))
+        return [line[0] for line in lines if "Participant" in line[1]]
+
+    assert sent("Ann") == ["Jo Smith", "Jo Smith", "Ann"]
+    assert sent("Jo Smith") == ["Ann"]
+
+
 def as_canvas(files: dict[str, bytes]) -> dict[int, float]:
     """As lib/gradebook_importer.rb reads it: student columns, an assignment by its id, points possible, scores."""
     header, points, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))

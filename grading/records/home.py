@@ -54,7 +54,8 @@ def homeward(
         byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in certain}
         ours = [(line, byline[number]) for number, line in enumerate(lines) if number in byline]
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
-            found["canvas.csv"] = canvas(header, ours, column).encode()
+            total = max((row.of for row in rows), default=0.0)
+            found["canvas.csv"] = canvas(header, ours, column, total).encode()
         elif IDENTIFIER in header and GRADE in header:
             found["moodle.csv"] = moodle(header, ours).encode()
     for submission, verdict in zip(submissions, verdicts, strict=True):
@@ -64,11 +65,10 @@ def homeward(
     return found
 
 
-def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str) -> str:
+def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str, total: float) -> str:
     """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it."""
     kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
     title = next((name for name in header if name == column or name.startswith(f"{column} (")), column)
-    total = max((row.of for _, row in ours), default=0.0)
     made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{total:g}"]]
     made += [[*(line[place] for place in kept), f"{row.score:.2f}"] for line, row in ours]
     return _written(made)

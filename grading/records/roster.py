@@ -8,7 +8,8 @@
     GitHub       classroom_roster.csv: identifier, github_username, github_id, name
 
 A hand-in is a student's by the platform's number, address or username where the roster has it; by name where it has
-not, and only if nobody else bears it. Members of a `group` share one submission.
+not, and only if nobody else bears it. Your own `id` may be Canvas's number: where it is one student's and the name is
+another's, the hand-in is nobody's. Members of a `group` share one submission.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ IDS = {
     "github": ("github_username", "github"),
 }
 """Kind of an identity -> columns that hold it."""
+CANVAS_ONLY = {"section", "sis user id", "sis login id"}
+"""Columns that say that `ID` is Canvas's number, not one of your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
 MOODLE_NUMBER = re.compile(r"(\d+)$")
 STRANGER = "not in the roster"
@@ -68,7 +71,7 @@ class Student:
     """In the file, counted from the first below the header."""
 
     def known_by(self, kind: str) -> str:
-        """The identity of this kind, in small letters; your own `id` where the roster is none of a platform's."""
+        """The identity of this kind, in small letters."""
         return dict(self.ids).get(kind, "").casefold()
 
 
@@ -167,6 +170,8 @@ def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple
             if kind == "moodle":  # "Participant 12", in any language
                 number = MOODLE_NUMBER.search(value) if "github_username" not in known else None
                 value = number[1] if number else ""
+            if kind == "canvas" and not CANVAS_ONLY & set(known):
+                value = ""
             if value:
                 found.append((kind, plain(value, 200)))
                 break
@@ -198,11 +203,12 @@ def matched(submission: Submission, students: Sequence[Student]) -> tuple[list[i
         found = [_gradescope(person, students) for person in submission.people]
         told = "; ".join(dict.fromkeys(why for _, why in found if why))
         return list(dict.fromkeys(place for places, _ in found for place in places)), told or STRANGER
+    identity = "" if submission.platform == "moodle" else submission.identity  # counted anew for each assignment there
     for kind in PLATFORM_IDS.get(submission.platform, ()):
         if any(student.known_by(kind) for student in students):
             wanted = submission.identity.casefold()
             return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1], STRANGER
-    return _by_name(submission.name or submission.student, submission.identity, students)
+    return _by_name(submission.name or submission.student, identity, students)
 
 
 def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tuple[list[int], str]:
@@ -239,8 +245,12 @@ def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[lis
         )
 
     rows = [fits(student) for student in students]
-    for rule in range(4):
-        found = [place for place, row in enumerate(rows) if row[rule]]
+    fitting = [[place for place, row in enumerate(rows) if row[rule]] for rule in range(4)]
+    named = next(filter(None, fitting[1:]), [])
+    if len(fitting[0]) == 1 and named and fitting[0][0] not in named:
+        one, other = students[fitting[0][0]].student, students[named[0]].student
+        return [], f"its number is the `id` of {one}, its name that of {other}: rename it"
+    for rule, found in enumerate(fitting):
         if len(found) == 1:
             return found, ""
         if found:

@@ -349,6 +349,29 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
     assert "(2 points)" in ann.remarks
 
 
+@pytest.mark.parametrize(
+    ("name", "platform", "number", "places"),
+    [
+        ("zoe", "canvas", "2", []),
+        ("ann", "canvas", "2", []),
+        ("zoe", "canvas", "3", [2]),
+        ("zoe", "canvas", "7", [2]),
+        ("nick", "canvas", "2", [1]),
+        ("nick", "moodle", "2", []),
+        ("zoe", "moodle", "2", [2]),
+    ],
+)
+def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
+    tmp_path: Path, name: str, platform: str, number: str, places: list[int]
+) -> None:
+    students = read_roster(table(tmp_path / "own.csv", [["student", "id"], ["ann", 1], ["bob", 2], ["zoe", 3]]))
+    submission = Submission(student=name, source="# 9\n", platform=platform, identity=number)
+    assert claimed_by(submission, students) == places
+    (*_, last) = gradebook([graded(submission)], [submission], students, LateRule())
+    if platform == "canvas" and not places:
+        assert last.remarks == f"its number is the `id` of bob, its name that of {name}: rename it"
+
+
 def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "class" / "bob").mkdir(parents=True)
     (tmp_path / "class" / "bob" / "window.py").write_text(numbered(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -77,8 +78,8 @@ class GradeOptions:
         _check(self.patience > 0, f"--patience {self.patience:g}: allowed is a number above 0")
         _check(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs {self.jobs}: allowed is 1 to 1024")
         _check(
-            self.late_days >= 0 and self.late_per_day >= 0,
-            "--late-days, --late-per-day: allowed are numbers of at least 0",
+            self.late_days >= 0 and self.late_per_day >= 0 and math.isfinite(self.late_per_day),
+            "--late-days, --late-per-day: allowed are finite numbers of at least 0",
         )
 
     @property

@@ -52,6 +52,7 @@ MOODLE_NUMBER = re.compile(r"(\d+)$")
 STRANGER = "not in the roster"
 APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
 DAY_S = 86_400
+MOST_EXTENSION_DAYS = 36_500
 GRACE_S = 300
 """Clocks differ: five minutes late are not late."""
 
@@ -116,8 +117,15 @@ def _seconds(since: datetime, until: datetime) -> float:
 
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
-    text = read_table(path)
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(read_table(path), newline=""))
+    try:
+        return _students(reader, path)
+    except csv.Error as error:  # a cell of more than 128 KiB
+        told = f"{error}: shorten the cell, or close its quotes"
+        raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {told}") from None
+
+
+def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
     header = reader.fieldnames or ()
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
@@ -127,12 +135,20 @@ def read_roster(path: Path) -> list[Student]:
         values["student"] = values.get("student") or _name(row, known)
         if not values["student"] or "points possible" in values["student"].casefold():  # Canvas's second row
             continue
-        try:
-            extension = float(values.pop("extension_days", "") or 0)
-        except ValueError:
-            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: extension_days is no number") from None
+        extension = _days(values.pop("extension_days", ""))
+        if extension is None:
+            told = f"extension_days is no number of at most {MOST_EXTENSION_DAYS:,}"
+            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
         found.append(Student(**values, extension_days=extension, ids=_ids(row, known), line=line))
     return found
+
+
+def _days(text: str) -> float | None:
+    try:
+        found = float(text or 0)
+    except ValueError:
+        return None
+    return found if abs(found) <= MOST_EXTENSION_DAYS else None  # no NaN either
 
 
 def read_table(path: Path) -> str:

@@ -231,8 +231,12 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     place.write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError, match="no column `student`"):
         read_roster(place)
-    place.write_text("student,extension\nAnn,x\n")
-    with pytest.raises(ConfigError, match="line 2: extension_days"):
+    for days in ("x", "nan", "inf", "-inf", "1e308"):
+        place.write_text(f"student,extension\nAnn,{days}\n")
+        with pytest.raises(ConfigError, match="line 2: extension_days"):
+            read_roster(place)
+    place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
+    with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
         read_roster(place)
     with pytest.raises(ConfigError, match="ISO 8601"):
         parse_time("yesterday")

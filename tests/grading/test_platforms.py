@@ -444,6 +444,33 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
     assert sent("Jo Smith") == ["Ann"]
 
 
+def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
+    """A spreadsheet drops empty cells at a line's end."""
+    for name in ("ann", "cy"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+    roster = tmp_path / "roster.csv"
+
+    def sent(text: str, file: str) -> list[list[str]]:
+        roster.write_text(text)
+        students = read_roster(roster)
+        submissions = received([tmp_path / "class"], students).submissions
+        verdicts = [graded(submission) for submission in submissions]
+        rows = gradebook(verdicts, submissions, students, LateRule())
+        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        return list(csv.reader(io.StringIO(files[file].decode(), newline="")))
+
+    worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
+    assert sent(worksheet, "moodle.csv")[1:] == [
+        ["Participant 1", "ann", "2.50", "50", ""],
+        ["Participant 2", "cy", "5.00", "", ""],
+    ]
+    assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
+        ["ann", "1", "A", "5.00"],
+        ["cy", "2", "", "5.00"],
+    ]
+
+
 def as_canvas(files: dict[str, bytes]) -> dict[int, float]:
     """As lib/gradebook_importer.rb reads it: student columns, an assignment by its id, points possible, scores."""
     header, points, *lines = csv.reader(io.StringIO(files["canvas.csv"].decode(), newline=""))

@@ -182,7 +182,7 @@ def summary(
     unclaimed: Sequence[tuple[str, str]] = (),
 ) -> str:
     """The class as one HTML page: histogram, what each check cost, whom to look at."""
-    scores = [row.score for row in rows if row.status != "missing"]
+    scores = [row.score for row in rows if row.status == "graded"]
     total = max((row.of for row in rows), default=0.0) or 1.0
     middle = f"median {statistics.median(scores):g}, mean {statistics.fmean(scores):.1f}" if scores else "no submission"
     rates: dict[str, list[float]] = {}

@@ -248,6 +248,14 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
     assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
 
 
+def test_the_summary_counts_who_is_graded_for_certain() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 10, "rerun"), verdict("Cem", 20), verdict("Cem", 30)]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
+    page = summary(gradebook(verdicts, submissions, students, LateRule()), verdicts)
+    assert "1 graded of 4; median 90, mean 90.0" in page
+
+
 def test_reports_escape_what_students_wrote() -> None:
     made = verdict("<script>", 5)
     page = html_report(made) + summary(

@@ -247,13 +247,14 @@ def check(
 def update(
     folder: Annotated[Path, typer.Argument(help="where you work")] = Path(),
     *,
-    assignment: Annotated[int | None, _option("--assignment", "N", "hand this one out")] = None,
+    assignment: Annotated[str | None, _option("--assignment", "N", "hand this one out: 1 to 5")] = None,
 ) -> None:
     """Hand out an assignment, or bring what was handed out up to date; your own work is never touched."""
     from pacelab.grading import handout
-    from pacelab.grading.assignments import find_assignment
 
-    said = handout.update(folder) if assignment is None else handout.hand_out(folder, find_assignment(assignment))
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    _check(there.is_dir(), f"{str(there)!r}: a file; name the folder where you work")
+    said = handout.update(folder) if assignment is None else handout.hand_out(folder, handout.handed_out(assignment))
     for line in said or ["nothing was handed out into this folder: give --assignment N"]:
         print(line)
 

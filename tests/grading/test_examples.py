@@ -83,11 +83,17 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
         (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "allowed are finite numbers of at least 0"),
         (["check", "nowhere.py"], "not a file"),
+        (["update", "--assignment", "7"], "--assignment 7: allowed is one of 1, 2, 3, 4, 5 (labs"),
+        (["update", "--assignment", "lab2"], "--assignment lab2: allowed is one of 1, 2, 3, 4, 5 (labs"),
+        (["update", "a.py", "--assignment", "3"], "'a.py': a file; name the folder where you work"),
+        (["update", "a.py/week3", "--assignment", "3"], "a.py': a file; name the folder where you work"),
+        (["update", "a.py"], "'a.py': a file; name the folder where you work"),
     ],
 )
 def test_bad_usage_is_one_line(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
+    (in_tmp / "a.py").touch()
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
 

@@ -155,8 +155,11 @@ def read_table(path: Path) -> str:
     """A CSV's text. Raises ConfigError."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"roster {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"roster {str(path)!r}, line {line}: no UTF-8: save it as CSV UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"roster {str(path)!r}: {error.strerror or error}") from None
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:

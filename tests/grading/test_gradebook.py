@@ -238,6 +238,9 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
     with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
         read_roster(place)
+    place.write_text("student\nAnn\nJörg\n", "latin-1")
+    with pytest.raises(ConfigError, match=r"roster.csv', line 3: no UTF-8: save it as CSV UTF-8"):
+        read_roster(place)
     with pytest.raises(ConfigError, match="ISO 8601"):
         parse_time("yesterday")
 

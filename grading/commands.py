@@ -162,9 +162,10 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         "names": [name for student in students for name in (student.student, student.id) if name],
         "usernames": [name for student in students if (name := dict(student.ids).get("github"))],
     }
-    collected = collect(options.submissions or [], wanted, people)
+    places = options.submissions or []
+    collected = collect(places, wanted, people)
     found = collected.submissions
-    _check(bool(found), "the places named hold no submissions")
+    _check(bool(found) and any(map(_holds_any, places)), "the places named hold no submissions")
     with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
             found,
@@ -192,6 +193,19 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         log(f"not graded, nobody's: {name} ({why})")
     unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
     return unsure + sum(verdict.status != "graded" for verdict in verdicts)
+
+
+def _holds_any(place: Path) -> bool:
+    """Whether there is a file in it, or what cannot be looked into."""
+    from pacelab.grading.receive.places import JUNK, BadPlace, opened
+
+    if not place.is_dir() and place.suffix.lower() != ".zip":
+        return True
+    try:
+        with opened(place) as items:
+            return any(not JUNK.search(item.name) for item in items)
+    except BadPlace:
+        return True
 
 
 def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:

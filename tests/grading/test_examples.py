@@ -82,6 +82,8 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["grade", "x", "--assignment", "3", "--hidden", "never"], "--hidden 'never': allowed is after_due_date"),
         (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
         (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "allowed are finite numbers of at least 0"),
+        (["grade", "empty", "--assignment", "3"], "the places named hold no submissions"),
+        (["grade", "empty", "empty.zip", "--assignment", "3"], "the places named hold no submissions"),
         (["check", "nowhere.py"], "not a file"),
         (["update", "--assignment", "7"], "--assignment 7: allowed is one of 1, 2, 3, 4, 5 (labs"),
         (["update", "--assignment", "lab2"], "--assignment lab2: allowed is one of 1, 2, 3, 4, 5 (labs"),
@@ -94,6 +96,8 @@ def test_bad_usage_is_one_line(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
     (in_tmp / "a.py").touch()
+    (in_tmp / "empty" / "ann").mkdir(parents=True)
+    zipfile.ZipFile("empty.zip", "w").close()
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
 

@@ -166,6 +166,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     collected = collect(places, wanted, people)
     found = collected.submissions
     _check(bool(found) and any(map(_holds_any, places)), "the places named hold no submissions")
+    one = options.gradescope is None or len(found) == 1
+    _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
             found,
@@ -185,7 +187,6 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
-        _check(len(verdicts) == 1, "--gradescope: allowed with one submission")
         document = results(verdicts[0], hidden=options.hidden)
         write_file(options.gradescope / "results.json", json_module.dumps(document, indent=1).encode())
     _tell(options, rows, verdicts)

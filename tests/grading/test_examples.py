@@ -84,6 +84,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "allowed are finite numbers of at least 0"),
         (["grade", "empty", "--assignment", "3"], "the places named hold no submissions"),
         (["grade", "empty", "empty.zip", "--assignment", "3"], "the places named hold no submissions"),
+        (["grade", "a.py", "b.py", "--assignment", "3", "--gradescope", "g"], "one submission, and these are 2"),
         (["check", "nowhere.py"], "not a file"),
         (["update", "--assignment", "7"], "--assignment 7: allowed is one of 1, 2, 3, 4, 5 (labs"),
         (["update", "--assignment", "lab2"], "--assignment lab2: allowed is one of 1, 2, 3, 4, 5 (labs"),
@@ -95,11 +96,13 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
 def test_bad_usage_is_one_line(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
-    (in_tmp / "a.py").touch()
+    for name in ("a.py", "b.py"):
+        (in_tmp / name).touch()
     (in_tmp / "empty" / "ann").mkdir(parents=True)
     zipfile.ZipFile("empty.zip", "w").close()
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
+    assert not (in_tmp / "grades").exists()
 
 
 @pytest.mark.usefixtures("engine")

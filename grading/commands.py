@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json as json_module
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from pacelab.grading.records.roster import LateRule
 
 WHEN = ("after_due_date", "hidden", "visible")
+SHOWN = 20
 UNGRADED, MOST_UNGRADED = 10, 99
-"""Exit codes from here on say how many submissions are not graded."""
+"""Exit codes from here on say how many submissions are not graded, or nobody's."""
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no table, progress or notes")]
@@ -48,7 +50,7 @@ class GradeOptions:
     assignment: NumberOrStamp = None
     roster: Annotated[Path | None, _option("--roster", "CSV", "the class: student, id, email, group, ...")] = None
     out: Annotated[Path, _option("--out", "DIR", "reports and gradebook; run again to go on")] = Path("grades")
-    due: Annotated[str | None, _option("--due", "TIME", "ISO 8601; with `submitted` in the roster")] = None
+    due: Annotated[str | None, _option("--due", "TIME", "ISO 8601, without an offset local time")] = None
     late_per_day: Annotated[float, _option("--late-per-day", "PERCENT", "off, for each day begun")] = 10.0
     late_days: Annotated[int, _option("--late-days", "N", "what comes later counts nothing")] = 3
     key: Annotated[str, typer.Option("--key", envvar="PACELAB_GRADING_KEY", help="decides the hidden seeds")] = ""
@@ -76,8 +78,8 @@ class GradeOptions:
         _check(self.patience > 0, f"--patience {self.patience:g}: allowed is a number above 0")
         _check(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs {self.jobs}: allowed is 1 to 1024")
         _check(
-            self.late_days >= 0 and self.late_per_day >= 0,
-            "--late-days, --late-per-day: allowed are numbers of at least 0",
+            self.late_days >= 0 and self.late_per_day >= 0 and math.isfinite(self.late_per_day),
+            "--late-days, --late-per-day: allowed are finite numbers of at least 0",
         )
 
     @property
@@ -104,7 +106,7 @@ class GradeOptions:
 def grade(**given: Any) -> None:
     """Grade submissions: a report for each, a gradebook and a summary for the class.
 
-    Exit code 0: all are graded; 10 + N: N are not (at most 99).
+    Exit code 0: all are graded; 10 + N: N are not, or nobody's in the roster (at most 99).
     """
     from pacelab.grading.assignments import find_assignment
     from pacelab.grading.receive.submission import stamped_number
@@ -141,12 +143,12 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 
 
 def _grade(options: GradeOptions, wanted: Assignment) -> int:
-    """Collect, grade, write; returns how many submissions are not graded."""
+    """Collect, grade, write; returns how many submissions are not graded, or nobody's in the roster."""
     from pacelab.grading.batch import grade_all
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
-    from pacelab.grading.records.gradebook import gradebook
-    from pacelab.grading.records.home import homeward, write_home
+    from pacelab.grading.records.gradebook import gradebook, strangers
+    from pacelab.grading.records.home import homeward
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
 
@@ -160,9 +162,12 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         "names": [name for student in students for name in (student.student, student.id) if name],
         "usernames": [name for student in students if (name := dict(student.ids).get("github"))],
     }
-    collected = collect(options.submissions or [], wanted, people)
+    places = options.submissions or []
+    collected = collect(places, wanted, people)
     found = collected.submissions
-    _check(bool(found), "the places named hold no submissions")
+    _check(bool(found) and any(map(_holds_any, places)), "the places named hold no submissions")
+    one = options.gradescope is None or len(found) == 1
+    _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
         verdicts = grade_all(
             found,
@@ -178,19 +183,42 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
-    if home := write_home(options.out, files):
-        log(f"to import into the platform: {', '.join(home)} in {options.out}")
+    _send_home(options.out, files, rows)
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
-        _check(len(verdicts) == 1, "--gradescope: allowed with one submission")
         document = results(verdicts[0], hidden=options.hidden)
         write_file(options.gradescope / "results.json", json_module.dumps(document, indent=1).encode())
     _tell(options, rows, verdicts)
-    for name, why in collected.unclaimed[:20]:
+    for name, why in collected.unclaimed[:SHOWN]:
         log(f"not graded, nobody's: {name} ({why})")
-    duplicate = sum(row.status == "duplicate" for row in rows)
-    return duplicate + sum(verdict.status != "graded" for verdict in verdicts)
+    unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
+    return unsure + sum(verdict.status != "graded" for verdict in verdicts)
+
+
+def _holds_any(place: Path) -> bool:
+    """Whether there is a file in it, or what cannot be looked into."""
+    from pacelab.grading.receive.places import JUNK, BadPlace, opened
+
+    if not place.is_dir() and place.suffix.lower() != ".zip":
+        return True
+    try:
+        with opened(place) as items:
+            return any(not JUNK.search(item.name) for item in items)
+    except BadPlace:
+        return True
+
+
+def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:
+    from pacelab.grading.records.gradebook import strangers
+    from pacelab.grading.records.home import write_home
+
+    home = write_home(out, files)
+    if home:
+        log(f"to import into the platform: {', '.join(home)} in {out}")
+    missing = sum(row.status == "missing" for row in rows)
+    if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
+        log(f"left out of {tables[0]}: {missing} who handed in nothing, as long as a hand-in is nobody's")
 
 
 def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict]) -> None:
@@ -234,13 +262,14 @@ def check(
 def update(
     folder: Annotated[Path, typer.Argument(help="where you work")] = Path(),
     *,
-    assignment: Annotated[int | None, _option("--assignment", "N", "hand this one out")] = None,
+    assignment: Annotated[str | None, _option("--assignment", "N", "hand this one out: 1 to 5")] = None,
 ) -> None:
     """Hand out an assignment, or bring what was handed out up to date; your own work is never touched."""
     from pacelab.grading import handout
-    from pacelab.grading.assignments import find_assignment
 
-    said = handout.update(folder) if assignment is None else handout.hand_out(folder, find_assignment(assignment))
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    _check(there.is_dir(), f"{str(there)!r}: a file; name the folder where you work")
+    said = handout.update(folder) if assignment is None else handout.hand_out(folder, handout.handed_out(assignment))
     for line in said or ["nothing was handed out into this folder: give --assignment N"]:
         print(line)
 
@@ -280,11 +309,18 @@ def _write(
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
+    from pacelab.grading.records.gradebook import strangers
+
     for note in verdicts[0].notes[2:]:
         log(f"note: {note}")
     for row in rows:
         if row.status == "duplicate":
             log(f"{row.student}: {row.remarks}")
+    unknown = strangers(rows)
+    for row in unknown[:SHOWN]:
+        log(f"graded, nobody's: {row.student} ({row.remarks})")
+    if len(unknown) > SHOWN:
+        log(f"graded, nobody's: {len(unknown) - SHOWN} more, see gradebook.csv")
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pacelab import write_file
+from pacelab import ConfigError, write_file
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import ASSIGNMENTS
 
@@ -64,6 +64,15 @@ def _cell(kind: str, text: str, number: int) -> dict[str, Any]:
     cell: dict[str, Any] = {"cell_type": kind, "id": f"cell-{number}", "metadata": {}}
     cell["source"] = text.splitlines(keepends=True)
     return cell if kind == "markdown" else cell | {"execution_count": None, "outputs": []}
+
+
+def handed_out(number: str) -> Assignment:
+    """The assignment of this number. Raises ConfigError with those that there are: labs are handed out otherwise."""
+    found = {str(known): assignment for known, assignment in ASSIGNMENTS.items()}.get(number)
+    if found is None:
+        known = ", ".join(map(str, ASSIGNMENTS))
+        raise ConfigError(f"--assignment {number}: allowed is one of {known} (labs are notebooks: `make notebooks`)")
+    return found
 
 
 def hand_out(folder: Path, assignment: Assignment) -> list[str]:

@@ -32,6 +32,9 @@ CANVAS_AGAIN = re.compile(r"-\d+(?=\.\w+$)")
 MOODLE = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>\w+?)_?$")
 MOODLE_FLAT = re.compile(r"^(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)_(?P<name>[^/]+)$")
 METADATA = "submission_metadata.yml"
+CREATED = re.compile(
+    r"^  :created_at: ['\"]?(\S+)[ T](\d+:\d+:\d+)(?:\.\d+)?(?: ?(Z|[+-]\d\d:?\d\d))?", flags=re.MULTILINE
+)
 MAX_METADATA_BYTES = 64 << 20
 MAX_BLOCK_CHARACTERS = 20_000
 
@@ -144,9 +147,9 @@ def _blocks(text: str) -> Iterator[tuple[str, list[dict[str, str]], str]]:
         if not head.startswith("submission_"):
             continue
         submitters = re.search(r"^  :submitters:\n((?:  [- ] .*\n?)*)", rest, flags=re.MULTILINE)
-        created = re.search(r"^  :created_at: (\S+)[ T](\d+:\d+:\d+)", rest, flags=re.MULTILINE)
+        created = CREATED.search(rest)
         people = [] if submitters is None else _people(submitters[1][:MAX_BLOCK_CHARACTERS])
-        yield plain(head, 80), people, "" if created is None else f"{created[1]}T{created[2]}"
+        yield plain(head, 80), people, "" if created is None else f"{created[1]}T{created[2]}{created[3] or ''}"
 
 
 def _people(block: str) -> list[dict[str, str]]:

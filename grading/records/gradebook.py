@@ -15,11 +15,11 @@ from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import STYLE, headline
-from pacelab.grading.records.roster import LateRule, Student, claimed_by
+from pacelab.grading.records.roster import LateRule, Student, matched
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
 
-
+Graded = tuple[Verdict, Submission]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -49,62 +49,77 @@ def gradebook(
 ) -> list[Row]:
     """One row per student of the roster (per submission where there is none), in the roster's order.
 
-    Members of a group get the group's submission, of several the one with the most points. Whom two submissions claim
-    gets the first one's points for now and the status `duplicate`: which one counts is yours to say.
+    Members of a group get the group's submission, of several the one that is worth most. When it was handed in says the
+    row of who handed it in, or else the platform; an extension is each student's own. Whom two submissions claim gets
+    the first one's points for now and the status `duplicate`: which one counts is yours to say.
     """
-    mine: dict[int, list[tuple[Verdict, Submission]]] = {}
-    strangers: list[tuple[Verdict, Submission]] = []
+    mine: dict[int, list[Graded]] = {}
+    nobodys: list[tuple[Graded, str]] = []
     for verdict, submission in zip(verdicts, submissions, strict=True):
-        places = claimed_by(submission, students)
+        places, why = matched(submission, students)
         for place in places:
-            mine.setdefault(place, []).append((verdict, submission))
+            timed = replace(submission, submitted=students[place].submitted or submission.submitted)
+            mine.setdefault(place, []).append((verdict, timed))
         if not places:
-            strangers.append((verdict, submission))
+            nobodys.append(((verdict, submission), why if students else ""))
     rows = []
     for place, student in enumerate(students):
-        found = _of_group(place, students, mine)
+        found = _of_group(place, students, mine, rule)
         row = _missing(student, verdicts) if not found else _row(student, found[0], rule, claims=found)
         rows.append(replace(row, place=place))
-    remark = "not in the roster" if students else ""
-    for verdict, submission in strangers:
-        student = Student(student=submission.student, id=submission.identity)
-        rows.append(_row(student, (verdict, submission), rule, remark=remark))
+    for graded, remark in nobodys:
+        student = Student(student=graded[1].student, id=graded[1].identity)
+        rows.append(_row(student, graded, rule, remark=remark))
     return rows
 
 
+def strangers(rows: Sequence[Row]) -> list[Row]:
+    """Hand-ins that are nobody's in the roster, where there is one."""
+    return [row for row in rows if row.place < 0] if any(row.place >= 0 for row in rows) else []
+
+
 def _of_group(
-    place: int, students: Sequence[Student], mine: Mapping[int, list[tuple[Verdict, Submission]]]
-) -> list[tuple[Verdict, Submission]]:
-    """What was handed in by the student or, better than that, by another one of the group."""
-    group = students[place].group
+    place: int, students: Sequence[Student], mine: Mapping[int, list[Graded]], rule: LateRule
+) -> list[Graded]:
+    """What was handed in by the student or, worth more than that, by another one of the group."""
+    student = students[place]
     own = mine.get(place, [])
-    if not group or len(own) > 1:
+    if not student.group or len(own) > 1:
         return own
-    others = [other for other, student in enumerate(students) if student.group == group]
+    others = [other for other, member in enumerate(students) if member.group == student.group]
+    told = next((students[other].submitted for other in others if other not in mine and students[other].submitted), "")
     found = [mine[other][0] for other in others if len(mine.get(other, [])) == 1]
-    return [max(found, key=lambda item: item[0].points)] if found else []
+    timed = [(verdict, replace(made, submitted=made.submitted or told)) for verdict, made in found]
+    if not timed:  # nobody's for certain
+        return next((mine[other] for other in others if other in mine), [])
+    return [max(timed, key=lambda item: _worth(item, student, rule))]
 
 
-def _row(
-    student: Student,
-    graded: tuple[Verdict, Submission],
-    rule: LateRule,
-    *,
-    claims: Sequence[tuple[Verdict, Submission]] = (),
-    remark: str = "",
-) -> Row:
+def _worth(graded: Graded, student: Student, rule: LateRule) -> tuple[float, float]:
+    """Orders a group's submissions: by the score, then by the points."""
     verdict, submission = graded
-    submitted = student.submitted or submission.submitted
-    remarks = [remark] if remark else []
+    days, _ = _late(submission, student, rule)
+    return verdict.points - rule.deduction(days or 0, verdict.total), verdict.points
+
+
+def _late(submission: Submission, student: Student, rule: LateRule) -> tuple[int | None, list[str]]:
+    """Days late, if known, with what to say of it."""
     try:
-        days = rule.days(submitted, student.extension_days)
+        days, remarks = rule.days(submission.submitted, student.extension_days), []
     except ConfigError as error:
-        days = None
-        remarks.append(str(error))
-    if student.group and (submission.name or submission.student) != student.student:
-        remarks.append(f"handed in by {submission.student}")
+        days, remarks = None, [str(error)]
     if days is None and submission.late:
         remarks.append("late, by an unknown time: give `submitted` in the roster")
+    return days, remarks
+
+
+def _row(student: Student, graded: Graded, rule: LateRule, *, claims: Sequence[Graded] = (), remark: str = "") -> Row:
+    verdict, submission = graded
+    days, late = _late(submission, student, rule)
+    remarks = [remark] if remark else []
+    if student.group and (submission.name or submission.student) != student.student:
+        remarks.append(f"handed in by {submission.student}")
+    remarks += late
     if len(claims) > 1:
         told = ", ".join(f"{other.student} ({judged.points:g} points)" for judged, other in claims)
         remarks.append(f"claimed by {len(claims)} submissions, {told}: name the one that counts and grade again")
@@ -167,7 +182,7 @@ def summary(
     unclaimed: Sequence[tuple[str, str]] = (),
 ) -> str:
     """The class as one HTML page: histogram, what each check cost, whom to look at."""
-    scores = [row.score for row in rows if row.status != "missing"]
+    scores = [row.score for row in rows if row.status == "graded"]
     total = max((row.of for row in rows), default=0.0) or 1.0
     middle = f"median {statistics.median(scores):g}, mean {statistics.fmean(scores):.1f}" if scores else "no submission"
     rates: dict[str, list[float]] = {}

@@ -5,7 +5,8 @@
     moodle.csv     for "Upload grading worksheet": the downloaded worksheet with Grade and Feedback comments filled in
     gradescope/    a results.json for each submission_N, as its autograders write them
 
-Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has.
+Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has. So is who
+handed in nothing as long as a hand-in is nobody's, which may be theirs.
 
 Source: Canvas, lib/gradebook_importer.rb; Moodle, mod/assign/feedback/offline/importgradeslib.php; Gradescope,
 "Autograder specifications".
@@ -22,7 +23,7 @@ from typing import Any
 
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import Row
+from pacelab.grading.records.gradebook import Row, strangers
 from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.roster import Student, read_table
 
@@ -31,7 +32,6 @@ CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration I
 POINTS_POSSIBLE = "    Points Possible"
 FEEDBACK = "Feedback comments"
 GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
-CERTAIN = ("graded", "missing")
 
 
 def homeward(
@@ -50,10 +50,15 @@ def homeward(
         table = list(csv.reader(io.StringIO(read_table(roster), newline="")))
         header = [cell.strip() for cell in table[0]] if table else []
         lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
-        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in CERTAIN}
-        ours = [(line, byline[number]) for number, line in enumerate(lines) if number in byline]
+        certain = ("graded",) if strangers(rows) else ("graded", "missing")
+        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in certain}
+        padded = [
+            [*line, *[""] * (len(header) - len(line))] for line in lines
+        ]  # spreadsheets drop empty cells at the end
+        ours = [(line, byline[number]) for number, line in enumerate(padded) if number in byline]
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
-            found["canvas.csv"] = canvas(header, ours, column).encode()
+            total = max((row.of for row in rows), default=0.0)
+            found["canvas.csv"] = canvas(header, ours, column, total).encode()
         elif IDENTIFIER in header and GRADE in header:
             found["moodle.csv"] = moodle(header, ours).encode()
     for submission, verdict in zip(submissions, verdicts, strict=True):
@@ -63,11 +68,10 @@ def homeward(
     return found
 
 
-def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str) -> str:
+def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str, total: float) -> str:
     """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it."""
     kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
     title = next((name for name in header if name == column or name.startswith(f"{column} (")), column)
-    total = max((row.of for _, row in ours), default=0.0)
     made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{total:g}"]]
     made += [[*(line[place] for place in kept), f"{row.score:.2f}"] for line, row in ours]
     return _written(made)

@@ -1,13 +1,15 @@
 """The class list: a CSV with a header, your own or a platform's.
 
-    own          student (required), id, email, github, group, submitted (ISO 8601), extension_days
+    own          student (required), id, email, github, group, submitted (ISO 8601, without an offset local time),
+                 extension_days
     Canvas       the exported gradebook: Student, ID, SIS User ID, SIS Login ID, Section, ...
     Moodle       the grading worksheet: Identifier ("Participant 12"), Full name, Email address, ..., Grade, ...
     Gradescope   the roster: First Name, Last Name (or Full Name), SID, Email, ...
     GitHub       classroom_roster.csv: identifier, github_username, github_id, name
 
 A hand-in is a student's by the platform's number, address or username where the roster has it; by name where it has
-not, and only if nobody else bears it. Members of a `group` share one submission.
+not, and only if nobody else bears it. Your own `id` may be Canvas's number: where it is one student's and the name is
+another's, the hand-in is nobody's. Members of a `group` share one submission.
 """
 
 from __future__ import annotations
@@ -43,9 +45,14 @@ IDS = {
     "github": ("github_username", "github"),
 }
 """Kind of an identity -> columns that hold it."""
+CANVAS_ONLY = {"section", "sis user id", "sis login id"}
+"""Columns that say that `ID` is Canvas's number, not one of your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
 MOODLE_NUMBER = re.compile(r"(\d+)$")
+STRANGER = "not in the roster"
+APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
 DAY_S = 86_400
+MOST_EXTENSION_DAYS = 36_500
 GRACE_S = 300
 """Clocks differ: five minutes late are not late."""
 
@@ -65,7 +72,7 @@ class Student:
     """In the file, counted from the first below the header."""
 
     def known_by(self, kind: str) -> str:
-        """The identity of this kind, in small letters; your own `id` where the roster is none of a platform's."""
+        """The identity of this kind, in small letters."""
         return dict(self.ids).get(kind, "").casefold()
 
 
@@ -81,7 +88,7 @@ class LateRule:
         """Days begun since the due time; None when one of the times is not known. Raises ConfigError."""
         if self.due is None or not submitted:
             return None
-        late_s = (parse_time(submitted) - self.due).total_seconds() - extension_days * DAY_S - GRACE_S
+        late_s = _seconds(self.due, parse_time(submitted)) - extension_days * DAY_S - GRACE_S
         return max(0, math.ceil(late_s / DAY_S))
 
     def deduction(self, days: int, total: float) -> float:
@@ -90,17 +97,35 @@ class LateRule:
 
 
 def parse_time(text: str) -> datetime:
-    """A time of ISO 8601; both with or both without an offset can be compared. Raises ConfigError."""
+    """A time of ISO 8601, with its offset where it has one. Raises ConfigError."""
     try:
-        return datetime.fromisoformat(text.strip()).replace(tzinfo=None)
+        return datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ConfigError(f"time {text!r}: allowed is ISO 8601, as in 2026-11-01T23:59") from None
+        told = "allowed is ISO 8601, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
+        raise ConfigError(f"time {text!r}: {told}") from None
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    """From one to the other. Where only one has an offset, the other is this machine's local time."""
+    if (since.tzinfo is None) != (until.tzinfo is None):
+        try:
+            since, until = since.astimezone(), until.astimezone()
+        except (ValueError, OverflowError, OSError):
+            raise ConfigError(f"times {since} and {until}: give both an offset, as in 2026-11-01T23:59-08:00") from None
+    return (until - since).total_seconds()
 
 
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
-    text = read_table(path)
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(read_table(path), newline=""))
+    try:
+        return _students(reader, path)
+    except csv.Error as error:  # a cell of more than 128 KiB
+        told = f"{error}: shorten the cell, or close its quotes"
+        raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {told}") from None
+
+
+def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
     header = reader.fieldnames or ()
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
@@ -110,20 +135,31 @@ def read_roster(path: Path) -> list[Student]:
         values["student"] = values.get("student") or _name(row, known)
         if not values["student"] or "points possible" in values["student"].casefold():  # Canvas's second row
             continue
-        try:
-            extension = float(values.pop("extension_days", "") or 0)
-        except ValueError:
-            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: extension_days is no number") from None
+        extension = _days(values.pop("extension_days", ""))
+        if extension is None:
+            told = f"extension_days is no number of at most {MOST_EXTENSION_DAYS:,}"
+            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
         found.append(Student(**values, extension_days=extension, ids=_ids(row, known), line=line))
     return found
+
+
+def _days(text: str) -> float | None:
+    try:
+        found = float(text or 0)
+    except ValueError:
+        return None
+    return found if abs(found) <= MOST_EXTENSION_DAYS else None  # no NaN either
 
 
 def read_table(path: Path) -> str:
     """A CSV's text. Raises ConfigError."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"roster {str(path)!r}: {getattr(error, 'strerror', None) or error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"roster {str(path)!r}, line {line}: no UTF-8: save it as CSV UTF-8") from None
+    except OSError as error:
+        raise ConfigError(f"roster {str(path)!r}: {error.strerror or error}") from None
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
@@ -153,6 +189,8 @@ def _ids(row: Mapping[str, str | None], known: Mapping[str, str]) -> tuple[tuple
             if kind == "moodle":  # "Participant 12", in any language
                 number = MOODLE_NUMBER.search(value) if "github_username" not in known else None
                 value = number[1] if number else ""
+            if kind == "canvas" and not CANVAS_ONLY & set(known):
+                value = ""
             if value:
                 found.append((kind, plain(value, 200)))
                 break
@@ -175,17 +213,24 @@ def _small(name: str) -> str:
 
 def claimed_by(submission: Submission, students: Sequence[Student]) -> list[int]:
     """Places in the roster of those who handed this in; none for somebody who is not there, or not for certain."""
+    return matched(submission, students)[0]
+
+
+def matched(submission: Submission, students: Sequence[Student]) -> tuple[list[int], str]:
+    """`claimed_by`, and where that is nobody, why."""
     if submission.platform == "gradescope":
-        found = [place for person in submission.people for place in _gradescope(person, students)]
-        return list(dict.fromkeys(found))
+        found = [_gradescope(person, students) for person in submission.people]
+        told = "; ".join(dict.fromkeys(why for _, why in found if why))
+        return list(dict.fromkeys(place for places, _ in found for place in places)), told or STRANGER
+    identity = "" if submission.platform == "moodle" else submission.identity  # counted anew for each assignment there
     for kind in PLATFORM_IDS.get(submission.platform, ()):
         if any(student.known_by(kind) for student in students):
             wanted = submission.identity.casefold()
-            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1]
-    return _by_name(submission.name or submission.student, submission.identity, students)
+            return [place for place, student in enumerate(students) if student.known_by(kind) == wanted][:1], STRANGER
+    return _by_name(submission.name or submission.student, identity, students)
 
 
-def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> list[int]:
+def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tuple[list[int], str]:
     name, sid, email = person
     for value, kinds in ((email, ("email", "login")), (sid, ("sid", "sis"))):
         wanted = value.strip().casefold()
@@ -195,13 +240,13 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> li
             if wanted and (wanted in map(student.known_by, kinds) or student.id.casefold() == wanted)
         ]
         if found:
-            return found[:1]
+            return found[:1], ""
     if any(student.known_by("email") for student in students) and email:
-        return []
+        return [], STRANGER
     return _by_name(name, sid, students)
 
 
-def _by_name(name: str, identity: str, students: Sequence[Student]) -> list[int]:
+def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:
     """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two."""
     wanted, mangled = name.strip(), "".join(_words(name))
 
@@ -219,8 +264,15 @@ def _by_name(name: str, identity: str, students: Sequence[Student]) -> list[int]
         )
 
     rows = [fits(student) for student in students]
-    for rule in range(4):
-        found = [place for place, row in enumerate(rows) if row[rule]]
+    fitting = [[place for place, row in enumerate(rows) if row[rule]] for rule in range(4)]
+    named = next(filter(None, fitting[1:]), [])
+    if len(fitting[0]) == 1 and named and fitting[0][0] not in named:
+        one, other = students[fitting[0][0]].student, students[named[0]].student
+        return [], f"its number is the `id` of {one}, its name that of {other}: rename it"
+    for rule, found in enumerate(fitting):
+        if len(found) == 1:
+            return found, ""
         if found:
-            return found if len(found) == 1 else []
-    return []
+            what = "id" if rule < 2 else "name"
+            return [], f"its {what} fits {len(found)} students: {APART}"
+    return [], STRANGER

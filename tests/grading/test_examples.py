@@ -81,19 +81,33 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["grade", "x", "--assignment", "3", "--patience", "0"], "--patience 0: allowed is a number above 0"),
         (["grade", "x", "--assignment", "3", "--hidden", "never"], "--hidden 'never': allowed is after_due_date"),
         (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
+        (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "allowed are finite numbers of at least 0"),
+        (["grade", "empty", "--assignment", "3"], "the places named hold no submissions"),
+        (["grade", "empty", "empty.zip", "--assignment", "3"], "the places named hold no submissions"),
+        (["grade", "a.py", "b.py", "--assignment", "3", "--gradescope", "g"], "one submission, and these are 2"),
         (["check", "nowhere.py"], "not a file"),
+        (["update", "--assignment", "7"], "--assignment 7: allowed is one of 1, 2, 3, 4, 5 (labs"),
+        (["update", "--assignment", "lab2"], "--assignment lab2: allowed is one of 1, 2, 3, 4, 5 (labs"),
+        (["update", "a.py", "--assignment", "3"], "'a.py': a file; name the folder where you work"),
+        (["update", "a.py/week3", "--assignment", "3"], "a.py': a file; name the folder where you work"),
+        (["update", "a.py"], "'a.py': a file; name the folder where you work"),
     ],
 )
 def test_bad_usage_is_one_line(
     in_tmp: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
 ) -> None:
+    for name in ("a.py", "b.py"):
+        (in_tmp / name).touch()
+    (in_tmp / "empty" / "ann").mkdir(parents=True)
+    zipfile.ZipFile("empty.zip", "w").close()
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
+    assert not (in_tmp / "grades").exists()
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A name that is no text, a long expression, a crash, a name claimed twice: a row for everybody, exit code 11."""
+    """No text for a name, a long expression, a crash, a name claimed twice, a stranger: a row each, exit code 12."""
     template = find_assignment(2).template
     long = f"LONG = {' + '.join(['1'] * 900)}\n"
     cells = [{"cell_type": "code", "source": text} for text in (long, template)]
@@ -108,9 +122,11 @@ def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.Captur
     with zipfile.ZipFile(top / "ann.zip", "w") as archive:
         archive.writestr("window.py", template)
     (in_tmp / "roster.csv").write_text("student\nann\nbob\ncem\n")
-    assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 11
+    assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 12
     with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
         status = {row["student"]: row["status"] for row in csv.DictReader(file)}
     assert status == {"ann": "duplicate", "bob": "graded", "cem": "missing", r"b\udce9": "graded"}
-    assert "claimed by 2 submissions" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "claimed by 2 submissions" in said
+    assert r"graded, nobody's: b\udce9 (not in the roster" in said
     assert len(list((in_tmp / "grades" / "reports").iterdir())) == 8

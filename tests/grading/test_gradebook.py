@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import gradebook, summary, to_csv
+from pacelab.grading.records.gradebook import gradebook, strangers, summary, to_csv
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -129,6 +130,63 @@ def test_late_days_cost_a_part_each(submitted: str, extension: float, days: int,
     assert rows([verdict("Ann", 80)], students, rule) == [("Ann", score, "graded", days)]
 
 
+DUE = LateRule(due=parse_time("2026-11-01T23:59"), percent_per_day=10, most_days=3)
+EARLY, LATE = "2026-11-01T12:00", "2026-11-03T12:00"
+
+
+def pair(*submitted: str) -> list[Student]:
+    return [
+        Student(student=name, group="g", submitted=told) for name, told in zip(("Ann", "Bob"), submitted, strict=True)
+    ]
+
+
+def test_a_pair_is_as_late_as_its_submission() -> None:
+    both = [("Ann", 70, "graded", 2), ("Bob", 70, "graded", 2)]
+    assert rows([verdict("Ann", 90)], pair(LATE, ""), DUE) == both
+    assert rows([verdict("Ann", 90)], pair("", LATE), DUE) == both  # who handed nothing in has the pair's time
+    assert rows([verdict("Ann", 90)], pair(LATE, EARLY), DUE) == both
+
+
+def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
+    both = [("Ann", 80, "graded", 0), ("Bob", 80, "graded", 0)]
+    assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
+    extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
+    assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
+
+
+@pytest.fixture
+def eight_hours_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This machine's local time."""
+    monkeypatch.setenv("TZ", "XYZ+8")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("due", "submitted", "days"),
+    [
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00+00:00", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T05:00:00Z", 0),
+        ("2026-11-01T23:59-08:00", "2026-11-02T08:10Z", 1),
+        ("2026-11-01T23:59", "2026-11-02T05:00Z", 0),  # here it is 21:00
+        ("2026-11-01T23:59", "2026-11-02T08:10Z", 1),
+        ("2026-11-02T07:59Z", "2026-11-01T23:59", 0),
+        ("2026-11-02T07:59Z", "2026-11-02T00:10", 1),
+    ],
+)
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_offsets_count(due: str, submitted: str, days: int) -> None:
+    assert LateRule(due=parse_time(due)).days(submitted) == days
+
+
+@pytest.mark.usefixtures("eight_hours_behind")
+def test_a_time_that_no_clock_shows_is_told() -> None:
+    with pytest.raises(ConfigError, match="give both an offset"):
+        LateRule(due=parse_time("2026-11-01T23:59Z")).days("9999-12-31T23:59")
+
+
 def test_strangers_and_reruns_are_marked() -> None:
     submissions = [Submission(student="who", source="", late=True)]
     (known, stranger) = gradebook([verdict("who", 5, "rerun")], submissions, [Student(student="Ann")], LateRule())
@@ -136,6 +194,25 @@ def test_strangers_and_reruns_are_marked() -> None:
     assert stranger.status == "rerun"
     assert "not in the roster" in stranger.remarks
     assert "late, by an unknown time" in stranger.remarks
+
+
+def test_why_a_hand_in_is_nobodys() -> None:
+    students = [Student(student=name, id=number) for name, number in (("Jo Smith", "1"), ("Jo Smith", "2"), ("X", "2"))]
+    found = gradebook(
+        [verdict(name, 5) for name in ("Jo Smith", "2", "Lee", "1")],
+        [Submission(student=name, source="") for name in ("Jo Smith", "2", "Lee", "1")],
+        students,
+        LateRule(),
+    )
+    assert [row.status for row in found] == ["graded", "missing", "missing", "graded", "graded", "graded"]
+    assert strangers(found) == found[3:]
+    said = [row.remarks.partition(":")[0] for row in found[3:]]
+    assert said == ["its name fits 2 students", "its id fits 2 students", "not in the roster; mend <this>"]
+
+
+def test_whose_partner_has_two_hand_ins_has_them_too() -> None:
+    found = rows([verdict("Ann", 90), verdict("Ann", 80)], pair("", ""))
+    assert [row[2] for row in found] == ["duplicate", "duplicate"]
 
 
 @pytest.mark.parametrize(
@@ -154,8 +231,15 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     place.write_text("a,b\n1,2\n")
     with pytest.raises(ConfigError, match="no column `student`"):
         read_roster(place)
-    place.write_text("student,extension\nAnn,x\n")
-    with pytest.raises(ConfigError, match="line 2: extension_days"):
+    for days in ("x", "nan", "inf", "-inf", "1e308"):
+        place.write_text(f"student,extension\nAnn,{days}\n")
+        with pytest.raises(ConfigError, match="line 2: extension_days"):
+            read_roster(place)
+    place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
+    with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
+        read_roster(place)
+    place.write_text("student\nAnn\nJörg\n", "latin-1")
+    with pytest.raises(ConfigError, match=r"roster.csv', line 3: no UTF-8: save it as CSV UTF-8"):
         read_roster(place)
     with pytest.raises(ConfigError, match="ISO 8601"):
         parse_time("yesterday")
@@ -165,6 +249,14 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
     submissions = [Submission(student="=HYPERLINK(1)", source="")]
     text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))
     assert text.splitlines()[1].startswith("'=HYPERLINK(1),")
+
+
+def test_the_summary_counts_who_is_graded_for_certain() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 10, "rerun"), verdict("Cem", 20), verdict("Cem", 30)]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
+    page = summary(gradebook(verdicts, submissions, students, LateRule()), verdicts)
+    assert "1 graded of 4; median 90, mean 90.0" in page
 
 
 def test_reports_escape_what_students_wrote() -> None:

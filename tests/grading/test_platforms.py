@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -240,6 +241,21 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
     assert [row.score for row in rows_of(collected, students)][:3] == [7, 7, 0]
 
 
+@pytest.mark.parametrize(
+    ("told", "submitted"),
+    [
+        ("2026-11-02 04:00:00.123456789 Z", "2026-11-02T04:00:00Z"),
+        ("2026-11-01 20:00:00.123456789 -08:00", "2026-11-01T20:00:00-08:00"),
+        ("2026-11-02T04:00:00+00:00", "2026-11-02T04:00:00+00:00"),
+        ("2026-11-02 04:00:00", "2026-11-02T04:00:00"),
+    ],
+)
+def test_gradescopes_times_keep_their_offset(tmp_path: Path, told: str, submitted: str) -> None:
+    metadata = f"submission_1:\n  :submitters:\n  - :name: Ann\n  :created_at: {told}\n"
+    place = zipped(tmp_path / "e.zip", {"submission_metadata.yml": metadata, "submission_1/window.py": numbered(7)})
+    assert [item.submitted for item in received([place]).submissions] == [submitted]
+
+
 def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
     """Each of these holds files named as if they were Bob's, by every platform and by hand."""
     foreign = {
@@ -333,6 +349,29 @@ def test_two_hand_ins_for_one_student_stop_nothing_and_are_reported(tmp_path: Pa
     assert "(2 points)" in ann.remarks
 
 
+@pytest.mark.parametrize(
+    ("name", "platform", "number", "places"),
+    [
+        ("zoe", "canvas", "2", []),
+        ("ann", "canvas", "2", []),
+        ("zoe", "canvas", "3", [2]),
+        ("zoe", "canvas", "7", [2]),
+        ("nick", "canvas", "2", [1]),
+        ("nick", "moodle", "2", []),
+        ("zoe", "moodle", "2", [2]),
+    ],
+)
+def test_a_platforms_number_is_no_id_of_ones_own_against_the_name(
+    tmp_path: Path, name: str, platform: str, number: str, places: list[int]
+) -> None:
+    students = read_roster(table(tmp_path / "own.csv", [["student", "id"], ["ann", 1], ["bob", 2], ["zoe", 3]]))
+    submission = Submission(student=name, source="# 9\n", platform=platform, identity=number)
+    assert claimed_by(submission, students) == places
+    (*_, last) = gradebook([graded(submission)], [submission], students, LateRule())
+    if platform == "canvas" and not places:
+        assert last.remarks == f"its number is the `id` of bob, its name that of {name}: rename it"
+
+
 def test_links_are_named_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "class" / "bob").mkdir(parents=True)
     (tmp_path / "class" / "bob" / "window.py").write_text(numbered(1))
@@ -374,6 +413,62 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     )
     expected = {index: float(index) for index in range(30) if index != 3}
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
+
+
+@pytest.mark.parametrize("form", ["canvas", "moodle"])
+def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str) -> None:
+    """Two bear the name, so that nobody gets it: an import must not overwrite what they have."""
+    (file, columns) = {
+        "canvas": ("canvas.csv", ["Student", "ID", "SIS User ID", "Section"]),
+        "moodle": ("moodle.csv", ["Full name", "Identifier", "Grade", "Maximum Grade"]),
+    }[form]
+    people = [[name, f"Participant {number}", "", ""] for number, name in enumerate(("Jo Smith", "Jo Smith", "Ann"), 1)]
+    roster = table(tmp_path / "roster.csv", [columns, *people])
+    students = read_roster(roster)
+
+    def sent(*names: str) -> list[str]:
+        for name in names:
+            (tmp_path / "class" / name).mkdir(parents=True)
+            (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+        submissions = received([tmp_path / "class"], students).submissions
+        verdicts = [graded(submission) for submission in submissions]
+        rows = gradebook(verdicts, submissions, students, LateRule())
+        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        lines = list(csv.reader(io.StringIO(files[file].decode(), newline="")))
+        assert form == "moodle" or lines[1][-1] == "100"  # points possible, whoever is left out
+        return [line[0] for line in lines if "Participant" in line[1]]
+
+    assert sent("Somebody") == []
+    shutil.rmtree(tmp_path / "class")
+    assert sent("Ann") == ["Jo Smith", "Jo Smith", "Ann"]
+    assert sent("Jo Smith") == ["Ann"]
+
+
+def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
+    """A spreadsheet drops empty cells at a line's end."""
+    for name in ("ann", "cy"):
+        (tmp_path / "class" / name).mkdir(parents=True)
+        (tmp_path / "class" / name / "window.py").write_text(numbered(5))
+    roster = tmp_path / "roster.csv"
+
+    def sent(text: str, file: str) -> list[list[str]]:
+        roster.write_text(text)
+        students = read_roster(roster)
+        submissions = received([tmp_path / "class"], students).submissions
+        verdicts = [graded(submission) for submission in submissions]
+        rows = gradebook(verdicts, submissions, students, LateRule())
+        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+        return list(csv.reader(io.StringIO(files[file].decode(), newline="")))
+
+    worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
+    assert sent(worksheet, "moodle.csv")[1:] == [
+        ["Participant 1", "ann", "2.50", "50", ""],
+        ["Participant 2", "cy", "5.00", "", ""],
+    ]
+    assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
+        ["ann", "1", "A", "5.00"],
+        ["cy", "2", "", "5.00"],
+    ]
 
 
 def as_canvas(files: dict[str, bytes]) -> dict[int, float]:

@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent, ScalarEvent
 
-from pacelab.topologies.quantity import LENGTH, LEVEL, RATE, REACH, SIZE, SPEED, TIME, Quantity
+from pacelab.topologies.quantity import DELAY, LENGTH, LEVEL, RATE, REACH, SIZE, SPEED, TIME, Quantity
 
 Place = Sequence[str | int]
 """Keys and indices from the top of a document to a value."""
@@ -34,6 +34,7 @@ Length = Annotated[float, BeforeValidator(_quantity(LENGTH))]
 Reach = Annotated[float, BeforeValidator(_quantity(REACH))]
 Level = Annotated[float, BeforeValidator(_quantity(LEVEL))]
 Time = Annotated[float, BeforeValidator(_quantity(TIME))]
+Delay = Annotated[float, BeforeValidator(_quantity(DELAY))]
 Speed = Annotated[float, BeforeValidator(_quantity(SPEED))]
 Rate = Annotated[float, BeforeValidator(_quantity(RATE))]
 Size = Annotated[float, BeforeValidator(_quantity(SIZE))]

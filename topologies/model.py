@@ -18,6 +18,10 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
+LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
+"""Of flows, and of wires: the engine counts nanoseconds, which must fit."""
+MOST_SHADOWING_DB = 20.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
@@ -217,10 +221,10 @@ def _check_ranges(topology: Topology) -> None:
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
     loss = topology.path_loss
-    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= 20.0):
+    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
             f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
-            "allowed are exponents from 1 to 8 and 0 to 20 dB"
+            f"allowed are exponents from 1 to 8 and 0 to {MOST_SHADOWING_DB:g} dB"
         )
     if topology.sense_m < topology.decode_m:
         raise ValueError(
@@ -257,11 +261,12 @@ def _check_wires(topology: Topology) -> None:
                 f"topology {topology.name!r}: wire {link.a}-{link.b}: "
                 f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
             )
-        delay_ok = math.isfinite(link.delay_s) and link.delay_s >= 0
-        if not (link.rate_bps > 0 and delay_ok and link.queue_pkts > 0):
+        rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
+        if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and link.queue_pkts > 0):
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
-                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0"
+                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0: "
+                f"1 bit/s or more, up to {LONGEST_DELAY_S:g} s"
             )
 
 
@@ -272,11 +277,11 @@ def _check_flow(topology: Topology, flow: Flow) -> None:
             f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
             f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
         )
-    stop_s = math.inf if flow.stop_s is None else flow.stop_s
-    if not (math.isfinite(flow.start_s) and 0 <= flow.start_s < stop_s):
+    stop_s = LONGEST_S if flow.stop_s is None else flow.stop_s
+    if not 0 <= flow.start_s < stop_s <= LONGEST_S:
         raise ValueError(
             f"topology {topology.name!r}: flow {flow.src}->{flow.dst} from {flow.start_s} s to {flow.stop_s} s: "
-            f"allowed is a start of at least 0 and a later stop"
+            f"allowed is a start of at least 0 and a later stop, of at most {LONGEST_S:.15g} s"
         )
     if not topology.path(flow):
         src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
@@ -318,8 +323,8 @@ def _check_link_rates(topology: Topology) -> None:
         known = link.a in range(len(topology.nodes)) and link.b in range(len(topology.nodes)) and link.a != link.b
         if not (known and topology.nodes[link.a].wireless and topology.nodes[link.b].wireless):
             raise ValueError(f"topology {topology.name!r}: rate {link.a}->{link.b}: allowed are two wireless nodes")
-        if not (link.rate_bps > 0 and math.isfinite(link.at_s) and link.at_s >= 0):
+        if not (link.rate_bps > 0 and 0 <= link.at_s <= LONGEST_S):
             raise ValueError(
                 f"topology {topology.name!r}: rate {link.a}->{link.b} of {link.rate_bps} bit/s at {link.at_s} s: "
-                f"allowed are a rate above 0 and a time of at least 0"
+                f"allowed are a rate above 0 and a time of at least 0, at most {LONGEST_S:.15g} s"
             )

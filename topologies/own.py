@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pacelab.topologies.document import Document, Length, Level, Part, Rate, Reach, Time
+from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
@@ -57,7 +57,7 @@ class WirePart(Part):
 
     between: list[str] = Field(min_length=2, max_length=2)
     rate: Rate
-    delay: Time
+    delay: Delay
     queue: int = Field(default=50, ge=1)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from pacelab.topologies.model import Flow, Node, Topology, WiredLink
+from pacelab.topologies.model import Flow, LinkRate, Node, Topology, WiredLink
 
 
 def line(*places_m: float, flow: tuple[int, int] = (0, 1)) -> Topology:
@@ -63,11 +63,33 @@ def test_topology_refuses_to_sense_less_than_it_decodes() -> None:
         replace(line(0, 200), sense_m=249.0)
 
 
-@pytest.mark.parametrize("change", [{"rate_bps": 0}, {"delay_s": -0.1}, {"delay_s": float("nan")}, {"queue_pkts": 0}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate_bps": 0},
+        {"rate_bps": 0.1},
+        {"rate_bps": float("inf")},
+        {"delay_s": -0.1},
+        {"delay_s": float("nan")},
+        {"delay_s": 2e10},
+        {"queue_pkts": 0},
+    ],
+)
 def test_topology_refuses_a_bad_wire(change: dict[str, float]) -> None:
     wire = replace(WiredLink(a=0, b=1, rate_bps=10_000_000, delay_s=0.04), **change)
     with pytest.raises(ValueError, match="allowed are a rate and a queue above 0 and a delay of at least 0"):
         replace(line(0, 200), wired=(wire,))
+
+
+@pytest.mark.parametrize("times", [{"start_s": 2e10}, {"stop_s": 2e10}, {"stop_s": float("inf")}, {"start_s": -1.0}])
+def test_topology_refuses_a_flow_at_no_time(times: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"allowed is a start of at least 0 and a later stop, of at most 1000000000 s"):
+        replace(line(0, 200), flows=(Flow(src=0, dst=1, **times),))
+
+
+def test_topology_refuses_a_rate_from_no_time_on() -> None:
+    with pytest.raises(ValueError, match=r"a time of at least 0, at most 1000000000 s"):
+        replace(line(0, 200), link_rates=(LinkRate(a=0, b=1, rate_bps=1_000_000, at_s=2e10),))
 
 
 def test_topology_decodes_at_exactly_its_range() -> None:

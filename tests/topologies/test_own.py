@@ -69,6 +69,17 @@ BAD = [
     ("10 Mbit/s,", "10,", 9, "wires.0.rate", "the unit is missing", "units bit/s, kbit/s, Mbit/s, Gbit/s"),
     ("10 Mbit/s,", "fast,", 9, "wires.0.rate", "it is no quantity", "a number above 0"),
     ("40 ms", "-40 ms", 9, "wires.0.delay", "out of range", "a number of at least 0"),
+    ("40 ms", "2e10 s", 9, "wires.0.delay", "out of range", "at most 3600 s"),
+    ("10 Mbit/s,", "0.1 bit/s,", 9, "wires.0.rate", "out of range", "at least 1 bit/s"),
+    ("stop: 0.5 min", "stop: 2e10 s", 12, "flows.1.stop", "out of range", "at most 1000000000 s"),
+    (
+        "sense: 0.55 km",
+        "sense: 0.55 km, exponent: 3, shadowing: 21 dB",
+        3,
+        "ranges.shadowing",
+        "'21 dB'",
+        "at most 20 dB",
+    ),
     ("wires:", "wire:", 8, "wire", "unknown key", "one of version, name, description, ranges, nodes, wires, flows"),
     (
         "at: [0 m, 0 m]}\n  - {name: gw",

@@ -294,7 +294,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
             return exec(code, *arguments) if isinstance(code, CodeType) else code(*arguments, **options)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
             line = lines[-1] if lines else 1
             what = " ".join(str(error).split())
@@ -302,13 +302,15 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
 
     try:
         code = compile(text, path, "exec")
-    except SyntaxError as error:
-        raise ValueError(f"{path}:{error.lineno}: this is not Python: {error.msg}; mend the file") from None
+    except (SyntaxError, ValueError) as error:  # ValueError: older Pythons say so of a null character
+        line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
+        raise ValueError(f"{path}:{line}: this is not Python: {what}; mend the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
     run(code, names)
     function = names.get("topology")
-    if not callable(function):
-        raise ValueError(f"{path}:1: topology: the file defines none; allowed is `def topology(*, direction, ...)`")
+    if not inspect.isfunction(function):
+        what = "the file defines none" if function is None else f"it is {function!r:.60}, no function"
+        raise ValueError(f"{path}:1: topology: {what}; allowed is `def topology(*, direction, ...)`")
     parameters = dict(inspect.signature(function).parameters)
     takes_direction = parameters.pop("direction", None) is not None
 
@@ -344,4 +346,9 @@ def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOptio
             f"allowed are defaults that are bool, int, float or str"
         )
     domain = domains[type(parameter.default)]
+    if not isinstance(parameter.default, str):  # an empty text cannot be given, yet be the default
+        try:
+            domain.check(parameter.default)
+        except ValueError as error:
+            raise ValueError(f"{path}:1: topology: default of parameter {name!r}: {error}") from None
     return TopologyOption(name=name, domain=domain, default=parameter.default, help="an option of your own file")

@@ -178,6 +178,18 @@ def test_own_python_topology_takes_its_options(in_tmp: Path) -> None:
         ("def topology():\n    return 3\n", "line.py:1: topology: it returned 3; allowed is a pacelab.Topology"),
         ("\n\ndef topology():\n    return 1 / 0\n", "line.py:4: topology: ZeroDivisionError: division by zero"),
         ("def topology(n):\n    pass\n", "line.py:1: topology: parameter 'n' has no default of a simple type"),
+        (
+            "class topology:\n    pass\n",
+            "line.py:1: topology: it is <class 'own_topology.topology'>, no function; allowed",
+        ),
+        (
+            "def topology(*, far=float('nan')):\n    pass\n",
+            "line.py:1: topology: default of parameter 'far': 'nan': allowed is a number from -1000000000 to 1000000000",
+        ),
+        ("def topology(*, n=10**10):\n    pass\n", "line.py:1: topology: default of parameter 'n': 10000000000: all"),
+        ("import sys\nsys.exit(0)\n", "line.py:2: topology: SystemExit: 0; mend the file"),
+        ("def topology():\n    raise SystemExit\n", "line.py:2: topology: SystemExit: ; mend the file"),
+        ("x = 1\0\n", "line.py:1: this is not Python: source code string cannot contain null bytes; mend the file"),
         ("import nowhere_at_all\n", "line.py:1: topology: ModuleNotFoundError: "),
     ],
 )

@@ -124,7 +124,7 @@ class Guard:
         try:
             with self._watch.call(self._where):
                 return function(*arguments)
-        except (Exception, NeverEnds) as error:
+        except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error)}{late}") from error
 

@@ -12,15 +12,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
-from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
+from pacelab.topologies.model import (
+    MOST_QUEUE_PKTS,
+    Flow,
+    LinkRate,
+    Move,
+    Node,
+    PathLoss,
+    Topology,
+    WiredLink,
+    check_name,
+)
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")
@@ -44,10 +54,13 @@ class Ranges(Part):
         return None if self.exponent is None else PathLoss(exponent=self.exponent, shadowing_db=self.shadowing)
 
 
+Name = Annotated[str, Field(min_length=1), AfterValidator(check_name)]
+
+
 class NodePart(Part):
     """A radio with its place, or a wired host, whose place is for drawings only."""
 
-    name: str = Field(min_length=1)
+    name: Name
     at: list[Length] = Field(min_length=2, max_length=2)
     wired: bool = False
 
@@ -58,7 +71,7 @@ class WirePart(Part):
     between: list[str] = Field(min_length=2, max_length=2)
     rate: Rate
     delay: Delay
-    queue: int = Field(default=50, ge=1)
+    queue: int = Field(default=50, ge=1, le=MOST_QUEUE_PKTS)
 
 
 class FlowPart(Part):
@@ -83,7 +96,7 @@ class TopologyFile(Part):
     """The whole file."""
 
     version: Literal[1]
-    name: str = Field(min_length=1)
+    name: Name
     description: str = ""
     ranges: Ranges
     nodes: list[NodePart] = Field(min_length=1)

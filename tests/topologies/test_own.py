@@ -80,6 +80,23 @@ BAD = [
         "'21 dB'",
         "at most 20 dB",
     ),
+    (
+        "delay: 40 ms",
+        "delay: 40 ms, queue: 5000000000",
+        9,
+        "wires.0.queue",
+        "5000000000",
+        "allowed is at most 10000",
+    ),
+    (
+        "name: gw,",
+        'name: "g\\ew",',
+        6,
+        "nodes.1.name",
+        r"name 'g\x1bw'",
+        "allowed is a text without control characters",
+    ),
+    ("name: corner", 'name: "a\\nb"', 2, "name", r"name 'a\nb'", "allowed is a text without control characters"),
     ("wires:", "wire:", 8, "wire", "unknown key", "one of version, name, description, ranges, nodes, wires, flows"),
     (
         "at: [0 m, 0 m]}\n  - {name: gw",

@@ -159,6 +159,9 @@ def _yaml_kind(path: str, text: str, digest: str) -> Kind:
         directions=DIRECTIONS[:1],
         digest=digest,
         places={name: f"{path}:{document.line(('defaults', name))}: defaults.{name}" for name in file.defaults},
+        link_rate_places=tuple(
+            f"{path}:{document.line(('rates', i, 'rate'))}: rates.{i}.rate" for i in range(len(file.rates))
+        ),
     )
 
 
@@ -188,7 +191,7 @@ class _Builder:
         if file.mobility is not None:
             nodes, moves, mobility = self._mobility(file.mobility, nodes)
         rates = tuple(self._rate(i, rate) for i, rate in enumerate(file.rates))
-        bare = Topology(
+        bare = self._topology(
             name=file.name,
             description=file.description or file.name,
             nodes=nodes,
@@ -205,7 +208,7 @@ class _Builder:
                     f"no path connects {ends}; allowed are hops of at most {bare.decode_m:g} m and wires",
                 )
         defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
-        return Topology(
+        return self._topology(
             name=bare.name,
             description=bare.description,
             nodes=nodes,
@@ -221,6 +224,13 @@ class _Builder:
             source="your own file",
             defaults=defaults,
         )
+
+    def _topology(self, **fields: Any) -> Topology:
+        """What the model refuses, and no part's check before it, is an error of the file."""
+        try:
+            return Topology(**fields)
+        except ValueError as error:
+            raise self.document.error((), str(error)) from None
 
     def _node(self, i: int, part: NodePart) -> Node:
         if part.name in self.numbers:

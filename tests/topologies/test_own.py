@@ -169,6 +169,15 @@ def test_own_topology_that_changes_is_read_anew(file: Path) -> None:
     assert find_kind("net.yaml").digest != before
 
 
+def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_file(file: Path) -> None:
+    Path("walk.bonnmotion").write_text("0 10 10\n0 10 10\n")
+    head, _, rest = GOOD.partition("moves:\n")
+    mobility = "mobility: {area: [500 m, 500 m], bonnmotion: walk.bonnmotion}\nrates:" + rest.partition("rates:")[2]
+    file.write_text(head + mobility)
+    with pytest.raises(ValueError, match=r"^net.yaml:1: document: topology 'corner': nodes 'a' and 'gw' are both at"):
+        load_topology("net.yaml")
+
+
 PYTHON = """\
 from pacelab.topologies.model import Flow, Node, Topology
 

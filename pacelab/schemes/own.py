@@ -8,7 +8,6 @@ from importlib import import_module
 from pacelab.errors import ConfigError
 from pacelab.options.own_code import digest_of, load_own
 from pacelab.schemes.scheme import Scheme
-from pacelab.sim.congestion import CongestionControl
 
 
 def load_scheme(name: str) -> Scheme:
@@ -22,8 +21,9 @@ def load_scheme(name: str) -> Scheme:
         found = getattr(import_module(module), function)(found)
     if not isinstance(found, Scheme):
         missing = name.rpartition(":")[2]
-        if isinstance(found, type) and issubclass(found, CongestionControl):
-            raise ConfigError(f"--scheme {name!r}: it is a congestion control: --cc {name}")
+        instead = getattr(found, "NO_SCHEME", None)
+        if isinstance(found, type) and isinstance(instead, str):
+            raise ConfigError(f"--scheme {name!r}: it is {instead} {name}")
         raise ConfigError(f"--scheme {name!r}: the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}")
     return found
 

@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::check::check;
+use crate::check::{LONGEST_S, check};
 use crate::radio::Radio;
 use crate::traffic::{Flow, Traffic, Voice};
 
 /// The version this crate understands.
 pub const VERSION: u32 = 1;
-/// Times lie below this: as nanoseconds they fit many times over.
-pub(crate) const LONGEST_S: f64 = 1e9;
 /// Of a wire.
 const LONGEST_DELAY_S: f64 = 3600.0;
 

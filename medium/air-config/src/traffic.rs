@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::check::check;
-use crate::run::LONGEST_S;
+use crate::check::{LONGEST_S, check};
 
 /// IP, UDP and RTP.
 const VOICE_HEADER_BYTES: u32 = 40;

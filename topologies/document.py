@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, NodeEvent, ScalarEvent
 
-from pacelab.topologies.quantity import LENGTH, LEVEL, RATE, REACH, SIZE, SPEED, TIME, Quantity
+from pacelab.topologies.quantity import DELAY, LENGTH, LEVEL, RATE, REACH, SIZE, SPEED, TIME, Quantity
 
 Place = Sequence[str | int]
 """Keys and indices from the top of a document to a value."""
@@ -34,6 +34,7 @@ Length = Annotated[float, BeforeValidator(_quantity(LENGTH))]
 Reach = Annotated[float, BeforeValidator(_quantity(REACH))]
 Level = Annotated[float, BeforeValidator(_quantity(LEVEL))]
 Time = Annotated[float, BeforeValidator(_quantity(TIME))]
+Delay = Annotated[float, BeforeValidator(_quantity(DELAY))]
 Speed = Annotated[float, BeforeValidator(_quantity(SPEED))]
 Rate = Annotated[float, BeforeValidator(_quantity(RATE))]
 Size = Annotated[float, BeforeValidator(_quantity(SIZE))]
@@ -154,6 +155,7 @@ _LENGTHS = {
     "too_long": "a list of at most",
     "string_too_short": "a text of a length of at least",
 }
+_LIMITS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
 def _explain(problem: dict[str, Any], model: type[Part]) -> str:
@@ -169,6 +171,9 @@ def _explain(problem: dict[str, Any], model: type[Part]) -> str:
     if kind in _LENGTHS:
         limit = problem["ctx"].get("min_length", problem["ctx"].get("max_length"))
         return f"{given!r}; allowed is {_LENGTHS[kind]} {limit}"
+    for limit, words in _LIMITS.items():
+        if limit in problem.get("ctx", {}):
+            return f"{given!r}; allowed is {words} {problem['ctx'][limit]}"
     text = str(problem["msg"]).removeprefix("Value error, ")
     return text if kind == "value_error" else f"{given!r}: {text[0].lower()}{text[1:]}"
 

@@ -52,6 +52,8 @@ class Kind:
     """Paper and figure."""
     places: Mapping[str, str] = field(default_factory=dict)
     """For a file: name of a default -> where it stands, "file:line: key", for errors."""
+    link_rate_places: tuple[str, ...] = ()
+    """The same of its topology's link rates."""
     digest: str | None = None
     """SHA-256 of the file that defines it; None for the built-in kinds."""
 

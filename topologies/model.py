@@ -1,22 +1,30 @@
 """The data model of a network.
 
 Invariants, checked on construction
-1. Numbers are finite; distances, rates and queues are positive, delays and times not negative.
+1. Numbers are finite; distances, rates and queues are positive, delays and times not negative. What counts (numbers of
+   nodes, packets, link rates) is an int.
 2. No two wireless nodes share a position.
 3. Every flow has two different ends, and a path of decodable links and wires connects them where nodes stand at first.
 4. A call has two flows, there and back.
-5. Moves of a node are in the order of time; a flow stops after it starts.
+5. Names are texts without control characters.
+6. Moves of a node are in the order of time; a flow stops after it starts.
 """
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
+
+LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
+"""Of flows, and of wires: the engine counts nanoseconds, which must fit."""
+MOST_SHADOWING_DB = 20.0
+MOST_QUEUE_PKTS = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +202,22 @@ def _rebuild(fields: dict[str, Any]) -> Topology:
     return Topology(**fields)
 
 
+def check_name(name: object) -> str:
+    """The name of a network or a node; ValueError when it is none, or would break a line."""
+    control = isinstance(name, str) and {"Cc", "Cs", "Zl", "Zp"} & {unicodedata.category(sign) for sign in name}
+    if not isinstance(name, str) or not name or control:
+        raise ValueError(f"name {name!r:.60}: allowed is a text without control characters")
+    return name
+
+
+def _is_node(topology: Topology, number: object) -> bool:
+    return _is_count(number) and number in range(len(topology.nodes))
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
 def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
     """Of each node. Only nodes in squares beside its own can be in reach: they are wider than the decode range."""
     side_m = 1.001 * topology.decode_m
@@ -213,14 +237,15 @@ def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
 
 
 def _check_ranges(topology: Topology) -> None:
+    check_name(topology.name)
     for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
     loss = topology.path_loss
-    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= 20.0):
+    if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
             f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
-            "allowed are exponents from 1 to 8 and 0 to 20 dB"
+            f"allowed are exponents from 1 to 8 and 0 to {MOST_SHADOWING_DB:g} dB"
         )
     if topology.sense_m < topology.decode_m:
         raise ValueError(
@@ -233,12 +258,21 @@ def _check_nodes(topology: Topology) -> None:
     names: set[str] = set()
     places: dict[tuple[float, float], str] = {}
     for node in topology.nodes:
+        try:
+            check_name(node.name)
+        except ValueError as error:
+            raise ValueError(f"topology {topology.name!r}: node {error}") from None
         if node.name in names:
             raise ValueError(f"topology {topology.name!r}: node name {node.name!r} is used twice: names must differ")
         names.add(node.name)
-        if not all(math.isfinite(metres) for metres in node.position_m):
+        if not isinstance(node.wireless, bool):
             raise ValueError(
-                f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: allowed are finite numbers"
+                f"topology {topology.name!r}: node {node.name!r}: wireless {node.wireless!r}: allowed is True or False"
+            )
+        if len(node.position_m) != 2 or not all(math.isfinite(metres) for metres in node.position_m):
+            raise ValueError(
+                f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: "
+                "allowed are finite numbers, x and y"
             )
         if node.wireless and node.position_m in places:
             raise ValueError(
@@ -250,33 +284,33 @@ def _check_nodes(topology: Topology) -> None:
 
 
 def _check_wires(topology: Topology) -> None:
-    known = range(len(topology.nodes))
     for link in topology.wired:
-        if link.a not in known or link.b not in known or link.a == link.b:
+        if not (_is_node(topology, link.a) and _is_node(topology, link.b)) or link.a == link.b:
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b}: "
                 f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
             )
-        delay_ok = math.isfinite(link.delay_s) and link.delay_s >= 0
-        if not (link.rate_bps > 0 and delay_ok and link.queue_pkts > 0):
+        rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
+        queue_ok = _is_count(link.queue_pkts) and 1 <= link.queue_pkts <= MOST_QUEUE_PKTS
+        if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and queue_ok):
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b} of {link.rate_bps} bit/s, {link.delay_s} s, "
-                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0"
+                f"{link.queue_pkts} packets: allowed are a rate and a queue above 0 and a delay of at least 0: "
+                f"1 bit/s or more, up to {LONGEST_DELAY_S:g} s and a whole number of up to {MOST_QUEUE_PKTS} packets"
             )
 
 
 def _check_flow(topology: Topology, flow: Flow) -> None:
-    known = range(len(topology.nodes))
-    if flow.src not in known or flow.dst not in known or flow.src == flow.dst:
+    if not (_is_node(topology, flow.src) and _is_node(topology, flow.dst)) or flow.src == flow.dst:
         raise ValueError(
             f"topology {topology.name!r}: flow {flow.src}->{flow.dst}: "
             f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
         )
-    stop_s = math.inf if flow.stop_s is None else flow.stop_s
-    if not (math.isfinite(flow.start_s) and 0 <= flow.start_s < stop_s):
+    stop_s = LONGEST_S if flow.stop_s is None else flow.stop_s
+    if not 0 <= flow.start_s < stop_s <= LONGEST_S:
         raise ValueError(
             f"topology {topology.name!r}: flow {flow.src}->{flow.dst} from {flow.start_s} s to {flow.stop_s} s: "
-            f"allowed is a start of at least 0 and a later stop"
+            f"allowed is a start of at least 0 and a later stop, of at most {LONGEST_S:.15g} s"
         )
     if not topology.path(flow):
         src, dst = topology.nodes[flow.src].name, topology.nodes[flow.dst].name
@@ -304,7 +338,7 @@ def _check_moves(topology: Topology) -> None:
     last: dict[int, float] = {}
     for move in topology.moves:
         where = f"topology {topology.name!r}: move of node {move.node} at {move.at_s} s"
-        if move.node not in range(len(topology.nodes)) or not topology.nodes[move.node].wireless:
+        if not _is_node(topology, move.node) or not topology.nodes[move.node].wireless:
             raise ValueError(f"{where}: allowed is a wireless node of 0..{len(topology.nodes) - 1}")
         if not all(math.isfinite(value) for value in (move.at_s, *move.position_m)):
             raise ValueError(f"{where} to {move.position_m} m: allowed are finite numbers")
@@ -315,11 +349,11 @@ def _check_moves(topology: Topology) -> None:
 
 def _check_link_rates(topology: Topology) -> None:
     for link in topology.link_rates:
-        known = link.a in range(len(topology.nodes)) and link.b in range(len(topology.nodes)) and link.a != link.b
+        known = _is_node(topology, link.a) and _is_node(topology, link.b) and link.a != link.b
         if not (known and topology.nodes[link.a].wireless and topology.nodes[link.b].wireless):
             raise ValueError(f"topology {topology.name!r}: rate {link.a}->{link.b}: allowed are two wireless nodes")
-        if not (link.rate_bps > 0 and math.isfinite(link.at_s) and link.at_s >= 0):
+        if not (_is_count(link.rate_bps) and link.rate_bps > 0 and 0 <= link.at_s <= LONGEST_S):
             raise ValueError(
                 f"topology {topology.name!r}: rate {link.a}->{link.b} of {link.rate_bps} bit/s at {link.at_s} s: "
-                f"allowed are a rate above 0 and a time of at least 0"
+                f"allowed are a whole rate above 0 and a time of at least 0, at most {LONGEST_S:.15g} s"
             )

@@ -12,15 +12,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from pacelab.topologies.document import Document, Length, Level, Part, Rate, Reach, Time
+from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
-from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
+from pacelab.topologies.model import (
+    MOST_QUEUE_PKTS,
+    Flow,
+    LinkRate,
+    Move,
+    Node,
+    PathLoss,
+    Topology,
+    WiredLink,
+    check_name,
+)
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")
@@ -44,10 +54,13 @@ class Ranges(Part):
         return None if self.exponent is None else PathLoss(exponent=self.exponent, shadowing_db=self.shadowing)
 
 
+Name = Annotated[str, Field(min_length=1), AfterValidator(check_name)]
+
+
 class NodePart(Part):
     """A radio with its place, or a wired host, whose place is for drawings only."""
 
-    name: str = Field(min_length=1)
+    name: Name
     at: list[Length] = Field(min_length=2, max_length=2)
     wired: bool = False
 
@@ -57,8 +70,8 @@ class WirePart(Part):
 
     between: list[str] = Field(min_length=2, max_length=2)
     rate: Rate
-    delay: Time
-    queue: int = Field(default=50, ge=1)
+    delay: Delay
+    queue: int = Field(default=50, ge=1, le=MOST_QUEUE_PKTS)
 
 
 class FlowPart(Part):
@@ -83,7 +96,7 @@ class TopologyFile(Part):
     """The whole file."""
 
     version: Literal[1]
-    name: str = Field(min_length=1)
+    name: Name
     description: str = ""
     ranges: Ranges
     nodes: list[NodePart] = Field(min_length=1)
@@ -146,6 +159,9 @@ def _yaml_kind(path: str, text: str, digest: str) -> Kind:
         directions=DIRECTIONS[:1],
         digest=digest,
         places={name: f"{path}:{document.line(('defaults', name))}: defaults.{name}" for name in file.defaults},
+        link_rate_places=tuple(
+            f"{path}:{document.line(('rates', i, 'rate'))}: rates.{i}.rate" for i in range(len(file.rates))
+        ),
     )
 
 
@@ -175,7 +191,7 @@ class _Builder:
         if file.mobility is not None:
             nodes, moves, mobility = self._mobility(file.mobility, nodes)
         rates = tuple(self._rate(i, rate) for i, rate in enumerate(file.rates))
-        bare = Topology(
+        bare = self._topology(
             name=file.name,
             description=file.description or file.name,
             nodes=nodes,
@@ -192,7 +208,7 @@ class _Builder:
                     f"no path connects {ends}; allowed are hops of at most {bare.decode_m:g} m and wires",
                 )
         defaults = {f"--{name}": str(value) for name, value in file.defaults.items()}
-        return Topology(
+        return self._topology(
             name=bare.name,
             description=bare.description,
             nodes=nodes,
@@ -208,6 +224,13 @@ class _Builder:
             source="your own file",
             defaults=defaults,
         )
+
+    def _topology(self, **fields: Any) -> Topology:
+        """What the model refuses, and no part's check before it, is an error of the file."""
+        try:
+            return Topology(**fields)
+        except ValueError as error:
+            raise self.document.error((), str(error)) from None
 
     def _node(self, i: int, part: NodePart) -> Node:
         if part.name in self.numbers:
@@ -294,7 +317,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
             return exec(code, *arguments) if isinstance(code, CodeType) else code(*arguments, **options)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
             line = lines[-1] if lines else 1
             what = " ".join(str(error).split())
@@ -302,13 +325,15 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
 
     try:
         code = compile(text, path, "exec")
-    except SyntaxError as error:
-        raise ValueError(f"{path}:{error.lineno}: this is not Python: {error.msg}; mend the file") from None
+    except (SyntaxError, ValueError) as error:  # ValueError: older Pythons say so of a null character
+        line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
+        raise ValueError(f"{path}:{line}: this is not Python: {what}; mend the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
     run(code, names)
     function = names.get("topology")
-    if not callable(function):
-        raise ValueError(f"{path}:1: topology: the file defines none; allowed is `def topology(*, direction, ...)`")
+    if not inspect.isfunction(function):
+        what = "the file defines none" if function is None else f"it is {function!r:.60}, no function"
+        raise ValueError(f"{path}:1: topology: {what}; allowed is `def topology(*, direction, ...)`")
     parameters = dict(inspect.signature(function).parameters)
     takes_direction = parameters.pop("direction", None) is not None
 
@@ -344,4 +369,9 @@ def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOptio
             f"allowed are defaults that are bool, int, float or str"
         )
     domain = domains[type(parameter.default)]
+    if not isinstance(parameter.default, str):  # an empty text cannot be given, yet be the default
+        try:
+            domain.check(parameter.default)
+        except ValueError as error:
+            raise ValueError(f"{path}:1: topology: default of parameter {name!r}: {error}") from None
     return TopologyOption(name=name, domain=domain, default=parameter.default, help="an option of your own file")

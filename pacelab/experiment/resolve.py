@@ -64,15 +64,37 @@ def resolve(request: Request) -> Resolved:
     for name, domain in _OF_RESULTS.items():
         if (value := request.get(name)) is not None:
             _check(name, domain, value)
-    asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
-    own = _own_options(request)
+    asked, own = _text(request, "topology", "chain"), _own_options(request)
     kind = _kind(asked)
     _check_names(request, kind)
     values: dict[str, Any] = {"direction": kind.default_direction(own)} | given
     if "controller" in values:
         values.setdefault("routing", "static")  # stations change gateways by handover
     bare = _build(asked, values["direction"], own)
-    values = _topology_defaults(kind, bare) | values
+    defaults = _topology_defaults(kind, bare)
+    try:
+        return _resolved(request, kind, bare, given=given, values=defaults | values)
+    except ConfigError as error:
+        told = _at_its_place(str(error), kind, bare, given)
+        if told == str(error):
+            raise
+        raise ConfigError(told) from None
+
+
+def _at_its_place(told: str, kind: Kind, topology: Topology, given: Mapping[str, Any]) -> str:
+    """A complaint about an option that was not given: it is the topology file's, and said to stand there."""
+    for name in topology.defaults if kind.digest is not None else ():
+        option = BY_FLAG.get(name) or BY_FIELD[name]
+        if option.field not in given and told.startswith(f"{option.flag} "):
+            return f"{_place_of(kind, name)}: {told.removeprefix(option.flag).lstrip()}"
+    return told
+
+
+def _resolved(
+    request: Request, kind: Kind, bare: Topology, *, given: Mapping[str, Any], values: dict[str, Any]
+) -> Resolved:
+    """The experiment on this topology, of what was given and what the topology has."""
+    asked, scheme_name = _text(request, "topology", "chain"), _text(request, "scheme", "newreno")
     scheme = find_scheme(scheme_name)
     values |= _brought(scheme, scheme_name, given)
     table = {option.field: option.default for option in OPTIONS if option.default is not None}
@@ -93,12 +115,12 @@ def resolve(request: Request) -> Resolved:
     values |= {name: value for name in _OF_RESULTS if (value := request.get(name)) is not None}
     options = Options(
         topology=asked,
-        topology_options=own,
+        topology_options=_own_options(request),
         scheme=scheme_name,
         **values,
     )
     _check_ns2_of_2001(options, bare)
-    _check_rates(options, bare)
+    _check_rates(options, kind, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
     network, carried = _with_traffic(options, bare)
@@ -173,7 +195,7 @@ def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
     """The topology's own defaults, checked. A YAML file names them by flag, as texts."""
     found: dict[str, Any] = {}
     for name, value in topology.defaults.items():
-        where = kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
+        where = _place_of(kind, name)
         option = BY_FLAG.get(name) or BY_FIELD.get(name)
         if option is None or option.field == "direction":
             flags = ", ".join(flag.removeprefix("--") for flag in BY_FLAG if flag != "--direction")
@@ -188,6 +210,11 @@ def _topology_defaults(kind: Kind, topology: Topology) -> dict[str, Any]:
     return found
 
 
+def _place_of(kind: Kind, name: str) -> str:
+    """Where a topology's default stands."""
+    return kind.places.get(name.removeprefix("--"), f"topology {kind.name!r}: defaults: {name}")
+
+
 def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options that belong to the scheme; another value of them cannot be asked for beside it."""
     for field, own in scheme.brings.items():
@@ -200,15 +227,16 @@ def _brought(scheme: Scheme, name: str, given: Mapping[str, Any]) -> Mapping[str
     return scheme.brings
 
 
-def _check_rates(options: Options, topology: Topology) -> None:
+def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     phy = PHYS[options.phy]
     if options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate {shown}: allowed with --phy {options.phy} is {phy.rates.allowed}")
-    for link in topology.link_rates:
+    for i, link in enumerate(topology.link_rates):
         if link.rate_bps not in phy.rates_bps:
+            where = kind.link_rate_places[i] if kind.link_rate_places else f"topology {options.topology!r}"
             raise ConfigError(
-                f"topology {options.topology!r}: rate {link.rate_bps} bit/s of a link: "
+                f"{where}: rate {link.rate_bps} bit/s of a link: "
                 f"allowed with --phy {options.phy} is {phy.rates.allowed} (Mbit/s)"
             )
 

@@ -42,11 +42,12 @@ class Points:
     """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
-def load_points(folder: Path, *, whole_runs: bool = False) -> Points:
+def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
     """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
 
     Of a comparison in full mode, rows are batches of packets, or with `whole_runs` runs as everywhere else.
     """
+    folder = Path(folder)
     try:
         swept = (folder / DOCUMENT).is_file()
         document = json.loads((folder / (DOCUMENT if swept else "compare.json")).read_text(encoding="utf-8"))

@@ -40,7 +40,7 @@ def compile_plan(experiment: Experiment, scheme: Scheme | None = None) -> plans.
         "duration_s": air["duration_s"],
         "warmup_s": air["warmup_s"],
         "series_interval_s": air["series_interval_s"],
-        "radio": air["radio"],
+        "radio": air["radio"] | {"phy": experiment.phy, "edca": experiment.edca, "voice_first": experiment.priority},
         "nodes": air["nodes"],
         "wires": air["wired"],
         "neighbours": [(a, b) for a in stations for b in stations if a < b and topology.decodes(a, b)],

@@ -66,12 +66,12 @@ class LogDistancePropagation(Document):
 
 
 class Radio(Document):
-    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is, with its defaults."""
+    """`radio` of the air configuration (medium/README.md), which mediumd takes as it is; here every key is written."""
 
     preset: Literal["ns2", "ns2-2001", "standard", "sinr"]
-    phy: Literal["802.11b", "802.11a", "802.11g"] = "802.11b"
-    edca: bool = False
-    voice_first: bool = False
+    phy: Literal["802.11b", "802.11a", "802.11g"]
+    edca: bool
+    voice_first: bool
     basic_rate_bps: RateBps
     data_rate_bps: RateBps
     rts_threshold_bytes: Annotated[int, Field(ge=0, le=2**32 - 1)]

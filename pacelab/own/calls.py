@@ -37,7 +37,7 @@ class OwnCalls:
         try:
             with nullcontext() if self._watch is None else self._watch.call(self._where):
                 return function(*arguments)
-        except (Exception, NeverEnds) as error:
+        except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise self.fail(f"failed:\n{own_traceback(error)}{late}") from error
 

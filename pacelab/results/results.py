@@ -203,17 +203,22 @@ def series_ids(run: Run) -> list[int]:
 
 
 def load_result(folder: Path | str) -> RunResult:
-    """Read a result folder; ConfigError when it is none or of another schema version."""
+    """Read a result folder; ConfigError when it is none, is damaged or of another schema version."""
     folder = Path(folder)
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         host = json.loads((folder / "host.json").read_text(encoding="utf-8"))
         if run.get("schema_version") != SCHEMA_VERSION:
             raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
+        missing = [key for key in Run.__annotations__ if key not in run]
+        if missing:
+            raise ConfigError(
+                f"result {str(folder)!r}: run.json has no {missing[0]!r}: it was changed or is damaged: run it again"
+            )
         tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
-    except (OSError, ValueError, KeyError, AttributeError) as error:
+        interval_s = run["config"]["series_interval_s"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
-    interval_s = run["config"]["series_interval_s"]
     t_s = tables[0][0] if tables else []
     return RunResult(
         run=run, host=host, series={"interval_s": interval_s, "t_s": t_s, "flows": [flow for _, flow in tables]}

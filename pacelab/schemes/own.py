@@ -21,6 +21,9 @@ def load_scheme(name: str) -> Scheme:
         found = getattr(import_module(module), function)(found)
     if not isinstance(found, Scheme):
         missing = name.rpartition(":")[2]
+        instead = getattr(found, "NO_SCHEME", None)
+        if isinstance(found, type) and isinstance(instead, str):
+            raise ConfigError(f"--scheme {name!r}: it is {instead} {name}")
         raise ConfigError(f"--scheme {name!r}: the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}")
     return found
 

@@ -37,6 +37,8 @@ class CongestionControl(ABC):
     `window` is read after each call: a finite number above 0; below 1 the sender spaces single segments.
     """
 
+    NO_SCHEME: ClassVar[str] = "a congestion control: --cc"
+    """What `--scheme FILE.py:CLASS` says that the class is."""
     recovery: ClassVar[Literal["newreno", "reno", "go-back-n"]] = "newreno"
     """What the sender does once three duplicate ACKs tell of a loss (RFC 6582, RFC 2581, Tahoe)."""
 
@@ -124,7 +126,7 @@ class Guard:
         try:
             with self._watch.call(self._where):
                 return function(*arguments)
-        except (Exception, NeverEnds) as error:
+        except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error)}{late}") from error
 

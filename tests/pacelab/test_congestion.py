@@ -59,6 +59,8 @@ def test_newreno_in_python_gives_newrenos_result(tmp_path: Path) -> None:
         ("    def acknowledged(self, *a): self.window = 'x'\n    def lost(self, *a): pass\n", "window to 'x'"),
         ("    def acknowledged(self, *a): pass\n", "abstract"),
         ("    def lost(self, *a:\n", "SyntaxError"),
+        ("    def acknowledged(self, *a): raise SystemExit(3)\n    def lost(self, *a): pass\n", "SystemExit: 3"),
+        ("    raise SystemExit(0)\n", "(?s)loading .*SystemExit: 0"),
     ],
 )
 def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, message: str) -> None:

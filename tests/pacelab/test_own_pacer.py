@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -78,6 +79,15 @@ def test_own_pacer_that_raises_is_told_with_its_line() -> None:
 
     with pytest.raises(ConfigError, match=r"(?s)pacer Broken.*failed:.*raise KeyError\(\"oops\"\).*KeyError: 'oops'"):
         run_pacer(DOWN, Broken)
+
+
+def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
+    class Ends(Pacer):
+        def measured(self, sample: Sample) -> None:
+            sys.exit(3)
+
+    with pytest.raises(ConfigError, match=r"(?s)pacer Ends at .* failed:.*sys.exit\(3\).*SystemExit: 3"):
+        run_pacer(DOWN, Ends)
 
 
 def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

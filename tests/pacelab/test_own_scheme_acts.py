@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
 
@@ -57,3 +58,16 @@ def test_an_own_scheme_says_that_it_acted(text: str, in_tmp: Path) -> None:
     assert result.run["hooks"]["failed"] == 0, result.notes
     assert result.run["hooks"]["actions"] > 0
     assert not [note for note in result.notes if "never acted" in note]
+
+
+def test_a_congestion_control_among_schemes_is_told_its_option(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text("import pacelab\n\nclass Mine(pacelab.CongestionControl): ...\n")
+    with pytest.raises(ConfigError, match=r"^--scheme 'mine.py:Mine': it is a congestion control: --cc mine.py:Mine$"):
+        Experiment(scheme="mine.py:Mine")
+
+
+def test_an_own_scheme_that_ends_python_fails_as_by_any_exception(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(COUNTING.replace("self.seen += 1\n", "raise SystemExit(3)\n"))
+    result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=1))
+    assert result.run["hooks"]["failed"] == 1
+    assert any("SystemExit: 3" in note for note in result.notes)

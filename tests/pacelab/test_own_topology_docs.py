@@ -69,3 +69,31 @@ def test_documented_complaint_is_the_one_that_comes(capsys: pytest.CaptureFixtur
     assert main(["run", "corner.yaml"]) == 2
     (complaint,) = re.findall(r"^    (corner.yaml:\d+: flows.*)$", PAGE, re.MULTILINE)
     assert capsys.readouterr().err == f"pacelab: {complaint}\n"
+
+
+RATES = "one of 1, 2, 5.5, 11"
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("old", "new", "given", "told"),
+    [
+        (
+            "rate: 5.5 Mbit/s",
+            "rate: 7 Mbit/s",
+            [],
+            f"rates.0.rate: rate 7000000 bit/s of a link: allowed with .* {RATES}",
+        ),
+        ("rate: 11\n", "rate: 12\n", [], f"defaults.rate: 12: allowed with --phy 802.11b is {RATES}"),
+        ("rts: off\n", "warmup: 50\n", [], "defaults.warmup: 50: allowed is less than --seconds, 10"),
+        ("rate: 11\n", "rate: 12\n", ["--rate", "24"], f"--rate 24: allowed with --phy 802.11b is {RATES}"),
+    ],
+)
+def test_what_does_not_fit_the_experiment_is_told_with_its_line(
+    old: str, new: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, _, _ = CORNER.partition(old)
+    Path("corner.yaml").write_text(CORNER.replace(old, new, 1))
+    assert main(["run", "corner.yaml", *given]) == 2
+    where = "" if given else f"corner.yaml:{before.count(chr(10)) + 1}: "
+    assert re.match(rf"pacelab: {where}{told}", capsys.readouterr().err)

@@ -135,6 +135,21 @@ def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
             pacelab.load_result(in_tmp)
 
 
+def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, duration_s=1)).write(in_tmp / "out")
+    whole = json.loads((folder / "run.json").read_text("utf-8"))
+    for key in whole.keys() - {"schema_version"}:
+        (folder / "run.json").write_text(json.dumps({name: value for name, value in whole.items() if name != key}))
+        with pytest.raises(ConfigError, match=f"run.json has no '{key}': it was changed or is damaged: run it again"):
+            pacelab.load_result(folder)
+    assert main(["plot", str(folder), "--y", "cwnd"]) == 2
+    assert "it was changed or is damaged" in capsys.readouterr().err
+    for config in (3, {}):
+        (folder / "run.json").write_text(json.dumps(whole | {"config": config}))
+        with pytest.raises(ConfigError, match="not a result folder of a run"):
+            pacelab.load_result(folder)
+
+
 def test_full_stdout_is_exit_3(in_tmp: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this system: run on Linux")

@@ -112,6 +112,7 @@ def test_a_full_comparisons_batches_are_points(tmp_path: Path) -> None:
     }
     (tmp_path / "compare.json").write_text(json.dumps(document))
     assert [row["goodput_bps"] for row in load_points(tmp_path).rows] == [1.0, 3.0]
+    assert load_points(str(tmp_path)) == load_points(tmp_path)
     (tmp_path / "compare.json").write_text(json.dumps(document | {"schema_version": 1}))
     with pytest.raises(ConfigError, match="schema version 1: allowed is 2; an older PaceLab made it: run it again"):
         load_points(tmp_path)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from pacelab.topologies.model import Flow, Node, Topology, WiredLink
+from pacelab.topologies.model import Flow, LinkRate, Move, Node, Topology, WiredLink
 
 
 def line(*places_m: float, flow: tuple[int, int] = (0, 1)) -> Topology:
@@ -63,11 +64,64 @@ def test_topology_refuses_to_sense_less_than_it_decodes() -> None:
         replace(line(0, 200), sense_m=249.0)
 
 
-@pytest.mark.parametrize("change", [{"rate_bps": 0}, {"delay_s": -0.1}, {"delay_s": float("nan")}, {"queue_pkts": 0}])
-def test_topology_refuses_a_bad_wire(change: dict[str, float]) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate_bps": 0},
+        {"rate_bps": 0.1},
+        {"rate_bps": float("inf")},
+        {"delay_s": -0.1},
+        {"delay_s": float("nan")},
+        {"delay_s": 2e10},
+        {"queue_pkts": 0},
+        {"queue_pkts": 1.5},
+        {"queue_pkts": 10_001},
+    ],
+)
+def test_topology_refuses_a_bad_wire(change: dict[str, Any]) -> None:
     wire = replace(WiredLink(a=0, b=1, rate_bps=10_000_000, delay_s=0.04), **change)
     with pytest.raises(ValueError, match="allowed are a rate and a queue above 0 and a delay of at least 0"):
         replace(line(0, 200), wired=(wire,))
+
+
+@pytest.mark.parametrize("times", [{"start_s": 2e10}, {"stop_s": 2e10}, {"stop_s": float("inf")}, {"start_s": -1.0}])
+def test_topology_refuses_a_flow_at_no_time(times: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"allowed is a start of at least 0 and a later stop, of at most 1000000000 s"):
+        replace(line(0, 200), flows=(Flow(src=0, dst=1, **times),))
+
+
+def test_topology_refuses_a_rate_from_no_time_on() -> None:
+    with pytest.raises(ValueError, match=r"a time of at least 0, at most 1000000000 s"):
+        replace(line(0, 200), link_rates=(LinkRate(a=0, b=1, rate_bps=1_000_000, at_s=2e10),))
+
+
+@pytest.mark.parametrize("name", [None, "", 3, "a\nb", "a\x1b[1m", "a\ud800", "a\u2028b", "\x7f"])
+def test_topology_refuses_names_that_break_a_line(name: Any) -> None:
+    base = line(0, 200)
+    with pytest.raises(ValueError, match=r"^name .*: allowed is a text without control characters"):
+        replace(base, name=name)
+    with pytest.raises(ValueError, match=r"^topology 'line': node name .*: allowed is a text without control"):
+        replace(base, nodes=(base.nodes[0], replace(base.nodes[1], name=name)))
+
+
+def test_topology_takes_names_of_all_scripts() -> None:
+    assert replace(line(0, 200), name="Größe 東京 \U0001f469\u200d\U0001f4bb").name.startswith("Größe")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"flows": (Flow(src=0.0, dst=1),)}, "allowed are two different nodes of 0..1"),  # type: ignore[arg-type]
+        ({"flows": (Flow(src=True, dst=0),)}, "allowed are two different nodes of 0..1"),
+        ({"link_rates": (LinkRate(a=0, b=1, rate_bps=1e6),)}, "a whole rate above 0"),  # type: ignore[arg-type]
+        ({"moves": (Move(node=0.0, at_s=1.0, position_m=(1.0, 1.0)),)}, "a wireless node"),  # type: ignore[arg-type]
+        ({"nodes": (Node(name="a", wireless=1, position_m=(0.0, 0.0)),)}, "True or False"),  # type: ignore[arg-type]
+        ({"nodes": (Node(name="a", wireless=True, position_m=(0.0,)),)}, "x and y"),  # type: ignore[arg-type]
+    ],
+)
+def test_topology_refuses_what_the_engine_could_not_take(change: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        replace(line(0, 200), **change)
 
 
 def test_topology_decodes_at_exactly_its_range() -> None:

@@ -69,6 +69,34 @@ BAD = [
     ("10 Mbit/s,", "10,", 9, "wires.0.rate", "the unit is missing", "units bit/s, kbit/s, Mbit/s, Gbit/s"),
     ("10 Mbit/s,", "fast,", 9, "wires.0.rate", "it is no quantity", "a number above 0"),
     ("40 ms", "-40 ms", 9, "wires.0.delay", "out of range", "a number of at least 0"),
+    ("40 ms", "2e10 s", 9, "wires.0.delay", "out of range", "at most 3600 s"),
+    ("10 Mbit/s,", "0.1 bit/s,", 9, "wires.0.rate", "out of range", "at least 1 bit/s"),
+    ("stop: 0.5 min", "stop: 2e10 s", 12, "flows.1.stop", "out of range", "at most 1000000000 s"),
+    (
+        "sense: 0.55 km",
+        "sense: 0.55 km, exponent: 3, shadowing: 21 dB",
+        3,
+        "ranges.shadowing",
+        "'21 dB'",
+        "at most 20 dB",
+    ),
+    (
+        "delay: 40 ms",
+        "delay: 40 ms, queue: 5000000000",
+        9,
+        "wires.0.queue",
+        "5000000000",
+        "allowed is at most 10000",
+    ),
+    (
+        "name: gw,",
+        'name: "g\\ew",',
+        6,
+        "nodes.1.name",
+        r"name 'g\x1bw'",
+        "allowed is a text without control characters",
+    ),
+    ("name: corner", 'name: "a\\nb"', 2, "name", r"name 'a\nb'", "allowed is a text without control characters"),
     ("wires:", "wire:", 8, "wire", "unknown key", "one of version, name, description, ranges, nodes, wires, flows"),
     (
         "at: [0 m, 0 m]}\n  - {name: gw",
@@ -141,6 +169,15 @@ def test_own_topology_that_changes_is_read_anew(file: Path) -> None:
     assert find_kind("net.yaml").digest != before
 
 
+def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_file(file: Path) -> None:
+    Path("walk.bonnmotion").write_text("0 10 10\n0 10 10\n")
+    head, _, rest = GOOD.partition("moves:\n")
+    mobility = "mobility: {area: [500 m, 500 m], bonnmotion: walk.bonnmotion}\nrates:" + rest.partition("rates:")[2]
+    file.write_text(head + mobility)
+    with pytest.raises(ValueError, match=r"^net.yaml:1: document: topology 'corner': nodes 'a' and 'gw' are both at"):
+        load_topology("net.yaml")
+
+
 PYTHON = """\
 from pacelab.topologies.model import Flow, Node, Topology
 
@@ -167,6 +204,18 @@ def test_own_python_topology_takes_its_options(in_tmp: Path) -> None:
         ("def topology():\n    return 3\n", "line.py:1: topology: it returned 3; allowed is a pacelab.Topology"),
         ("\n\ndef topology():\n    return 1 / 0\n", "line.py:4: topology: ZeroDivisionError: division by zero"),
         ("def topology(n):\n    pass\n", "line.py:1: topology: parameter 'n' has no default of a simple type"),
+        (
+            "class topology:\n    pass\n",
+            "line.py:1: topology: it is <class 'own_topology.topology'>, no function; allowed",
+        ),
+        (
+            "def topology(*, far=float('nan')):\n    pass\n",
+            "line.py:1: topology: default of parameter 'far': 'nan': allowed is a number from -1000000000 to",
+        ),
+        ("def topology(*, n=10**10):\n    pass\n", "line.py:1: topology: default of parameter 'n': 10000000000: all"),
+        ("import sys\nsys.exit(0)\n", "line.py:2: topology: SystemExit: 0; mend the file"),
+        ("def topology():\n    raise SystemExit\n", "line.py:2: topology: SystemExit: ; mend the file"),
+        ("x = 1\0\n", "line.py:1: this is not Python: source code string cannot contain null bytes; mend the file"),
         ("import nowhere_at_all\n", "line.py:1: topology: ModuleNotFoundError: "),
     ],
 )

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::check::check;
+use crate::check::{LONGEST_S, check};
 use crate::radio::Radio;
 use crate::traffic::{Flow, Traffic, Voice};
 
 /// The version this crate understands.
 pub const VERSION: u32 = 1;
+/// Of a wire.
+const LONGEST_DELAY_S: f64 = 3600.0;
 
 /// One run.
 #[derive(Clone, Debug, Deserialize)]
@@ -125,7 +127,9 @@ impl Config {
         check(self.warmup_s >= 0.0 && self.warmup_s < self.duration_s, || {
             format!("warmup_s {}: must lie in [0, duration_s)", self.warmup_s)
         })?;
-        check(self.series_interval_s > 0.0, || format!("series_interval_s {}: must be > 0", self.series_interval_s))?;
+        check(self.series_interval_s > 0.0 && self.series_interval_s <= 1e6, || {
+            format!("series_interval_s {}: must lie in (0, 1000000]", self.series_interval_s)
+        })?;
         check(!self.nodes.is_empty(), || "nodes: there are none".into())?;
         if let Some(HostDelay::Fixed { s } | HostDelay::Exponential { mean_s: s }) = self.host_delay {
             check((0.0..=1.0).contains(&s), || format!("host_delay {s} s: must lie in [0, 1]"))?;
@@ -173,23 +177,65 @@ impl Config {
             })?;
         }
         for &(at_s, from, to, _) in &self.rate_changes {
-            check(at_s >= 0.0 && from < count && to < count, || {
-                format!("rate_changes: {at_s} s, {from} to {to}: time >= 0, nodes below {count}")
+            check((0.0..=LONGEST_S).contains(&at_s) && from < count && to < count, || {
+                format!("rate_changes: {at_s} s, {from} to {to}: time in [0, {LONGEST_S}], nodes below {count}")
             })?;
         }
         for wire in &self.wired {
             check(wire.a < count && wire.b < count && wire.a != wire.b, || {
                 format!("wired link {}-{}: needs two different nodes below {count}", wire.a, wire.b)
             })?;
-            check(wire.rate_bps > 0.0 && wire.delay_s >= 0.0 && wire.queue_pkts > 0, || {
-                format!("wired link {}-{}: rate > 0, delay >= 0, queue >= 1", wire.a, wire.b)
-            })?;
+            wire.check()?;
         }
         Ok(())
+    }
+}
+
+impl Wired {
+    fn check(&self) -> Result<(), String> {
+        let Wired { a, b, rate_bps, delay_s, queue_pkts } = *self;
+        check(rate_bps >= 1.0 && rate_bps.is_finite() && queue_pkts > 0, || {
+            format!("wired link {a}-{b}: rate_bps {rate_bps} >= 1, queue_pkts {queue_pkts} >= 1")
+        })?;
+        check((0.0..=LONGEST_DELAY_S).contains(&delay_s), || {
+            format!("wired link {a}-{b}: delay_s {delay_s}: must lie in [0, {LONGEST_DELAY_S}]")
+        })
     }
 }
 
 /// Seconds to the nearest nanosecond.
 pub fn ns_from_s(seconds: f64) -> u64 {
     libm::round(seconds * 1e9) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{"version": 1, "seed": 1, "duration_s": 10.0, "warmup_s": 0.0, "series_interval_s": 1.0,
+        "tap": false, "radio": {"preset": "ns2", "basic_rate_bps": 1000000, "data_rate_bps": 2000000,
+        "rts_threshold_bytes": 0, "short_retry_limit": 7, "long_retry_limit": 4, "queue_pkts": 50,
+        "mac_ack_rate": "basic", "propagation": {"kind": "two-ray", "capture_db": 10.0}}, "headers": "real",
+        "nodes": [{"name": "a", "wireless": true, "position_m": [0.0, 0.0]}, {"name": "h", "wireless": false}],
+        "wired": [{"a": 0, "b": 1, "rate_bps": 10000000, "delay_s": 0.04, "queue_pkts": 50}], "routing": "static",
+        "rate_changes": [[2.0, 0, 1, 1000000]], "flows": [{"id": 0, "src": 0, "dst": 1, "start_s": 0.5, "stop_s": 9.0,
+        "kind": "cbr", "payload_bytes": 1000, "rate_bps": 100000, "burst_pkts": 1}]}"#;
+
+    #[test]
+    fn a_time_that_does_not_fit_and_a_rate_that_is_none_are_refused() {
+        assert!(Config::from_json(TEXT).is_ok());
+        for (old, new, told) in [
+            ("\"delay_s\": 0.04", "\"delay_s\": 2e10", "wired link 0-1: delay_s 20000000000: must lie in [0, 3600]"),
+            ("\"delay_s\": 0.04", "\"delay_s\": -1.0", "must lie in [0, 3600]"),
+            ("\"rate_bps\": 10000000", "\"rate_bps\": 0.1", "wired link 0-1: rate_bps 0.1 >= 1"),
+            ("[[2.0,", "[[2e10,", "time in [0, 1000000000]"),
+            ("\"start_s\": 0.5, \"stop_s\": 9.0", "\"start_s\": 2e10", "flow 0: start_s must lie in [0, 1000000000]"),
+            ("\"stop_s\": 9.0", "\"stop_s\": 2e10", "flow 0: start_s must lie in [0, 1000000000]"),
+            ("\"rate_bps\": 100000,", "\"rate_bps\": 1e-9,", "flow 0: rate_bps must be >= 1"),
+            ("\"series_interval_s\": 1.0", "\"series_interval_s\": 2e10", "must lie in (0, 1000000]"),
+        ] {
+            assert!(TEXT.contains(old), "{old}");
+            assert!(Config::from_json(&TEXT.replace(old, new)).expect_err(new).contains(told), "{new}");
+        }
+    }
 }

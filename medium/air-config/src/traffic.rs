@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::check::check;
+use crate::check::{LONGEST_S, check};
 
 /// IP, UDP and RTP.
 const VOICE_HEADER_BYTES: u32 = 40;
@@ -139,8 +139,9 @@ impl Flow {
         check(self.src < nodes && self.dst < nodes && self.src != self.dst, || {
             format!("{name}: src {} and dst {} must be two different nodes below {nodes}", self.src, self.dst)
         })?;
-        check(self.start_s >= 0.0 && self.stop_s.is_none_or(|stop_s| stop_s > self.start_s), || {
-            format!("{name}: start_s must be >= 0 and stop_s later")
+        let stops = |stop_s| stop_s > self.start_s && stop_s <= LONGEST_S;
+        check((0.0..=LONGEST_S).contains(&self.start_s) && self.stop_s.is_none_or(stops), || {
+            format!("{name}: start_s must lie in [0, {LONGEST_S}] and stop_s be later, at most that")
         })?;
         match &self.traffic {
             Traffic::Tcp(tcp) => tcp.check(&name),
@@ -179,7 +180,7 @@ impl Tcp {
 impl Cbr {
     fn check(&self, name: &str) -> Result<(), String> {
         check_payload(name, self.payload_bytes)?;
-        check(self.rate_bps > 0.0 && self.rate_bps.is_finite(), || format!("{name}: rate_bps must be > 0"))?;
+        check(self.rate_bps >= 1.0 && self.rate_bps.is_finite(), || format!("{name}: rate_bps must be >= 1"))?;
         check(self.burst_pkts >= 1, || format!("{name}: burst_pkts must be >= 1"))
     }
 }

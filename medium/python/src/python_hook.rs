@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use pacelab_network::hook::{Action, Event, Hook, Rtp, Segment};
 use pacelab_network::packet::{TcpHeader, VoiceQuality};
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PySystemExit};
 use pyo3::prelude::*;
 use pyo3::types::{PyInt, PyList, PyTuple, PyType};
 
@@ -28,7 +28,7 @@ pub struct Contract {
     extra_backoff: Py<PyType>,
     /// `tuple.__new__`: makes a named tuple without running its class's own, which is Python.
     new_tuple: Py<PyAny>,
-    /// What a hook raised that is no mere failure of it: KeyboardInterrupt, SystemExit.
+    /// What a hook raised that is no mere failure of it: KeyboardInterrupt.
     pub interrupt: RefCell<Option<PyErr>>,
 }
 
@@ -121,7 +121,7 @@ impl PythonHook {
         Python::with_gil(|py| {
             call(self, py).unwrap_or_else(|error| {
                 self.failure = Some(error.to_string());
-                if !error.is_instance_of::<PyException>(py) {
+                if !(error.is_instance_of::<PyException>(py) || error.is_instance_of::<PySystemExit>(py)) {
                     self.contract.interrupt.replace(Some(error));
                 }
                 fallback

@@ -334,11 +334,23 @@ def test_a_script_will_do_and_runs_nothing() -> None:
     assert judge(submission, lab, walls=NO_WALLS).points == 100
 
 
+def test_a_labs_notebook_is_one_whatever_it_is_called() -> None:
+    lab = LABS["lab2"]
+    found = read_submission("ann", {"lab2_window.py": notebook(solved(lab), ("markdown", "Mine."))}, lab)
+    assert (found.source is None, found.answers) == (False, ("Mine.",))
+    assert found.problems == (
+        "the file is called lab2_window.py and is a notebook: graded all the same, but call it lab2_window.ipynb",
+    )
+
+
 def test_another_labs_notebook_is_told() -> None:
     other = notebook(solved(LABS["lab4"]))
     found = read_submission("ann", {"lab7_capstone.ipynb": other}, LABS["lab7"])
     assert found.source is None
     assert found.problems == ("lab7_capstone.ipynb is of lab 4, this is lab 7: hand in the other",)
+    other = notebook(solved(LABS["lab3"]))
+    found = read_submission("ann", {"lab3_link_red.ipynb": other}, LABS["lab2"])
+    assert found.problems == ("lab3_link_red.ipynb is of lab 3, this is lab 2: hand in the other",)
 
 
 def test_answers_in_words_are_shown_and_earn_nothing() -> None:

@@ -13,7 +13,7 @@ from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.receive.collect import collect
 from pacelab.grading.receive.notebook import Module, module_of
-from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.submission import Submission, read_submission
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -77,7 +77,17 @@ def test_moodle_folders_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("pacer.py", TEMPLATE.encode(), "call it gateway_pacer.py"),
+        ("pacer.py", TEMPLATE.encode(), "is called pacer.py: graded all the same, but call it gateway_pacer.py"),
+        (
+            "Untitled.ipynb",
+            notebook(TEMPLATE),
+            "is called Untitled.ipynb: graded all the same, but call it gateway_pacer.ipynb",
+        ),
+        (
+            "gateway_pacer.py",
+            notebook(TEMPLATE),
+            "gateway_pacer.py and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
+        ),
         ("gateway_pacer.py", b"def broken(:\n", "line 1: SyntaxError"),
         ("gateway_pacer.py", "# ünïcode\n".encode("latin-1") + TEMPLATE.encode(), "not UTF-8 (line 1)"),
         ("gateway_pacer.py", b"\0\0\0", "zero bytes"),
@@ -97,6 +107,56 @@ def test_bad_input_is_told_what_to_do(tmp_path: Path, name: str, content: bytes,
     place.mkdir()
     (place / name).write_bytes(content)
     assert any(says in problem for problem in one(place).problems), one(place).problems
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("gateway_pacer.py", notebook(TEMPLATE)),
+        ("Untitled.py", b"\xef\xbb\xbf" + notebook(TEMPLATE)),
+        ("Untitled.ipynb", notebook(TEMPLATE)),
+    ],
+)
+def test_a_notebook_is_one_whatever_it_is_called(name: str, content: bytes) -> None:
+    found = read_submission("ann", {name: content}, ASSIGNMENT)
+    assert "class GatewayPacer" in (found.source or "")
+    assert (found.version, len(found.problems)) == (1, 1)
+    assert found.problems[0].endswith("graded all the same, but call it gateway_pacer.ipynb")
+
+
+@pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.ipynb", "work/GATEWAY_PACER.IPYNB"])
+def test_capitals_in_a_name_do_not_matter(name: str) -> None:
+    content = notebook(TEMPLATE) if name.lower().endswith(".ipynb") else TEMPLATE.encode()
+    found = read_submission("ann", {name: content, "notes.py": b"x = 1"}, ASSIGNMENT)
+    assert (found.version, found.problems) == (1, ())
+
+
+def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
+    files = {"GATEWAY_PACER.py": b"x = 1", "gateway_pacer.py": TEMPLATE.encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert (found.source, found.problems) == (
+        TEMPLATE,
+        ("gateway_pacer.py is there 2 times: graded is gateway_pacer.py; hand in one",),
+    )
+
+
+def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
+    found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
+    assert found.problems == ("pacer.py is of assignment 2, this is assignment 3: hand in the other",)
+
+
+@pytest.mark.parametrize(
+    ("others", "problems", "says"),
+    [
+        (["work.rar"], [], "handed in (work.rar): hand in gateway_pacer.py or gateway_pacer.ipynb"),
+        (["b.txt", "a.zip/inner.zip"], [], "handed in (a.zip/inner.zip, b.txt): hand in"),
+        ([], [], "handed in (nothing): hand in"),
+        ([], ["x.zip: cannot be opened"], "handed in (nothing that can be read): hand in"),
+    ],
+)
+def test_what_came_in_the_place_of_code_is_named(others: list[str], problems: list[str], says: str) -> None:
+    found = read_submission("ann", {}, ASSIGNMENT, problems=problems, others=others)
+    assert says in found.problems[-1]
 
 
 def test_zip_slip_and_links_are_left_out_and_named(tmp_path: Path) -> None:

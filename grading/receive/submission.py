@@ -130,9 +130,9 @@ def _choose(
                 problems.append(f"{exact} is there {len(found)} times: graded is {first}; hand in one")
             return first
     if not code:
-        nothing = "nothing that can be read" if problems else "nothing"
-        seen = ", ".join(sorted({*files, *others})[:5]) or nothing
-        problems.append(f"no Python file or notebook was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
+        seen = ", ".join(sorted({*files, *others})[:5]) or "nothing"
+        what = f"no Python file or notebook{' that can be read' if problems else ''}"
+        problems.append(f"{what} was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
         return None
     scored = sorted(code, key=lambda name: (-_resemblance(files[name], code[name], assignment), name))
     best = scored[0]

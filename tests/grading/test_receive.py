@@ -151,7 +151,12 @@ def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
         (["work.rar"], [], "handed in (work.rar): hand in gateway_pacer.py or gateway_pacer.ipynb"),
         (["b.txt", "a.zip/inner.zip"], [], "handed in (a.zip/inner.zip, b.txt): hand in"),
         ([], [], "handed in (nothing): hand in"),
-        ([], ["x.zip: cannot be opened"], "handed in (nothing that can be read): hand in"),
+        ([], ["x.zip: cannot be opened"], "notebook that can be read was handed in (nothing): hand in"),
+        (
+            ["gateway_pacer.py"],
+            ["gateway_pacer.py cannot be read"],
+            "that can be read was handed in (gateway_pacer.py)",
+        ),
     ],
 )
 def test_what_came_in_the_place_of_code_is_named(others: list[str], problems: list[str], says: str) -> None:

@@ -8,15 +8,32 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import symtable
 import sys
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pacelab.grading.sandbox import AVAILABLE
 
 MAX_CELLS = 1000
+KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture)\b[^\n]*)+")
+"""Magics at the top of a cell that run it as it is."""
+CELL_MAGIC = re.compile(r"\s*(%%\w*)")
+REST = r"(?:\\\n|[^\n])*"
+MAGIC = re.compile(rf"([ \t]*)(?:[%!?]{REST}|%{{0,2}}[\w.*]+\?\??[ \t]*(?=\n|\Z))")
+ASSIGNED = re.compile(rf"([ \t]*[^\W\d][\w., \t]*=[ \t]*)[%!]{REST}")
+"""IPython's own statements: `%magic`, `!command`, `?name`, `name?`; `files = !ls`."""
+PIECE = re.compile(
+    r"""(\"{3}|'{3})(?:\\.|[^\\])*?(?:\1|\Z)|(["'])(?:\\.|[^\\\n])*?(?:\2|(?=\n)|\Z)|\#[^\n]*|\\\n|[^"'\#()\[\]{}\\\n]+""",
+    re.DOTALL,
+)
+"""Of Python's text: a string, a comment, a line that goes on, or what is neither these nor a bracket."""
+DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)
+"""In a text that is no Python."""
+MAGICIAN = "get_ipython"
+"""What IPython calls in their place."""
 FUTURE = "from __future__ import annotations"
 """Before what was taken out: what only types need may have been left behind."""
 
@@ -38,46 +55,40 @@ def cells_of(text: str, kind: str) -> list[str]:
         raise ValueError(type(error).__name__) from None
 
 
+def is_notebook(text: str) -> bool:
+    """Whether it is a notebook's text, whatever the file is called."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        cells_of(text, "code")
+    except ValueError:
+        return False
+    return True
+
+
 def module_of(
     text: str, name: str, wanted: Collection[str], local: Collection[str] = (), *, lean: bool = False
 ) -> Module:
     """Collect the definitions of all code cells, in their order, as they were written; a .py is one cell.
 
-    A cell that is no Python is named and left out. `local` are modules beside the notebook: to be imported, too.
-    With `lean` only what the names `wanted` need.
+    What is left out is named if the names `wanted` need it, be it a cell that is no Python. `local` are modules beside
+    the notebook: to be imported, too. With `lean` only what the names `wanted` need.
     """
+    notebook = name.lower().endswith(".ipynb") or is_notebook(text)
     try:
-        sources = cells_of(text, "code") if name.endswith(".ipynb") else [text]
+        sources = cells_of(text, "code") if notebook else [text]
     except ValueError as error:
         problem = f"{name} is no notebook that can be read ({error}): save it again from Jupyter"
         return Module(source=None, problems=(problem,))
-    problems: list[str] = []
-    parts: list[str] = []
     statements: list[Statement] = []
-    for number, source in enumerate(sources, 1):
-        lines = [line if not line.lstrip().startswith(("%", "!", "?")) else "" for line in source.splitlines()]
-        if source.lstrip().startswith("%%"):
-            continue
-        try:
-            tree = ast.parse("\n".join(lines))
-        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-            if any(f" {name_}" in source for name_ in wanted):
-                problems.append(
-                    f"{name}: code cell {number}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: "
-                    "mend this first"
-                )
-            continue
-        if lean:
-            statements += statements_of(tree, lines)
-            continue
-        kept = [part for part in (_keep(node, lines, local) for node in tree.body) if part]
-        if kept:
-            parts.append("\n".join(kept))
-    if lean:
-        parts = needed(statements, name, wanted, problems, local)
+    for cell, source in enumerate(sources, 1):
+        statements += _statements(source, cell, f"{name}: code cell {cell}", wanted, local, lean=lean)
+    problems: list[str] = []
+    take = needed if lean else _definitions
+    parts = take(statements, name, wanted, problems, local)
     if not parts:
-        return Module(source=None, problems=(*problems, f"{name} has no code cell that defines anything"))
+        nothing = () if problems else (f"{name} has no code cell that defines anything",)
+        return Module(source=None, problems=(*problems, *nothing))
     return Module(source="\n\n".join(parts) + "\n", problems=tuple(problems))
 
 
@@ -85,17 +96,6 @@ def _joined(source: Any) -> str:
     if isinstance(source, str):
         return source
     return "".join(str(line) for line in source)
-
-
-def _keep(node: ast.stmt, lines: Sequence[str], local: Collection[str]) -> str:
-    """The statement's text if it defines something that the sandbox can do with."""
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return _import(node, _there(node, local))
-    if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-        return _text(node, lines)
-    if isinstance(node, ast.Assign | ast.AnnAssign) and not any(isinstance(part, ast.Call) for part in ast.walk(node)):
-        return _text(node, lines)
-    return ""
 
 
 def _there(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[ast.alias]:
@@ -127,48 +127,214 @@ def _text(node: ast.stmt, lines: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One of the outermost level that gives names a meaning."""
+    """One of the outermost level; or a whole cell that cannot be read."""
 
+    cell: int
     node: ast.stmt
     text: str
+    gives: tuple[str, ...]
+    """Names that it gives a meaning, or changes."""
+    says: str = ""
+    """What to tell whoever needs it: it is left out. Empty for what is taken."""
+    needs: frozenset[str] = frozenset()
+    """Names for the want of which it is left out."""
 
-    def gives(self) -> Iterator[str]:
-        """The names."""
-        match self.node:
-            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
-                yield from (alias.asname or alias.name.split(".")[0] for alias in aliases)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
-            case ast.Assign(targets=targets):
-                names = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
-                yield from (part.id for part in names if isinstance(part.ctx, ast.Store))
-            case ast.AnnAssign(target=ast.Name(id=name)) | ast.AugAssign(target=ast.Name(id=name)):
-                yield name
-
-    def takes(self) -> set[str]:
-        """Names of the module that it refers to, now or when it is called."""
+    def takes(self, *, now: bool = False, future: bool = False) -> set[str]:
+        """Names of the module that it refers to, now or when it is called; `future`: annotations are not looked at."""
         if isinstance(self.node, ast.Import | ast.ImportFrom):
             return set()
-        tables, found = [symtable.symtable(self.text, "cell", "exec")], set()
+        text = f"{FUTURE}\n{self.text}" if future else self.text
+        tables, found = [symtable.symtable(text, "cell", "exec")], set()
         while tables:
             table = tables.pop()
             for symbol in table.get_symbols():
                 if symbol.is_referenced() and (symbol.is_global() or table.get_type() == "module"):
                     found.add(symbol.get_name())
-            tables += table.get_children()
+            tables += [child for child in table.get_children() if not now or child.get_type() == "class"]
         return found
 
 
-def statements_of(tree: ast.Module, lines: Sequence[str]) -> list[Statement]:
-    """Imports, definitions and assignments of a cell, in their order."""
-    kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+def _statements(
+    source: str, cell: int, place: str, wanted: Collection[str], local: Collection[str], *, lean: bool
+) -> list[Statement]:
+    """A cell's, in their order, those that are left out with what to say."""
+    source = source.replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines; `splitlines` knows more ends
+    if magic := KEEPING.match(source):
+        source = "\n" * magic[0].count("\n") + source[magic.end() :]
+    if magic := CELL_MAGIC.match(source):
+        says = f"{place} was left out ({magic[1]}): take that line out"
+        return [Statement(cell, ast.Pass(), "", _defined(source), says)]
+    try:
+        tree, lines = _parsed(source)
+        return statements_of(tree, lines, cell, place, local, lean=lean)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+        says = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: mend this first"
+        named = [name_ for name_ in wanted if f" {name_}" in source]
+        return [Statement(cell, ast.Pass(), "", (*_defined(source), *named), says)]
+
+
+def statements_of(
+    tree: ast.Module,
+    lines: Sequence[str],
+    cell: int = 1,
+    place: str = "",
+    local: Collection[str] = (),
+    *,
+    lean: bool = True,
+) -> list[Statement]:
+    """Those of a cell that is Python."""
     found = []
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            continue
-        if isinstance(node, kinds | ast.Assign | ast.AnnAssign | ast.AugAssign):
-            found.append(Statement(node, _text(node, lines)))
+        gives = () if _is_future(node) else tuple(dict.fromkeys(_given(node)))
+        why = _why_not(node, local, lean=lean)
+        says = f"{place}, line {node.lineno}: {_listed(gives)} left out, since {why}" if why else ""
+        found.append(Statement(cell, node, _text(node, lines), gives, says))
     return found
+
+
+def _parsed(source: str) -> tuple[ast.Module, list[str]]:
+    """A cell and its lines; what IPython alone understands is taken out only of what is no Python."""
+    try:
+        return ast.parse(source), source.split("\n")
+    except SyntaxError:
+        python = _without_magics(source)
+        return ast.parse(python), python.split("\n")
+
+
+def _without_magics(source: str) -> str:
+    """Without lines of IPython's own, which it looks for where a statement starts; all others stay where they were."""
+    made: list[str] = []
+    at, depth, starts = 0, 0, True
+    while at < len(source):
+        if starts and (magic := MAGIC.match(source, at) or ASSIGNED.match(source, at)):
+            instead = f"{MAGICIAN}()" if magic.re is ASSIGNED else "pass"
+            made.append(magic[1] + instead + "\n" * magic[0].count("\n"))
+            at, starts = magic.end(), False
+            continue
+        piece = PIECE.match(source, at)
+        token = piece[0] if piece else source[at]
+        depth = max(0, depth + (token in "([{") - (token in ")]}"))
+        starts = token == "\n" and depth == 0
+        made.append(token)
+        at += len(token)
+    return "".join(made)
+
+
+def _defined(source: str) -> tuple[str, ...]:
+    """Names that a text which is no Python seems to define."""
+    return tuple(name for names in DEFINED.findall(source) for name in names if name)
+
+
+def _given(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement gives a meaning, or changes a part of, other than those inside functions and classes."""
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                yield from map(_alias, aliases)
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Subscript(value=inner, ctx=ast.Store()) | ast.Attribute(value=inner, ctx=ast.Store()):
+                while isinstance(inner, ast.Subscript | ast.Attribute):
+                    inner = inner.value
+                if isinstance(inner, ast.Name):
+                    yield inner.id
+            case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                pass
+            case other:
+                waiting += reversed(list(ast.iter_child_nodes(other)))
+
+
+def _why_not(node: ast.stmt, local: Collection[str], *, lean: bool) -> str:
+    """Why a statement is left out, and what to do; empty for what defines something. Imports are looked at later."""
+    if isinstance(node, ast.Import | ast.ImportFrom) or _defines(node, local, lean=lean):
+        return ""
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        value = next((f", {name} = ...," for name in _given(node)), "")
+        called = f"{_called(node)[0]} is called, and cells are not run"
+        return f"{called}: write the value itself{value} or call it in a function"
+    if isinstance(node, ast.Expr):
+        return "cells are not run: define it in a statement of its own"
+    return f"cells are not run: define it outside of `{type(node).__name__.lower()}`"
+
+
+def _defines(node: ast.stmt, local: Collection[str], *, lean: bool) -> bool:
+    """Whether a statement does nothing but to define what the sandbox can do with."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Pass():
+            return True
+        case ast.Import() | ast.ImportFrom():
+            return len(_there(node, local)) == len(node.names)
+        case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+            called = _called(node)
+            return not called or (lean and MAGICIAN not in called)
+        case ast.If(test=test, body=body, orelse=orelse):
+            return not _called(test) and all(_defines(part, local, lean=lean) for part in (*body, *orelse))
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=last):
+            if any(_catches_imports(handler) for handler in handlers):
+                body = [part for part in body if not isinstance(part, ast.Import | ast.ImportFrom)]
+            parts = (*body, *orelse, *last, *(part for handler in handlers for part in handler.body))
+            return all(_defines(part, local, lean=lean) for part in parts)
+    return False
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    """Whether it goes on where a module is not there."""
+    caught = (
+        {part.id for part in ast.walk(handler.type) if isinstance(part, ast.Name)} if handler.type else {"Exception"}
+    )
+    return not caught.isdisjoint(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
+
+
+def _called(node: ast.AST) -> list[str]:
+    """Names of what a statement calls, the outermost first."""
+    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    return [getattr(call, "id", getattr(call, "attr", "something")) for call in calls]
+
+
+def _is_future(node: ast.stmt) -> bool:
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _alias(alias: ast.alias) -> str:
+    """The name that an import gives a meaning."""
+    return alias.asname or alias.name.split(".")[0]
+
+
+def _without_lost(statements: Sequence[Statement], name: str, local: Collection[str]) -> list[Statement]:
+    """The same, those left out, too, that would fail at once for want of what was left out before them."""
+    future = any(_is_future(statement.node) for statement in statements)
+    gone: set[str] = set()
+    given: set[str] = set()
+    found = []
+    for statement in statements:
+        node, gives = statement.node, set(statement.gives)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            gives = set(map(_alias, _there(node, local)))
+        elif gone and not statement.says and (lost := _wants(statement, future=future) & gone):
+            place = f"{name}: code cell {statement.cell}, line {node.lineno}"
+            told = (
+                f"{place}: {_listed(statement.gives)} left out, for want of {', '.join(sorted(lost))}: mend that first"
+            )
+            statement = replace(statement, says=told, needs=frozenset(lost))
+        gives = set() if statement.says else gives
+        given |= gives
+        gone -= gives
+        gone |= set(statement.gives) - given
+        found.append(statement)
+    return found
+
+
+def _wants(statement: Statement, *, future: bool) -> set[str]:
+    """Names that it cannot do without when it is run."""
+    try:
+        found = statement.takes(now=True, future=future)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()  # it says so itself when it is imported
+    return found | set(statement.gives) if isinstance(statement.node, ast.AugAssign) else found
 
 
 def needed(
@@ -178,37 +344,81 @@ def needed(
     problems: list[str],
     local: Collection[str] = (),
 ) -> list[str]:
-    """The texts of those that the names `wanted` need, directly or not; imports that the sandbox lacks are named."""
+    """The texts of those that the names `wanted` need, directly or not; of these what is left out is named."""
+    looked_up = _looked_up(statements, name, wanted, problems, local)
+    if looked_up is None:
+        return []
+    found, names = looked_up
+    texts = [text for statement in found if (text := _kept(statement, names, local))]
+    return [FUTURE, *texts] if texts else []
+
+
+def _definitions(
+    statements: Sequence[Statement], name: str, wanted: Collection[str], problems: list[str], local: Collection[str]
+) -> list[str]:
+    """The texts of all that defines something, a cell's together; what the names `wanted` lack is named."""
+    statements = _without_lost(statements, name, local)
+    if _looked_up(statements, name, wanted, problems, local) is None:
+        return []
+    cells: dict[int, list[str]] = {}
+    for statement in statements:
+        if text := _kept(statement, None, local):
+            cells.setdefault(statement.cell, []).append(text)
+    future = [FUTURE] if any(_is_future(statement.node) for statement in statements) else []
+    return [*future, *("\n".join(texts) for texts in cells.values())]
+
+
+def _looked_up(
+    statements: Sequence[Statement], name: str, wanted: Collection[str], problems: list[str], local: Collection[str]
+) -> tuple[list[Statement], set[str]] | None:
+    """Those that the names `wanted` need, directly or not, and all names needed; None if they cannot be read."""
     giving: dict[str, list[int]] = {}
     for number, statement in enumerate(statements):
-        for given in statement.gives():
+        for given in statement.gives:
             giving.setdefault(given, []).append(number)
-    names, kept, waiting = {*wanted, "*"}, set[int](), [*wanted, "*"]
+    names, numbers, waiting = {*wanted, "*"}, set[int](), [*wanted, "*"]
     try:
         while waiting:
-            for number in set(giving.get(waiting.pop(), ())) - kept:
-                kept.add(number)
-                more = statements[number].takes() - names
+            for number in set(giving.get(waiting.pop(), ())) - numbers:
+                numbers.add(number)
+                statement = statements[number]
+                more = (statement.needs if statement.says else statement.takes()) - names
                 names |= more
                 waiting += more
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         problems.append(f"{name} cannot be read: {type(error).__name__}: {error}: mend this first")
-        return []
-    texts, gone = [FUTURE], set()
-    for number in sorted(kept):
-        node = statements[number].node
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            texts.append(statements[number].text)
-            continue
-        asked = [alias for alias in node.names if (alias.asname or alias.name.split(".")[0]) in names]
-        there = [alias for alias in _there(node, local) if alias in asked]
-        gone |= {alias.name for alias in asked if alias not in there}
-        texts += [text for text in [_import(node, there)] if text]
-    if gone:
-        problems.append(
-            f"{name} needs {', '.join(sorted(gone))}, which is not there when it is graded: use Python's own modules"
-        )
-    return texts if len(texts) > 1 else []
+        return None
+    found = [statements[number] for number in sorted(numbers)]
+    problems += [statement.says for statement in found if statement.says]
+    problems += _lacking(found, name, names, local)
+    return found, names
+
+
+def _lacking(statements: Sequence[Statement], name: str, names: Collection[str], local: Collection[str]) -> list[str]:
+    """What to say of imported names that are needed and are not there."""
+    gone = {
+        f"{node.module}.*" if alias.name == "*" and isinstance(node, ast.ImportFrom) else alias.name
+        for node in (statement.node for statement in statements)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if _alias(alias) in names and alias not in _there(node, local)
+    }
+    told = f"{name} needs {', '.join(sorted(gone))}, which is not there when it is graded: use Python's own modules"
+    return [told] if gone else []
+
+
+def _kept(statement: Statement, names: Collection[str] | None, local: Collection[str]) -> str:
+    """The text of one that is taken; of an import those of the `names` (None: all) that are there."""
+    node = statement.node
+    if statement.says or not statement.gives:
+        return ""
+    if not isinstance(node, ast.Import | ast.ImportFrom):
+        return statement.text
+    return _import(node, [alias for alias in _there(node, local) if names is None or _alias(alias) in names])
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:5])} {'was' if len(names) == 1 else 'were'}"
 
 
 def _importable(module: str, local: Collection[str]) -> bool:

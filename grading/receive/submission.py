@@ -18,7 +18,7 @@ from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment, Number, label
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.modules import imported, modules_beside
-from pacelab.grading.receive.notebook import cells_of, module_of
+from pacelab.grading.receive.notebook import cells_of, is_notebook, module_of
 
 MAX_FILE_BYTES = 1 << 20
 """Of one file; templates have a few thousand."""
@@ -77,13 +77,15 @@ def read_submission(
     *,
     problems: Sequence[str] = (),
     main: str | None = None,
+    others: Sequence[str] = (),
 ) -> Submission:
     """Choose the file to grade among those handed in (name -> content) and read it; `problems` are known already.
 
-    Modules beside it that it imports come along. `main` is the file to grade, where that is known.
+    Modules beside it that it imports come along. `main` is the file to grade, where that is known; `others` are the
+    names of what was handed in, too, and is no code.
     """
     problems = list(problems)
-    name = main or _choose(files, assignment, problems)
+    name = main or _choose(files, assignment, problems, others)
     helpers: dict[str, str] = {}
     source = version = None
     if name is not None:
@@ -91,6 +93,8 @@ def read_submission(
         source = _text_of(name, files[name], assignment, problems, frozenset(path.split("/")[0] for path in beside))
         if source is not None and not assignment.lean:
             source, version = _stamped(name, source, assignment, problems)
+        if source is not None and main is None:
+            problems += _misnamed(name, files[name], assignment)
         helpers = imported(source or "", beside, problems)
     top = "" if name is None else name.rpartition("/")[0]
     return Submission(
@@ -111,20 +115,24 @@ def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str]) -> 
     return "imported" if below in helpers else "left out, nothing that is graded imports it"
 
 
-def _choose(files: Mapping[str, bytes], assignment: Assignment, problems: list[str]) -> str | None:
+def _choose(
+    files: Mapping[str, bytes], assignment: Assignment, problems: list[str], others: Sequence[str]
+) -> str | None:
     """The file to grade: the right name, else the notebook, else what defines or resembles it most."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
-    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.endswith((".py", ".ipynb"))}
+    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith((".py", ".ipynb"))}
     for exact in (wanted, f"{stem}.ipynb"):
-        found = [name for name, base in code.items() if base == exact]
+        found = sorted((base != exact, name) for name, base in code.items() if base.lower() == exact)
         if found:
+            _, first = found[0]
             if len(found) > 1:
-                problems.append(f"{exact} is there {len(found)} times: graded is {found[0]}; hand in one")
-            return found[0]
+                problems.append(f"{exact} is there {len(found)} times: graded is {first}; hand in one")
+            return first
     if not code:
-        seen = ", ".join(sorted(files)[:5]) or "nothing"
-        problems.append(f"no Python file or notebook was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
+        seen = ", ".join(sorted({*files, *others})[:5]) or "nothing"
+        what = f"no Python file or notebook{' that can be read' if problems else ''}"
+        problems.append(f"{what} was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
         return None
     scored = sorted(code, key=lambda name: (-_resemblance(files[name], code[name], assignment), name))
     best = scored[0]
@@ -134,8 +142,18 @@ def _choose(files: Mapping[str, bytes], assignment: Assignment, problems: list[s
             f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
         )
         return None
-    problems.append(f"the file is called {code[best]}: graded all the same, but call it {wanted}")
     return best
+
+
+def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
+    """What a file that is graded should be called instead: a notebook remains one."""
+    base = name.rsplit("/", 1)[-1]
+    notebook = base.lower().endswith(".ipynb") or is_notebook(content.decode("utf-8-sig", "replace"))
+    right = f"{assignment.file.removesuffix('.py')}{'.ipynb' if notebook else '.py'}"
+    if base.lower() == right:
+        return []
+    odd = " and is a notebook" if notebook and not base.lower().endswith(".ipynb") else ""
+    return [f"the file is called {base}{odd}: graded all the same, but call it {right}"]
 
 
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
@@ -165,7 +183,7 @@ def _text_of(
     if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
         problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
         return None
-    if name.endswith(".ipynb") or assignment.lean:
+    if name.lower().endswith(".ipynb") or assignment.lean or is_notebook(text):
         module = module_of(text, name, assignment.names, local, lean=assignment.lean)
         problems += module.problems
         return module.source
@@ -221,7 +239,7 @@ def stamped_number(places: Sequence[Path]) -> Number:
     files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
     found: set[Number] = set()
     for file in files:
-        if file.suffix in (".py", ".ipynb") and file.is_file() and file.stat().st_size <= MAX_FILE_BYTES:
+        if file.suffix.lower() in (".py", ".ipynb") and file.is_file() and file.stat().st_size <= MAX_FILE_BYTES:
             number = guessed(file.read_text("utf-8", errors="replace"))
             found |= set() if number is None else {number}
     if len(found) != 1:

@@ -291,11 +291,31 @@ def test_what_is_needed_and_not_there_is_named() -> None:
     [
         (("def f(:\n",), "code cell 1, line 1: SyntaxError"),
         (("x = 1",), "no code cell that defines anything"),
+        (
+            ("def f(x):\n    return x + A", "for A in [1]:\n    pass"),
+            "cell 2, line 1: A was left out, since cells are not",
+        ),
+        (("def f(x):\n    return x + A", "A = !nproc"), "cell 2, line 1: A was left out, since get_ipython is called"),
+        (("%%bash\ndef f(x):",), "code cell 1 was left out (%%bash)"),
         (("def f(x):\n    return " + "(" * 300 + "x" + ")" * 300,), "mend this first"),
     ],
 )
 def test_a_broken_cell_is_named(cells: tuple[str, ...], says: str) -> None:
     assert any(says in problem for problem in taken(*cells).problems)
+
+
+def test_a_timed_cell_and_one_that_tries_an_import_are_taken() -> None:
+    module = taken(
+        "try:\n    from math import sqrt\nexcept ImportError:\n    sqrt = None",
+        "%%time\nfrom __future__ import annotations\ndef f(x):\n    return sqrt(\n        x\n        % 2\n    )",
+        "for n in range(3):\n    %time f(n)\n    sum = n",
+    )
+    assert module.problems == ()
+    assert module.source == (
+        "from __future__ import annotations\n\n"
+        "try:\n    from math import sqrt\nexcept ImportError:\n    sqrt = None\n\n"
+        "def f(x):\n    return sqrt(\n        x\n        % 2\n    )\n"
+    )
 
 
 def test_a_long_chain_of_definitions_takes_no_time() -> None:
@@ -314,11 +334,23 @@ def test_a_script_will_do_and_runs_nothing() -> None:
     assert judge(submission, lab, walls=NO_WALLS).points == 100
 
 
+def test_a_labs_notebook_is_one_whatever_it_is_called() -> None:
+    lab = LABS["lab2"]
+    found = read_submission("ann", {"lab2_window.py": notebook(solved(lab), ("markdown", "Mine."))}, lab)
+    assert (found.source is None, found.answers) == (False, ("Mine.",))
+    assert found.problems == (
+        "the file is called lab2_window.py and is a notebook: graded all the same, but call it lab2_window.ipynb",
+    )
+
+
 def test_another_labs_notebook_is_told() -> None:
     other = notebook(solved(LABS["lab4"]))
     found = read_submission("ann", {"lab7_capstone.ipynb": other}, LABS["lab7"])
     assert found.source is None
     assert found.problems == ("lab7_capstone.ipynb is of lab 4, this is lab 7: hand in the other",)
+    other = notebook(solved(LABS["lab3"]))
+    found = read_submission("ann", {"lab3_link_red.ipynb": other}, LABS["lab2"])
+    assert found.problems == ("lab3_link_red.ipynb is of lab 3, this is lab 2: hand in the other",)
 
 
 def test_answers_in_words_are_shown_and_earn_nothing() -> None:

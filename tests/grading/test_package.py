@@ -160,6 +160,8 @@ def test_stamp_in_a_notebook(tmp_path: Path) -> None:
     cell = {"cell_type": "code", "source": ['PACELAB_ASSIGNMENT = "4/1"\n'], "metadata": {}}
     (tmp_path / "a.ipynb").write_text(json.dumps({"cells": [cell]}))
     assert stamped_number([tmp_path]) == 4
+    (tmp_path / "a.ipynb").rename(tmp_path / "A.IPYNB")
+    assert stamped_number([tmp_path]) == 4
 
 
 def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:

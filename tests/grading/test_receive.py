@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import stat
 import zipfile
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.receive.collect import collect
-from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.notebook import Module, module_of
+from pacelab.grading.receive.submission import Submission, read_submission
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -75,7 +77,17 @@ def test_moodle_folders_are_understood(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
-        ("pacer.py", TEMPLATE.encode(), "call it gateway_pacer.py"),
+        ("pacer.py", TEMPLATE.encode(), "is called pacer.py: graded all the same, but call it gateway_pacer.py"),
+        (
+            "Untitled.ipynb",
+            notebook(TEMPLATE),
+            "is called Untitled.ipynb: graded all the same, but call it gateway_pacer.ipynb",
+        ),
+        (
+            "gateway_pacer.py",
+            notebook(TEMPLATE),
+            "gateway_pacer.py and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
+        ),
         ("gateway_pacer.py", b"def broken(:\n", "line 1: SyntaxError"),
         ("gateway_pacer.py", "# ünïcode\n".encode("latin-1") + TEMPLATE.encode(), "not UTF-8 (line 1)"),
         ("gateway_pacer.py", b"\0\0\0", "zero bytes"),
@@ -95,6 +107,61 @@ def test_bad_input_is_told_what_to_do(tmp_path: Path, name: str, content: bytes,
     place.mkdir()
     (place / name).write_bytes(content)
     assert any(says in problem for problem in one(place).problems), one(place).problems
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("gateway_pacer.py", notebook(TEMPLATE)),
+        ("Untitled.py", b"\xef\xbb\xbf" + notebook(TEMPLATE)),
+        ("Untitled.ipynb", notebook(TEMPLATE)),
+    ],
+)
+def test_a_notebook_is_one_whatever_it_is_called(name: str, content: bytes) -> None:
+    found = read_submission("ann", {name: content}, ASSIGNMENT)
+    assert "class GatewayPacer" in (found.source or "")
+    assert (found.version, len(found.problems)) == (1, 1)
+    assert found.problems[0].endswith("graded all the same, but call it gateway_pacer.ipynb")
+
+
+@pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.ipynb", "work/GATEWAY_PACER.IPYNB"])
+def test_capitals_in_a_name_do_not_matter(name: str) -> None:
+    content = notebook(TEMPLATE) if name.lower().endswith(".ipynb") else TEMPLATE.encode()
+    found = read_submission("ann", {name: content, "notes.py": b"x = 1"}, ASSIGNMENT)
+    assert (found.version, found.problems) == (1, ())
+
+
+def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
+    files = {"GATEWAY_PACER.py": b"x = 1", "gateway_pacer.py": TEMPLATE.encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert (found.source, found.problems) == (
+        TEMPLATE,
+        ("gateway_pacer.py is there 2 times: graded is gateway_pacer.py; hand in one",),
+    )
+
+
+def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
+    found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
+    assert found.problems == ("pacer.py is of assignment 2, this is assignment 3: hand in the other",)
+
+
+@pytest.mark.parametrize(
+    ("others", "problems", "says"),
+    [
+        (["work.rar"], [], "handed in (work.rar): hand in gateway_pacer.py or gateway_pacer.ipynb"),
+        (["b.txt", "a.zip/inner.zip"], [], "handed in (a.zip/inner.zip, b.txt): hand in"),
+        ([], [], "handed in (nothing): hand in"),
+        ([], ["x.zip: cannot be opened"], "notebook that can be read was handed in (nothing): hand in"),
+        (
+            ["gateway_pacer.py"],
+            ["gateway_pacer.py cannot be read"],
+            "that can be read was handed in (gateway_pacer.py)",
+        ),
+    ],
+)
+def test_what_came_in_the_place_of_code_is_named(others: list[str], problems: list[str], says: str) -> None:
+    found = read_submission("ann", {}, ASSIGNMENT, problems=problems, others=others)
+    assert says in found.problems[-1]
 
 
 def test_zip_slip_and_links_are_left_out_and_named(tmp_path: Path) -> None:
@@ -157,8 +224,6 @@ def test_a_place_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_notebook_is_its_definitions_alone() -> None:
-    from pacelab.grading.receive.notebook import module_of
-
     cells = notebook(
         "%matplotlib inline\nimport numpy as np\nfrom math import sqrt\nfrom pacelab import Forward, run",
         'PACELAB_ASSIGNMENT = "3/1"',
@@ -173,3 +238,95 @@ def test_a_notebook_is_its_definitions_alone() -> None:
         "from math import sqrt\nfrom pacelab import Forward\n\n"
         'PACELAB_ASSIGNMENT = "3/1"\n\nclass GatewayPacer:\n    pass\n'
     )
+
+
+PARTS = ["import math", "SAMPLES = 50", "def other(x):\n    return x", "class GatewayPacer:\n    held = SAMPLES"]
+
+
+def taken(*cells: str) -> Module:
+    return module_of(notebook(*cells).decode(), "n.ipynb", ["GatewayPacer"])
+
+
+def names_of(module: Module) -> dict[str, object]:
+    names: dict[str, object] = {}
+    exec(module.source or "", names)
+    return names
+
+
+@pytest.mark.parametrize(
+    ("cell", "name", "value"),
+    [
+        ("RATE = (\n    17\n    % 7\n)", "RATE", 3),  # as Black writes it
+        ('TEXT = """\n%time\n!ls\n?\n"""\n%time x', "TEXT", "\n%time\n!ls\n?\n"),
+        ("%load_ext autoreload\n!echo it's (\nRATE = [\n    17\n    % 7\n]", "RATE", [3]),
+        ("def f():\n    %time\n    return 1\nRATE = 3\nf?\n?f\n%time f(\\\n)", "RATE", 3),
+        ("try:\n    %load_ext autoreload\nexcept ImportError:\n    pass\nRATE = 3", "RATE", 3),
+        ("%%time\n\nRATE = 3", "RATE", 3),
+        ("\n%%capture out\n%%timeit -n 1\nRATE = 3", "RATE", 3),
+        ("RATE = 3\nRATE += 1", "RATE", 4),
+        (
+            "try:\n    from math import floor\nexcept ImportError:\n    floor = None\nRATE = [floor]",
+            "floor",
+            math.floor,
+        ),
+        ("try:\n    import no_such as np\nexcept ImportError:\n    np = 3", "np", 3),
+        ("if math:\n    RATE = 3\nelse:\n    RATE = 4", "RATE", 3),
+        ("if __name__ == 'here':\n    import numpy", "SAMPLES", 50),
+        ('TEXT = "a\u2028b\x0cc"', "TEXT", "a\u2028b\x0cc"),  # which `splitlines` takes for ends of lines
+        ("TEXT = 'a'\r\nRATE = 3\rMORE = 4", "MORE", 4),
+    ],
+)
+def test_a_cell_is_taken_as_jupyter_runs_it(cell: str, name: str, value: object) -> None:
+    module = taken(*PARTS, cell)
+    assert module.problems == ()
+    assert names_of(module)[name] == value
+
+
+def test_a_future_import_anywhere_is_at_the_top() -> None:
+    module = taken(*PARTS, "import os\nfrom __future__ import annotations", "def f(x: Unknown): ...")
+    assert module.problems == ()
+    assert (module.source or "").startswith("from __future__ import annotations\n\nimport math\n\n")
+    assert "f" in names_of(module)
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ("SAMPLES = int(50)", "cell 1, line 1: SAMPLES was left out, since int is called"),
+        ("SAMPLES = int(50)", "write the value itself, SAMPLES = ..., or call it in a function"),
+        ("#\nSAMPLES = !ls", "cell 1, line 2: SAMPLES was left out, since get_ipython is called"),
+        ("for SAMPLES in [50]:\n    pass", "define it outside of `for`"),
+        ("SAMPLES = [0]\nwhile not SAMPLES[0]:\n    SAMPLES[0] += 1", "line 2: SAMPLES was left out"),
+        ("try:\n    SAMPLES = int(50)\nfinally:\n    pass", "define it outside of `try`"),
+        ("(SAMPLES := 50)", "define it in a statement of its own"),
+        ("few = int(50)\nSAMPLES = few", "SAMPLES was left out, for want of few: mend that first"),
+        ("few = int(50)\nSAMPLES = few", "cell 1, line 1: few was left out, since int is called"),
+        ("import numpy as SAMPLES", "needs numpy, which is not there"),
+        ("%%writefile constants.py\nSAMPLES = 50", "cell 1 was left out (%%writefile): take that line out"),
+        ("SAMPLES = 50\n1 +", "cell 1, line 2: SyntaxError: invalid syntax: mend this first"),
+        ("def SAMPLES(:", "cell 1, line 1: SyntaxError"),
+    ],
+)
+def test_what_is_left_out_and_needed_is_named(cell: str, says: str) -> None:
+    module = taken(cell, "class GatewayPacer:\n    def handle(self):\n        return SAMPLES")
+    assert any(says in problem for problem in module.problems), module.problems
+    assert "GatewayPacer" in names_of(module)
+
+
+def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:
+    module = taken(
+        *PARTS,
+        "import numpy as np\nresult = np.mean([1])",
+        "mean = result['mean']\n%%bash",
+        "for n in range(3):\n    print(n)",
+        "def plot():\n    return np.plot(result)",
+        "class Plot(np.Figure):\n    pass",
+    )
+    assert module.problems == ()
+    assert {"GatewayPacer", "plot"} <= names_of(module).keys()
+    assert not {"mean", "Plot", "n"} & names_of(module).keys()
+
+
+def test_many_magics_take_no_time() -> None:
+    for line in ("%%time\n", "%time\n", "x = !ls\n", "(\n", "'" * 3, "x?\n"):
+        assert taken(*PARTS, line * 10_000).source is not None

@@ -26,7 +26,7 @@ def four_hop_delay_ns(rtt_ns, data_bytes, ack_bytes, rates_bps):
 """One check is lost on purpose, so that the next ones run with the reference's delay."""
 NOTHING = "class PaceEstimator: pass\nclass GatewayPacer: pass\n"
 TRICKS = {
-    "frames": NOTHING
+    "search frames for the model": NOTHING
     + """
 frame = sys._getframe()
 while frame:
@@ -36,13 +36,13 @@ while frame:
         PaceEstimator, GatewayPacer = found["PaceEstimator"], found["GatewayPacer"]
     frame = frame.f_back
 """,
-    "globals": """
+    "read the globals of what is lent": """
 class PaceEstimator:
     def __new__(cls): return four_hop_delay_ns.__globals__["PaceEstimator"]()
 class GatewayPacer:
     def __new__(cls): return four_hop_delay_ns.__globals__["GatewayPacer"]()
 """,
-    "collector": """
+    "search gc for the model": """
 import gc
 class PaceEstimator:
     def __new__(cls):
@@ -53,7 +53,7 @@ class PaceEstimator:
         return found["PaceEstimator"]()
 class GatewayPacer: pass
 """,
-    "asking": """
+    "ask for what is judged": """
 class PaceEstimator:
     def __new__(cls):
         held = [cell.cell_contents for cell in four_hop_delay_ns.__closure__]

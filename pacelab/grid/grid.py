@@ -16,6 +16,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import changes_of
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
+from pacelab.options.table import BY_FIELD
 from pacelab.results.quantities import read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
@@ -51,10 +52,12 @@ class Grid:
         seeds: int,
         fixed: Request | None = None,
     ) -> Grid:
-        """The grid with `seeds` seeds from the base's on."""
+        """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
+        found = {name: list(values) for name, values in (axes or {}).items()}
+        _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
-            axes={name: list(values) for name, values in (axes or {}).items()},
+            axes=found,
             schemes=tuple(schemes),
             seeds=tuple(base.seed + offset for offset in range(seeds)),
             fixed=fixed or {},
@@ -100,6 +103,18 @@ class Grid:
             }
             for (point, scheme, seed), result in zip(places, results, strict=True)
         ]
+
+
+def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Request) -> None:
+    """ConfigError for an axis whose values no run would have."""
+    for name in axes:
+        if name != "seed" and name not in fixed:
+            continue
+        option = BY_FIELD[name]
+        told = f"{option.flag} {','.join(map(option.domain.show, axes[name]))}: allowed is"
+        if name == "seed":
+            raise ConfigError(f"{told} one value here, the first seed; `--seeds N` runs N of them")
+        raise ConfigError(f"{told} no list with --full, by which it is {option.domain.show(fixed[name])}")
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:

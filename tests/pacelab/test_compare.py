@@ -97,6 +97,12 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
 
 
+def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
+    with pytest.raises(pacelab.ConfigError, match="--seconds 1,2: allowed is no list with --full, by which it is 1"):
+        compare(pacelab.Experiment(), schemes=["newreno"], axes={"duration_s": [1, 2]}, full=True)
+
+
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare

@@ -189,6 +189,22 @@ def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatc
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.parametrize("command", ["sweep", "compare"])
+def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seeds are an axis already: a column of another one would be a label that no run has."""
+    assert main([command, "chain", "--seed", "1..3", "--seconds", "1", "--seeds", "2", "--out", "s"]) == 2
+    told = "--seed 1,2,3: allowed is one value here, the first seed; `--seeds N` runs N of them"
+    assert told in capsys.readouterr().err.replace("\n", " ")
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
+    with pytest.raises(pacelab.ConfigError, match="--seed 5,7: allowed is one value here, the first seed"):
+        run_sweep(BASE, schemes=["newreno"], axes={"seed": [5, 7]}, out=in_tmp / "s", workers=HERE)
+    with pytest.raises(pacelab.ConfigError, match="--seed 5: allowed is one value here, the first seed"):
+        compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
+
+
 def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("precious")

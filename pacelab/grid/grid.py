@@ -16,11 +16,10 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import changes_of
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
-from pacelab.options.table import BY_FIELD
 from pacelab.results.quantities import read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
-from pacelab.show.tables import BASELINE
+from pacelab.show.tables import BASELINE, show_name, show_value
 
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
@@ -110,11 +109,11 @@ def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Request) -> None:
     for name in axes:
         if name != "seed" and name not in fixed:
             continue
-        option = BY_FIELD[name]
-        told = f"{option.flag} {','.join(map(option.domain.show, axes[name]))}: allowed is"
+        shown = ",".join(show_value(name, value) for value in axes[name])
         if name == "seed":
-            raise ConfigError(f"{told} one value here, the first seed; `--seeds N` runs N of them")
-        raise ConfigError(f"{told} no list with --full, by which it is {option.domain.show(fixed[name])}")
+            raise ConfigError(f"--seed {shown}: allowed is one value here, the first seed; `--seeds N` runs N of them")
+        value = show_value(name, fixed[name])
+        raise ConfigError(f"--{show_name(name)} {shown}: allowed is no list with --full, by which it is {value}")
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:

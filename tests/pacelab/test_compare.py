@@ -99,8 +99,12 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
 
 def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
-    with pytest.raises(pacelab.ConfigError, match="--seconds 1,2: allowed is no list with --full, by which it is 1"):
-        compare(pacelab.Experiment(), schemes=["newreno"], axes={"duration_s": [1, 2]}, full=True)
+    for name, values, told in (
+        ("duration_s", [1, 2], "--seconds 1,2: allowed is no list with --full, by which it is 100000"),
+        ("batch_pkts", [9], "--batch_pkts 9: allowed is no list with --full, by which it is 5000"),
+    ):
+        with pytest.raises(pacelab.ConfigError, match=told):
+            compare(pacelab.Experiment(), schemes=["newreno"], axes={name: values}, full=True)
 
 
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:

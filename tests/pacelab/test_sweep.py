@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sys
@@ -156,6 +157,78 @@ def test_cache_gives_back_what_was_kept(tmp_path: Path) -> None:
     assert store.has(BASE)
     assert store.load(BASE).files() == result.files()
     assert [path.name for path in store.folder.iterdir()] == [key_of(BASE)]
+
+
+def damage(folder: Path, name: str, text: str | None) -> None:
+    """Write `text` into a file of a run, or remove it."""
+    (folder / name).unlink() if text is None else (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.json", "{"),
+        ("run.json", "{}"),
+        ("run.json", '{"schema_version": 3, "flows": []}'),
+        ("run.json", "[]"),
+        ("run.json", None),
+        ("host.json", None),
+        ("host.json", "{}"),
+        ("flow-0.csv", None),
+        ("flow-0.csv", ""),
+    ],
+)
+def test_a_damaged_run_is_made_anew(
+    name: str, text: str | None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def sweep() -> int:
+        done = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", workers=HERE)
+        return int(done.host["fresh_runs"])
+
+    assert sweep() == 2
+    before, kept = contents(in_tmp / "s"), RunCache(in_tmp / "s/runs").place(BASE)
+    damage(kept, name, text)
+    assert sweep() == 1
+    assert "runs made anew since what was kept of them is damaged: 1; the first: result" in capsys.readouterr().err
+    assert contents(in_tmp / "s") == before
+    assert sweep() == 0
+
+
+def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
+    store, kept = RunCache(in_tmp / "unfinished"), Kept(folder=in_tmp / "unfinished", until_done=True)
+    store.keep(BASE, run(BASE))
+    damage(store.place(BASE), "run.json", "{")
+    assert compare(BASE, schemes=["newreno"], seeds=1, jobs=1, kept=kept).rows[0]["goodput_bps"]["mean"] > 0
+    assert not store.folder.exists()
+
+
+@pytest.mark.parametrize(("version", "told"), [(2, "an older PaceLab made it"), (9, "update PaceLab")])
+def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str, tmp_path: Path) -> None:
+    store = RunCache(tmp_path)
+    store.keep(BASE, run(BASE))
+    text = json.dumps({"schema_version": version})
+    damage(store.place(BASE), "run.json", text)
+    with pytest.raises(pacelab.ConfigError, match=f"schema version {version}: allowed is 3; .*{told}"):
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s", cache=tmp_path, workers=HERE)
+    assert (store.place(BASE) / "run.json").read_text() == text
+
+
+@pytest.mark.parametrize("name", ["run.json", "host.json"])
+def test_a_kept_run_that_cannot_be_read_stays(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's, for example."""
+    store, read = RunCache(tmp_path), Path.open
+    store.keep(BASE, run(BASE))
+
+    def refuse(path: Path, *given: Any, **options: Any) -> Any:
+        if path.name == name:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read(path, *given, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(pacelab.ConfigError, match="Permission denied"):
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s", cache=tmp_path, workers=HERE)
+    monkeypatch.undo()
+    assert store.load(BASE).goodput_bps > 0
 
 
 def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

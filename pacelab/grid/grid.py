@@ -104,7 +104,7 @@ class Grid:
         ]
 
 
-def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Request) -> None:
+def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:
     """ConfigError for an axis whose values no run would have."""
     for name in axes:
         if name != "seed" and name not in fixed:

@@ -191,7 +191,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 
 
 def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write the file and its test into `folder`; ConfigError where one is there, or the name is none."""
+    """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
     if kind not in TEMPLATES:
         raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
     if not name.isidentifier() or keyword.iskeyword(name):
@@ -207,8 +207,15 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     for path in contents:
         if path.exists():
             raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
-    for path, text in contents.items():
-        write_file(path, text.encode())
+    written: list[Path] = []
+    try:
+        for path, text in contents.items():
+            write_file(path, text.encode())
+            written.append(path)
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
     one, test = contents
     return one, test
 

@@ -135,16 +135,17 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def _explain(error: OSError, out: Path) -> ConfigError | HostError:
+    """By its path alone: not every command that writes has an --out, or was given one."""
     if error.errno in _HOST_FAULTS:
-        return HostError(f"writing results to {str(out)!r}: {error.strerror}: make room or name another --out")
-    return ConfigError(f"--out {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
+        return HostError(f"writing {str(out)!r}: {error.strerror}: make room, or write elsewhere")
+    return ConfigError(f"writing {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
 
 
 def write_file(path: Path, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
     path = path.resolve()
     if path.is_dir():
-        raise ConfigError(f"--out {str(path)!r}: it is a folder: allowed is a file name")
+        raise ConfigError(f"writing {str(path)!r}: it is a folder: allowed is a file name")
     parent, made = _make_parents(path)
     try:
         staging = _staging(parent, path)

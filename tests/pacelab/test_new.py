@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from pacelab.cli.main import main
 from pacelab.own.new import TEMPLATES
+from pacelab.results import folder
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -66,6 +68,23 @@ def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str
     assert "is there already" in capsys.readouterr().err
     assert Path("test_mine.py").read_text() == "mine"
     assert not Path("mine.py").exists()
+
+
+def test_without_room_for_both_files_there_is_none(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = folder._write
+
+    def fill(path: Path, content: bytes) -> None:
+        if path.name == "test_mine.py":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(folder, "_write", fill)
+    assert main(["new", "cc", "Mine"]) == 3
+    told = f"writing {str(in_tmp / 'test_mine.py')!r}: No space left on device: make room, or write elsewhere"
+    assert told in capsys.readouterr().err
+    assert list(in_tmp.iterdir()) == []
 
 
 def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -52,6 +52,11 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology, claim"),
         (["new", "cc", "my-own"], "allowed is a name of letters"),
         (["new", "cc", "class"], "allowed is a name of letters"),
+        (["new", "cc", "PaceLab"], "beside pacelab.py no program could import the module pacelab: allowed is another"),
+        (["new", "pacer", "json"], "beside json.py no program could import the module json"),
+        (["new", "link", "Typing"], "beside typing.py no program could import the module typing"),
+        (["new", "topology", "pytest"], "beside pytest.py no program could import the module pytest"),
+        (["new", "cc", "NumPy"], "beside numpy.py no program could import the module numpy"),
         (["new", "claim", "Größe"], "allowed is a name of the letters a to z"),
         (["new", "claim", "_"], "allowed is a name of the letters a to z"),
     ],
@@ -60,6 +65,22 @@ def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsy
     assert main(words) == 2
     assert told in capsys.readouterr().err.replace("\n", " ")
     assert list(Path().iterdir()) == []
+
+
+def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m pacelab` has the folder where one stands on its path."""
+    monkeypatch.syspath_prepend(str(in_tmp))
+    monkeypatch.syspath_prepend("")
+    Path("mine").mkdir()
+    assert main(["new", "cc", "Mine"]) == 0
+    assert main(["new", "claim", "json"]) == 0
+
+
+def test_what_is_written_says_whence_pytest_comes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "cc", "Mine"]) == 0
+    assert "(pytest test_mine.py; there is a pytest by pip install pytest, or after make test)" in (
+        capsys.readouterr().err.replace("\n", " ")
+    )
 
 
 def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,7 +25,7 @@ def check_destination(out: Path | None) -> None:
     if out is not None:
         out = out.resolve()
         _refuse_taken(out)
-    parent, made = _make_parents(out or RUNS / "any")
+    parent, made = _make_parents(out or RUNS / "NAME-N")
     try:
         os.rmdir(_staging(parent, out))
     finally:

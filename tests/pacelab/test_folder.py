@@ -66,6 +66,12 @@ def test_out_that_is_not_writable_is_refused() -> None:
         check_destination(Path("/proc/a/b"))
 
 
+def test_a_place_of_its_own_choice_is_named_as_the_docs_do(in_tmp: Path) -> None:
+    Path("runs").symlink_to("/proc/none")
+    with pytest.raises(ConfigError, match=r"^writing 'runs/NAME-N': cannot write there"):
+        check_destination(None)
+
+
 def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
     check_destination(in_tmp / "a" / "b")
     check_destination(None)

@@ -60,7 +60,7 @@ def test_out_that_is_not_empty_is_refused(tmp_path: Path, check) -> None:  # typ
 
 
 def test_out_that_is_not_writable_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"writing '/proc/here': cannot write there .*allowed is a writable place"):
+    with pytest.raises(ConfigError, match=r"--out '/proc/here': cannot write there .*allowed is a writable place"):
         check_destination(Path("/proc/here"))
     with pytest.raises(ConfigError, match="cannot write there"):
         check_destination(Path("/proc/a/b"))

@@ -103,7 +103,7 @@ def compare(
     quiet: Quiet = False,
     **values: Any,
 ) -> None:
-    """Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10)."""
+    """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
     from pacelab.running.cached import Kept
     from pacelab.show.distributions import check_panels, find_distributed
 

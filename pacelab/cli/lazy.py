@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "run": ("pacelab.cli.commands:run", "Run one experiment and write its result folder."),
         "compare": (
             "pacelab.cli.commands:compare",
-            "Compare schemes; every option also takes a list (A,B) and whole numbers a range (1..10).",
+            "Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10).",
         ),
         "lab": (
             "pacelab.cli.commands:lab",

@@ -46,7 +46,8 @@ def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = 
     for name, choices in axes.items():
         option = find_option(topology, name)
         shown = ",".join(option.domain.show(choice) for choice in choices)
-        raise ConfigError(f"{option.flag} {shown}: allowed is one value here; `pacelab compare` takes lists")
+        several = "takes lists" if name != "seed" else "has --seeds N"
+        raise ConfigError(f"{option.flag} {shown}: allowed is one value here; `pacelab compare` {several}")
     return place(topology, single, scheme=scheme)
 
 

@@ -19,7 +19,7 @@ from pacelab.options.request import Request
 from pacelab.results.quantities import read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
-from pacelab.show.tables import BASELINE
+from pacelab.show.tables import BASELINE, show_name, show_value
 
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
@@ -51,10 +51,12 @@ class Grid:
         seeds: int,
         fixed: Request | None = None,
     ) -> Grid:
-        """The grid with `seeds` seeds from the base's on."""
+        """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
+        found = {name: list(values) for name, values in (axes or {}).items()}
+        _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
-            axes={name: list(values) for name, values in (axes or {}).items()},
+            axes=found,
             schemes=tuple(schemes),
             seeds=tuple(base.seed + offset for offset in range(seeds)),
             fixed=fixed or {},
@@ -100,6 +102,18 @@ class Grid:
             }
             for (point, scheme, seed), result in zip(places, results, strict=True)
         ]
+
+
+def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:
+    """ConfigError for an axis whose values no run would have."""
+    for name in axes:
+        if name != "seed" and name not in fixed:
+            continue
+        shown = ",".join(show_value(name, value) for value in axes[name])
+        if name == "seed":
+            raise ConfigError(f"--seed {shown}: allowed is one value here, the first seed; `--seeds N` runs N of them")
+        value = show_value(name, fixed[name])
+        raise ConfigError(f"--{show_name(name)} {shown}: allowed is no list with --full, by which it is {value}")
 
 
 def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import keyword
+import sys
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated
@@ -184,6 +186,9 @@ def test_the_claim_holds(tmp_path):
     for outcome in json.loads(ran.stdout)["reproduce"]["outcomes"]:
         assert outcome["verdict"] in ("reproduced", "holds"), outcome["checks"]
 '''
+PYTEST = "there is a pytest by pip install pytest, or after make test"
+NEEDED = ("pacelab", "pytest")
+"""What the files import, also where it is not installed, or not by its path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(
     {"cc": CC, "pacer": PACER, "link": LINK, "topology": TOPOLOGY, "claim": CLAIM}
 )
@@ -191,7 +196,7 @@ TEMPLATES: Mapping[str, str] = MappingProxyType(
 
 
 def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
-    """Write the file and its test into `folder`; ConfigError where one is there, or the name is none."""
+    """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
     if kind not in TEMPLATES:
         raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
     if not name.isidentifier() or keyword.iskeyword(name):
@@ -207,10 +212,30 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     for path in contents:
         if path.exists():
             raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
-    for path, text in contents.items():
-        write_file(path, text.encode())
+    if kind != "claim" and _is_module(file, folder):
+        raise ConfigError(
+            f"new {kind} {name}: beside {file}.py no program could import the module {file}: allowed is another name"
+        )
+    written: list[Path] = []
+    try:
+        for path, text in contents.items():
+            write_file(path, text.encode())
+            written.append(path)
+    except BaseException:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise
     one, test = contents
     return one, test
+
+
+def _is_module(name: str, folder: Path) -> bool:
+    """Whether Python has a module of this name, ours, its own or one installed, not counting what is in `folder`."""
+    if name in sys.stdlib_module_names or name in NEEDED:
+        return True
+    paths = [path for path in sys.path if Path(path).resolve() != folder.resolve()]
+    spec = PathFinder.find_spec(name, paths)
+    return spec is not None and spec.loader is not None
 
 
 def _test(kind: str, words: Mapping[str, str]) -> str:
@@ -230,4 +255,4 @@ def new(
     KIND is cc, pacer, link, topology or claim.
     """
     one, test = write_new(kind, name, Path())
-    log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test})")
+    log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test}; {PYTEST})")

@@ -15,6 +15,8 @@ from pathlib import Path
 from pacelab.errors import ConfigError, HostError
 
 RUNS = Path("runs")
+WRITING = "writing"
+"""What was attempted. Not every command that writes has an --out, or was given one: then the path says where."""
 _HOST_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
 _TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
 """What a rename onto an existing folder fails with (EACCES on Windows)."""
@@ -25,9 +27,10 @@ def check_destination(out: Path | None) -> None:
     if out is not None:
         out = out.resolve()
         _refuse_taken(out)
-    parent, made = _make_parents(out or RUNS / "any")
+    what = WRITING if out is None else "--out"
+    parent, made = _make_parents(out or RUNS / "NAME-N", what)
     try:
-        os.rmdir(_staging(parent, out))
+        os.rmdir(_staging(parent, out, what))
     finally:
         _remove_empty(made)
 
@@ -105,7 +108,7 @@ def _refuse_taken(out: Path) -> None:
         raise _explain(error, out) from None
 
 
-def _make_parents(out: Path) -> tuple[Path, list[Path]]:
+def _make_parents(out: Path, what: str = WRITING) -> tuple[Path, list[Path]]:
     """Make the folder above `out`; returns it and what was made, outermost first."""
     missing = [path for path in (out.parent, *out.parent.parents) if not path.exists()][::-1]
     made: list[Path] = []
@@ -115,15 +118,15 @@ def _make_parents(out: Path) -> tuple[Path, list[Path]]:
             made.append(path)
     except OSError as error:
         _remove_empty(made)
-        raise _explain(error, out) from None
+        raise _explain(error, out, what) from None
     return out.parent, made
 
 
-def _staging(parent: Path, out: Path | None) -> Path:
+def _staging(parent: Path, out: Path | None, what: str = WRITING) -> Path:
     try:
         return Path(tempfile.mkdtemp(prefix=".pacelab-", dir=parent))
     except OSError as error:
-        raise _explain(error, out or RUNS) from None
+        raise _explain(error, out or RUNS, what) from None
 
 
 def _remove_empty(folders: list[Path]) -> None:
@@ -134,17 +137,17 @@ def _remove_empty(folders: list[Path]) -> None:
             return  # another process uses it by now
 
 
-def _explain(error: OSError, out: Path) -> ConfigError | HostError:
+def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | HostError:
     if error.errno in _HOST_FAULTS:
-        return HostError(f"writing results to {str(out)!r}: {error.strerror}: make room or name another --out")
-    return ConfigError(f"--out {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
+        return HostError(f"{what} {str(out)!r}: {error.strerror}: make room, or write elsewhere")
+    return ConfigError(f"{what} {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
 
 
 def write_file(path: Path, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
     path = path.resolve()
     if path.is_dir():
-        raise ConfigError(f"--out {str(path)!r}: it is a folder: allowed is a file name")
+        raise ConfigError(f"writing {str(path)!r}: it is a folder: allowed is a file name")
     parent, made = _make_parents(path)
     try:
         staging = _staging(parent, path)

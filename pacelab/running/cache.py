@@ -17,10 +17,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.folder import write_folder
-from pacelab.results.results import RunResult, load_result
+from pacelab.results.results import SCHEMA_VERSION, RunResult, load_result
+from pacelab.results.types import Run
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import load_engine
 
@@ -34,6 +35,10 @@ decides what a run gives.
 """
 
 
+class DamagedRun(ConfigError):
+    """Of a run that was finished something is missing or garbled. Made anew, it is the same again."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunCache:
     """A folder of result folders, one per run, named by `key`."""
@@ -45,12 +50,24 @@ class RunCache:
         return self.folder / key_of(experiment)
 
     def has(self, experiment: Experiment) -> bool:
-        """Whether the run is there."""
+        """Whether the run is there, whole or damaged."""
         return self.place(experiment).is_dir()
 
     def load(self, experiment: Experiment) -> RunResult:
-        """The finished run; ConfigError when it cannot be read."""
-        return load_result(self.place(experiment))
+        """The finished run. DamagedRun when it is none any more; ConfigError when it is one that cannot be read."""
+        place = self.place(experiment)
+        try:
+            result = load_result(place)
+            if "cpu_s" in result.host and result.run.keys() >= Run.__required_keys__:
+                return result
+            reason = f"result {str(place)!r}: parts of it are missing"
+        except ConfigError as error:
+            if not _is_damaged(place):
+                raise
+            reason = str(error)
+        except (LookupError, TypeError, AttributeError) as error:
+            reason = f"result {str(place)!r}: not as a run writes it ({error})"
+        raise DamagedRun(reason)
 
     def keep(self, experiment: Experiment, result: RunResult) -> None:
         """Add a finished run; another process may have been faster."""
@@ -59,6 +76,16 @@ class RunCache:
         except (ConfigError, OSError):
             if not self.has(experiment):
                 raise
+
+    def remove(self, experiment: Experiment) -> None:
+        """Make room for a run that is damaged."""
+        place = self.place(experiment)
+        try:
+            shutil.rmtree(place)
+        except FileNotFoundError:
+            pass  # another process was faster
+        except OSError as error:
+            raise HostError(f"removing the damaged run {str(place)!r}: {error.strerror}: remove it yourself") from None
 
     def forget(self, experiments: Iterable[Experiment]) -> None:
         """Remove these runs, and the folder if it is empty then."""
@@ -73,6 +100,20 @@ class RunCache:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > LEFTOVER_AGE_S:
                     shutil.rmtree(path)
+
+
+def _is_damaged(folder: Path) -> bool:
+    """Whether the result there can be no run; False of another schema's, and of what we may not read."""
+    try:
+        for path in folder.iterdir():
+            path.read_bytes()
+        run = json.loads((folder / "run.json").read_bytes())
+    except (FileNotFoundError, ValueError):
+        return True
+    except OSError:
+        return False
+    version = run.get("schema_version") if isinstance(run, dict) else None
+    return not isinstance(version, int) or version == SCHEMA_VERSION
 
 
 def key_of(experiment: Experiment) -> str:

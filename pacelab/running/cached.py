@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from pacelab.console import log
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.results import RunResult
-from pacelab.running.cache import RunCache, key_of
+from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.registry import in_real_time
 from pacelab.running.runner import each_run, for_each, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
@@ -53,12 +54,14 @@ def run_cached(
 ) -> tuple[list[RunResult], int]:
     """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
 
-    Returns the results in the same order, and how many runs were new. A worker that dies is replaced.
+    Returns the results in the same order, and how many runs were new. A worker that dies is replaced, and so is a
+    finished run that is damaged.
     """
     store = RunCache(folder.resolve())
     store.tidy()
     tell = on_done or (lambda _done, _total: None)
-    todo = {key_of(experiment): experiment for experiment in experiments if not store.has(experiment)}
+    kept = _load_kept(store, experiments)
+    todo = {key_of(experiment): experiment for place, experiment in enumerate(experiments) if place not in kept}
     total, fresh, futile = len(experiments), len(todo), 0
     tell(total - fresh, total)
     while todo:
@@ -72,7 +75,7 @@ def run_cached(
             futile = 0 if len(todo) < left_before else futile + 1
             if futile == FUTILE_TRIES:
                 raise
-    return [store.load(experiment) for experiment in experiments], fresh
+    return [kept.get(place) or store.load(experiment) for place, experiment in enumerate(experiments)], fresh
 
 
 def run_resumed(
@@ -88,7 +91,7 @@ def run_resumed(
     """
     store = RunCache(unfinished.resolve())
     left = store.folder.is_dir()
-    done = {place: store.load(one) for place, one in enumerate(experiments) if left and store.has(one)}
+    done = _load_kept(store, experiments) if left else {}
     todo = [place for place in range(len(experiments)) if place not in done]
     tell = on_done or (lambda _done, _total: None)
     tell(len(done), len(experiments))
@@ -104,3 +107,19 @@ def run_resumed(
     if left:
         store.forget(experiments)
     return [done[place] for place in range(len(experiments))]
+
+
+def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, RunResult]:
+    """Place among the experiments -> its finished run. Damaged ones make room, and a line says so."""
+    kept: dict[int, RunResult] = {}
+    damaged: list[DamagedRun] = []
+    for place, experiment in enumerate(experiments):
+        try:
+            if store.has(experiment):
+                kept[place] = store.load(experiment)
+        except DamagedRun as error:
+            damaged.append(error)
+            store.remove(experiment)
+    if damaged:
+        log(f"runs made anew since what was kept of them is damaged: {len(damaged)}; the first: {damaged[0]}")
+    return kept

@@ -30,6 +30,9 @@ NEEDED: dict[str, dict[str, Any]] = {
     "fixed-rate": {"pace_rate_bps": 300_000},
     "vagp-fixed": {"pace_rate_bps": 300_000},
 }
+"""Scheme -> options that it cannot do without."""
+CALLS: dict[str, Any] = {"traffic": "mixed", "topology_options": {"voice": 2, "tcp": 1}}
+"""Where the topology has them."""
 VARIED: tuple[dict[str, Any], ...] = (
     {"direction": "down"},
     {"traffic": "voice"},
@@ -42,7 +45,7 @@ VARIED: tuple[dict[str, Any], ...] = (
     {"rts": False},
     {"cc": "cubic", "ack": "dynamic"},
     {"cc": "few", "few_alpha": 0.05},
-    {"edca": True, "traffic": "mixed"},
+    {"edca": True, **CALLS},
     {"seed": 2, "warmup_s": 1.0, "stop_after_pkts": 200, "batch_pkts": 50},
 )
 
@@ -51,8 +54,8 @@ def cases() -> Iterator[dict[str, Any]]:
     """Every scheme on every topology that takes it, with TCP and with calls beside it; then one option at a time."""
     for topology in KINDS:
         for scheme in SCHEMES:
-            for traffic in ("tcp", "mixed"):
-                yield {"topology": topology, "scheme": scheme, "traffic": traffic, **NEEDED.get(scheme, {})}
+            for traffic in ({"traffic": "tcp"}, CALLS):
+                yield {"topology": topology, "scheme": scheme, **traffic, **NEEDED.get(scheme, {})}
         yield from ({"topology": topology, **options} for options in VARIED)
 
 

@@ -10,8 +10,11 @@ from typing import Any
 import digests
 import pytest
 
+from pacelab.schemes import SCHEMES
+
 pytestmark = pytest.mark.usefixtures("engine")
 
+SCRIPT = "tests/conformance/digests.py"
 RECORDED = list(csv.DictReader(digests.RECORDED.read_text().splitlines()))
 
 
@@ -33,12 +36,40 @@ CASES = [
 @pytest.mark.parametrize("rows", CASES)
 def test_results_keep_their_bytes(rows: list[dict[str, str]], tmp_path: Path) -> None:
     changed = [row["case"] for row in rows if digests.digests(json.loads(row["case"]), tmp_path) != parts(row)]
-    assert changed == []
+    assert changed == [], (
+        "these cases have other results than before. If a change is meant to have them, "
+        f"`python {SCRIPT}` records all anew, and the commit says why; else it changed too much"
+    )
 
 
 def test_every_case_that_runs_is_recorded() -> None:
     recorded: list[dict[str, Any]] = [json.loads(row["case"]) for row in RECORDED]
-    assert recorded == [case for case in digests.cases() if digests.accepted(case)]
+    run = [case for case in digests.cases() if digests.accepted(case)]
+    assert recorded == run, unlike(recorded, run)
+
+
+def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
+    """What to do where cases that run are not those that are recorded, as after a scheme or a topology was added."""
+    new, gone = ([case for case in one if case not in other] for one, other in ((run, recorded), (recorded, run)))
+    named = [f"{len(cases)} {what}, the first: {cases[0]}" for what, cases in (("new", new), ("gone", gone)) if cases]
+    return (
+        f"cases of tests/data/digests.csv: {'; '.join(named) or 'in another order'}: "
+        f"`python {SCRIPT}` records all anew; in `git diff` no line of another case may change"
+    )
+
+
+def test_what_is_not_recorded_is_told() -> None:
+    one, two = {"topology": "chain"}, {"topology": "cell"}
+    assert "tests/data/digests.csv: 1 new, the first: {'topology': 'cell'}" in unlike([one], [one, two])
+    assert "1 gone, the first: {'topology': 'chain'}: `python tests/conformance/digests.py`" in unlike([one], [])
+    assert "in another order" in unlike([one, two], [two, one])
+
+
+def test_every_scheme_has_a_case() -> None:
+    without = set(SCHEMES) - {case.get("scheme") for case in digests.cases() if digests.accepted(case)}
+    assert not without, (
+        f"{sorted(without)}: none of its cases runs: NEEDED in {SCRIPT} has the options that a scheme cannot do without"
+    )
 
 
 def parts(row: dict[str, str]) -> dict[str, str]:

@@ -97,6 +97,16 @@ def test_compare_checks_all_points_before_the_first_run(monkeypatch: pytest.Monk
         compare(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]})
 
 
+def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.grid.comparison.run_kept", lambda *_, **__: pytest.fail("ran"))
+    for name, values, told in (
+        ("duration_s", [1, 2], "--seconds 1,2: allowed is no list with --full, by which it is 100000"),
+        ("batch_pkts", [9], "--batch_pkts 9: allowed is no list with --full, by which it is 5000"),
+    ):
+        with pytest.raises(pacelab.ConfigError, match=told):
+            compare(pacelab.Experiment(), schemes=["newreno"], axes={name: values}, full=True)
+
+
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare
@@ -113,7 +123,7 @@ def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest()
         "data-pacing",
         "ack-pacing",
     }
-    assert set(result["not_applicable"]) == needy | gateway
+    assert set(result["not_applicable"]) == needy | gateway, "a new scheme that cannot act here is named here, too"
     assert "single-hop" in result["not_applicable"]["ack-suppression"]
     assert all("--pace-rate" in result["not_applicable"][name] for name in ("fixed-rate", "vagp-fixed"))
     assert {"newreno", "tcp-gap", "lred", "delayed-ack"} <= set(result["schemes"])

@@ -66,6 +66,12 @@ def test_out_that_is_not_writable_is_refused() -> None:
         check_destination(Path("/proc/a/b"))
 
 
+def test_a_place_of_its_own_choice_is_named_as_the_docs_do(in_tmp: Path) -> None:
+    Path("runs").symlink_to("/proc/none")
+    with pytest.raises(ConfigError, match=r"^writing 'runs/NAME-N': cannot write there"):
+        check_destination(None)
+
+
 def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
     check_destination(in_tmp / "a" / "b")
     check_destination(None)
@@ -73,7 +79,7 @@ def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
 
 
 def test_full_disk_leaves_nothing(small_disk: Path) -> None:
-    with pytest.raises(HostError, match="No space left on device: make room or name another --out") as caught:
+    with pytest.raises(HostError, match="No space left on device: make room, or write elsewhere") as caught:
         write_folder(small_disk / "x" / "out", {"a": b"small", "b": bytes(200_000)}, name="n")
     assert "\n" not in str(caught.value)
     assert everything_below(small_disk) == []
@@ -109,8 +115,10 @@ def test_write_file_replaces_whole(tmp_path: Path) -> None:
     write_file(tmp_path / "figures" / "a.svg", b"two")
     assert (tmp_path / "figures" / "a.svg").read_bytes() == b"two"
     assert everything_below(tmp_path) == ["figures", "figures/a.svg"]
-    with pytest.raises(ConfigError, match="it is a folder: allowed is a file name"):
+    with pytest.raises(ConfigError, match=r"^writing '.*figures': it is a folder: allowed is a file name"):
         write_file(tmp_path / "figures", b"three")
+    with pytest.raises(ConfigError, match=r"^writing '/proc/here.svg': cannot write there .*allowed is a writable"):
+        write_file(Path("/proc/here.svg"), b"four")
 
 
 @pytest.mark.skipif(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from pacelab.cli.main import main
 from pacelab.own.new import TEMPLATES
+from pacelab.results import folder
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -50,6 +52,11 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology, claim"),
         (["new", "cc", "my-own"], "allowed is a name of letters"),
         (["new", "cc", "class"], "allowed is a name of letters"),
+        (["new", "cc", "PaceLab"], "beside pacelab.py no program could import the module pacelab: allowed is another"),
+        (["new", "pacer", "json"], "beside json.py no program could import the module json"),
+        (["new", "link", "Typing"], "beside typing.py no program could import the module typing"),
+        (["new", "topology", "pytest"], "beside pytest.py no program could import the module pytest"),
+        (["new", "cc", "NumPy"], "beside numpy.py no program could import the module numpy"),
         (["new", "claim", "Größe"], "allowed is a name of the letters a to z"),
         (["new", "claim", "_"], "allowed is a name of the letters a to z"),
     ],
@@ -60,12 +67,45 @@ def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsy
     assert list(Path().iterdir()) == []
 
 
+def test_a_folder_or_a_file_nearby_is_no_module(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`python -m pacelab` has the folder where one stands on its path."""
+    monkeypatch.syspath_prepend(str(in_tmp))
+    monkeypatch.syspath_prepend("")
+    Path("mine").mkdir()
+    assert main(["new", "cc", "Mine"]) == 0
+    assert main(["new", "claim", "json"]) == 0
+
+
+def test_what_is_written_says_whence_pytest_comes(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "cc", "Mine"]) == 0
+    assert "(pytest test_mine.py; there is a pytest by pip install pytest, or after make test)" in (
+        capsys.readouterr().err.replace("\n", " ")
+    )
+
+
 def test_nothing_is_written_over(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("test_mine.py").write_text("mine")
     assert main(["new", "cc", "Mine"]) == 2
     assert "is there already" in capsys.readouterr().err
     assert Path("test_mine.py").read_text() == "mine"
     assert not Path("mine.py").exists()
+
+
+def test_without_room_for_both_files_there_is_none(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = folder._write
+
+    def fill(path: Path, content: bytes) -> None:
+        if path.name == "test_mine.py":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(folder, "_write", fill)
+    assert main(["new", "cc", "Mine"]) == 3
+    told = f"writing {str(in_tmp / 'test_mine.py')!r}: No space left on device: make room, or write elsewhere"
+    assert told in capsys.readouterr().err
+    assert list(in_tmp.iterdir()) == []
 
 
 def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

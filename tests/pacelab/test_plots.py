@@ -50,19 +50,32 @@ def test_plot_goodput_draws_each_scheme_with_its_own_style() -> None:
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "tcp-gap"]
 
 
+def alike(looks: dict[str, Any]) -> list[str]:
+    """Those of the schemes that look as another one does."""
+    return [name for name, look in looks.items() if list(looks.values()).count(look) > 1]
+
+
 def test_every_scheme_has_a_style_of_its_own() -> None:
-    styles = [scheme.style for scheme in SCHEMES.values()]
-    assert OTHER not in styles
+    styles = {name: scheme.style for name, scheme in SCHEMES.items()}
+    plain = [name for name, style in styles.items() if style == OTHER]
+    assert not plain, f"{plain}: a scheme needs a `style` in its paper's module in pacelab/schemes/"
     # A colour is a family; within it lines differ. Without colour, markers tell all of them apart.
-    assert len({(style.color, style.linestyle) for style in styles}) == len(styles)
-    assert len({style.marker for style in styles}) == len(styles)
+    same = alike({name: (style.color, style.linestyle) for name, style in styles.items()})
+    assert not same, f"{same} have one colour and line: a scheme's `style` needs a line that no other of its colour has"
+    same = alike({name: style.marker for name, style in styles.items()})
+    assert not same, f"{same} have one marker: a scheme's `style` needs a marker that no other scheme has"
+
+
+def test_those_that_look_alike_are_named() -> None:
+    assert alike({"a": "o", "b": "x", "c": "o"}) == ["a", "c"]
 
 
 def test_two_without_a_style_are_told_apart() -> None:
     found = styles_of(["newreno", "cubic", "mine", "tcp-gap"])
     assert (found["newreno"], found["tcp-gap"]) == (SCHEMES["newreno"].style, SCHEMES["tcp-gap"].style)
     assert (found["cubic"], found["mine"]) == OTHERS[:2]
-    assert not {style.marker for style in OTHERS} & {scheme.style.marker for scheme in SCHEMES.values()}
+    taken = {style.marker for style in OTHERS} & {scheme.style.marker for scheme in SCHEMES.values()}
+    assert not taken, f"{taken}: markers of `OTHERS` (style.py), for schemes without a style: no scheme may have them"
     assert len({style.marker for style in OTHERS}) == len(OTHERS)
 
 

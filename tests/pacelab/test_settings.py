@@ -41,6 +41,8 @@ def test_split_axes_keeps_single_values_apart() -> None:
 def test_build_experiment_takes_no_list() -> None:
     with pytest.raises(ConfigError, match="--hops 1,2,3: allowed is one value here; `pacelab compare` takes lists"):
         build_experiment("chain", {"hops": "1..3"})
+    with pytest.raises(ConfigError, match="--seed 1,2: allowed is one value here; `pacelab compare` has --seeds N"):
+        build_experiment("chain", {"seed": "1,2"})
 
 
 def test_build_experiment_sorts_options_to_their_owners() -> None:

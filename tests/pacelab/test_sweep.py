@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import sys
@@ -158,6 +159,78 @@ def test_cache_gives_back_what_was_kept(tmp_path: Path) -> None:
     assert [path.name for path in store.folder.iterdir()] == [key_of(BASE)]
 
 
+def damage(folder: Path, name: str, text: str | None) -> None:
+    """Write `text` into a file of a run, or remove it."""
+    (folder / name).unlink() if text is None else (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run.json", "{"),
+        ("run.json", "{}"),
+        ("run.json", '{"schema_version": 3, "flows": []}'),
+        ("run.json", "[]"),
+        ("run.json", None),
+        ("host.json", None),
+        ("host.json", "{}"),
+        ("flow-0.csv", None),
+        ("flow-0.csv", ""),
+    ],
+)
+def test_a_damaged_run_is_made_anew(
+    name: str, text: str | None, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def sweep() -> int:
+        done = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", workers=HERE)
+        return int(done.host["fresh_runs"])
+
+    assert sweep() == 2
+    before, kept = contents(in_tmp / "s"), RunCache(in_tmp / "s/runs").place(BASE)
+    damage(kept, name, text)
+    assert sweep() == 1
+    assert "runs made anew since what was kept of them is damaged: 1; the first: result" in capsys.readouterr().err
+    assert contents(in_tmp / "s") == before
+    assert sweep() == 0
+
+
+def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
+    store, kept = RunCache(in_tmp / "unfinished"), Kept(folder=in_tmp / "unfinished", until_done=True)
+    store.keep(BASE, run(BASE))
+    damage(store.place(BASE), "run.json", "{")
+    assert compare(BASE, schemes=["newreno"], seeds=1, jobs=1, kept=kept).rows[0]["goodput_bps"]["mean"] > 0
+    assert not store.folder.exists()
+
+
+@pytest.mark.parametrize(("version", "told"), [(2, "an older PaceLab made it"), (9, "update PaceLab")])
+def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str, tmp_path: Path) -> None:
+    store = RunCache(tmp_path)
+    store.keep(BASE, run(BASE))
+    text = json.dumps({"schema_version": version})
+    damage(store.place(BASE), "run.json", text)
+    with pytest.raises(pacelab.ConfigError, match=f"schema version {version}: allowed is 3; .*{told}"):
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s", cache=tmp_path, workers=HERE)
+    assert (store.place(BASE) / "run.json").read_text() == text
+
+
+@pytest.mark.parametrize("name", ["run.json", "host.json"])
+def test_a_kept_run_that_cannot_be_read_stays(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another user's, for example."""
+    store, read = RunCache(tmp_path), Path.open
+    store.keep(BASE, run(BASE))
+
+    def refuse(path: Path, *given: Any, **options: Any) -> Any:
+        if path.name == name:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read(path, *given, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(pacelab.ConfigError, match="Permission denied"):
+        run_sweep(BASE, schemes=["newreno"], out=tmp_path / "s", cache=tmp_path, workers=HERE)
+    monkeypatch.undo()
+    assert store.load(BASE).goodput_bps > 0
+
+
 def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = RunCache(tmp_path)
     (tmp_path / ".pacelab-old").mkdir()
@@ -187,6 +260,22 @@ def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatc
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
         run_sweep(pacelab.Experiment(), schemes=["newreno"], axes={"spacing": [200.0, 300.0]}, out=tmp_path / "s")
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize("command", ["sweep", "compare"])
+def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The seeds are an axis already: a column of another one would be a label that no run has."""
+    assert main([command, "chain", "--seed", "1..3", "--seconds", "1", "--seeds", "2", "--out", "s"]) == 2
+    told = "--seed 1,2,3: allowed is one value here, the first seed; `--seeds N` runs N of them"
+    assert told in capsys.readouterr().err.replace("\n", " ")
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
+    with pytest.raises(pacelab.ConfigError, match="--seed 5,7: allowed is one value here, the first seed"):
+        run_sweep(BASE, schemes=["newreno"], axes={"seed": [5, 7]}, out=in_tmp / "s", workers=HERE)
+    with pytest.raises(pacelab.ConfigError, match="--seed 5: allowed is one value here, the first seed"):
+        compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
 
 
 def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,51 @@ def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
     assert [item.student for item in collect([tmp_path], ASSIGNMENT).submissions] == ["ann", "bob", "cem"]
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_folders_zips_and_files_beside_each_other_are_a_class(tmp_path: Path, wrapped: bool) -> None:
+    place = tmp_path / "class"
+    for name in ("ann", "bob"):
+        (place / name).mkdir(parents=True)
+        (place / name / "gateway_pacer.py").write_text(TEMPLATE if name == "ann" else "nothing of it")
+    (place / "cem.ipynb").write_bytes(notebook(TEMPLATE))
+    zipped(place / "dee.zip", {"work/gateway_pacer.py": TEMPLATE.encode()})
+    if wrapped:
+        files = {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        place = zipped(tmp_path / "class.zip", files)
+    found = collect([place], ASSIGNMENT).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem", "dee"]
+    assert [item.source is not None for item in found] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("other", ["ann/gateway_pacer.py", "ann.py", "ann.zip"])
+def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_path: Path, other: str) -> None:
+    place = tmp_path / "fall"
+    (place / "ann").mkdir(parents=True)
+    (place / "gateway_pacer.py").write_text(TEMPLATE)
+    if other.endswith(".zip"):
+        zipped(place / other, {"gateway_pacer.py": TEMPLATE.encode()})
+    else:
+        (place / other).write_text(TEMPLATE)
+    with pytest.raises(ConfigError, match=r"'fall' may hold a class.*give --roster"):
+        collect([place], ASSIGNMENT)
+    assert one(place).student == "fall"
+    assert len(collect([place], ASSIGNMENT, {"names": ["Ann"]}).submissions) == 2
+
+
+def test_one_students_files_are_no_class(tmp_path: Path) -> None:
+    work = TEMPLATE.encode()
+    for number, files in enumerate(
+        (
+            {"work.py": work, "work.ipynb": notebook(TEMPLATE)},
+            {"gateway_pacer.py": work, "gateway_pacer (1).py": work, "old gateway_pacer.ipynb": notebook(TEMPLATE)},
+            {"pacer.py": work, "lib/tools.py": b"x = 1\n", "notes.zip": b"no zip"},
+            {"gateway_pacer.py": work, "window.py": b'PACELAB_ASSIGNMENT = "2/1"\n', "lib/window.py": b""},
+        )
+    ):
+        (found,) = collect([zipped(tmp_path / f"s{number}.zip", files)], ASSIGNMENT).submissions
+        assert found.student == f"s{number}"
+
+
 def test_canvas_names_are_understood(tmp_path: Path) -> None:
     files = {
         "smithjane_LATE_123_9001_gateway_pacer-2.py": TEMPLATE.encode(),

@@ -16,7 +16,7 @@ from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.classes import is_class
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, opened, opened_zip, read_file
+from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
 
@@ -45,7 +45,31 @@ class _Files:
     code: dict[str, bytes] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     received: list[str] = field(default_factory=list)
+    """What became of all that is not in `code`, a line for each."""
+    left_out: list[str] = field(default_factory=list)
+    """The names of that, without what machines made."""
     bytes_left: int = MAX_CODE_BYTES
+
+    def leave(self, name: str, why: str) -> None:
+        """It was received, and is not taken."""
+        self.received.append(f"{name}: {why}")
+        self.left_out.append(name)
+
+    def add(self, name: str, content: bytes, archive: str = "") -> None:
+        """Code, of an archive or not. What has the name of another gets one of its own, and a problem says so."""
+        stem, dot, suffix = name.rpartition(".")
+        name = wanted = f"{stem}{dot}{suffix.lower()}"
+        number, whence = 1, archive or "again"
+        while name in self.code:
+            name = beside(wanted, whence if number == 1 else f"{whence}, {number}")
+            number += 1
+        if name != wanted and content == self.code[wanted]:
+            self.leave(name, f"left out, the same as {wanted}")
+            return
+        if name != wanted:
+            self.problems.append(f"{wanted} was handed in more than once, the other is {name} here: hand in one")
+        self.bytes_left -= len(content)
+        self.code[name] = content
 
 
 def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, Collection[str]] = {}) -> Collected:
@@ -73,7 +97,8 @@ def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, 
 def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Examiner) -> Submission:
     submission = examiner.read(hand_in.name, files.code, assignment, files.problems)
     left_out = len(files.received) - SHOWN_FILES
-    received = [*submission.received, *files.received[:SHOWN_FILES]]
+    unread = [] if submission.received else [f"{name}: not read" for name in sorted(files.code)]
+    received = [*submission.received, *unread, *files.received[:SHOWN_FILES]]
     return replace(
         submission,
         platform=hand_in.platform,
@@ -124,24 +149,32 @@ def _of(
             known = own.casefold() in {name.casefold() for name in people.get("names", ())}
             may_be_export = exports and not known and hand_in is None
             export = exported(items, people.get("usernames", ())) if may_be_export else None
+            nobodys: Sequence[Item] = ()
             if hand_in is not None:
-                found, nobodys = [replace(hand_in, items=list(items))], []
+                found = [replace(hand_in, items=list(items))]
             elif export is not None:
                 found, rest = export
-                more, nobodys = _class_of(rest, export=True)
-                found += more
+                added, nobodys = _class_of(rest, export=True)
+                found = [*found, *added]
             elif known or not is_class(path.name, items, assignment, people.get("names", ()), alone=alone):
-                found, nobodys = [HandIn(platform="", name=own, items=list(items))], []
+                found = [HandIn(platform="", name=own, items=list(items))]
             else:
                 found, nobodys = _class_of(items)
             collected.unclaimed += [
-                (f"{path.name}/{item.name}", item.odd or "belongs to no hand-in")
+                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in")
                 for item in nobodys
                 if not JUNK.search(item.name)
             ]
-            return [(hand_in, _gather(hand_in.items)) for hand_in in found]
+            return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
-        return [(hand_in or HandIn(platform="", name=own), _Files(problems=[f"{plain(path.name)}: {error}"]))]
+        files = _Files(problems=[f"{plain(path.name)}: {error}"])
+        files.leave(plain(path.name), f"left out, {error}")
+        return [(hand_in or HandIn(platform="", name=own), files)]
+
+
+def _in_order(hand_in: HandIn) -> list[Item]:
+    """As they count where two have one name: as the platform says, else what is in an archive after what is in none."""
+    return hand_in.items if hand_in.platform == "canvas" else sorted(hand_in.items, key=lambda item: item.is_zip)
 
 
 def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
@@ -174,52 +207,57 @@ def _class_of(items: Sequence[Item], *, export: bool = False) -> tuple[list[Hand
     return found, nobodys
 
 
-def _gather(items: Sequence[Item]) -> _Files:
+def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     """The code among a student's files, what is in their archives included, and what became of all others."""
-    files = _Files()
+    files = _Files(problems=list(problems))
+    items = list(items)
     if len(items) > MAX_MEMBERS:
         files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+        for item in items:
+            files.leave(item.name, "left out, there are too many")
         return files
     for item in items:
         if item.is_zip and not item.odd:
             _unpack(files, item)
         else:
-            _take(files, item, item.name)
+            _take(files, item)
     return files
 
 
-def _take(files: _Files, item: Item, name: str) -> None:
+def _take(files: _Files, item: Item, archive: str = "") -> None:
+    name = item.name
     if JUNK.search(name):
         files.received.append(f"{name}: left out, made by a machine")
     elif item.odd:
-        files.received.append(f"{name}: {item.odd}")
+        files.leave(name, item.odd)
         files.problems.append(f"{name} {item.odd}")
     elif not item.is_code:
-        files.received.append(f"{name}: left out, no Python file or notebook")
+        files.leave(f"{archive}/{name}" if archive else name, "left out, no Python file or notebook")
     elif len(files.code) >= MAX_FILES:
-        files.received.append(f"{name}: left out, there are more than {MAX_FILES} before it")
+        files.leave(name, f"left out, there are more than {MAX_FILES} before it")
     else:
         content = item.read(min(files.bytes_left, MAX_FILE_BYTES + 1))
         if content is None:
-            files.received.append(f"{name}: left out, too large or broken")
+            files.leave(name, "left out, too large or broken")
             files.problems.append(
                 f"{name} cannot be read, or is too large (allowed are {MAX_FILE_BYTES:,} bytes): left out"
             )
             return
-        files.bytes_left -= len(content)
-        files.code[name] = content
+        files.add(name, content, archive)
 
 
 def _unpack(files: _Files, archive: Item) -> None:
     content = archive.read(MAX_ARCHIVE_BYTES)
     if content is None:
-        files.received.append(f"{archive.name}: left out, too large or broken")
+        files.leave(archive.name, "left out, too large or broken")
         files.problems.append(f"{archive.name} cannot be opened, or is too large: hand in the file itself")
         return
     try:
         with opened_zip(content, most=MAX_MEMBERS) as items:
             for item in items:
-                _take(files, item, item.name if item.name not in files.code else f"{archive.name}/{item.name}")
+                _take(files, item, archive.name)
+            if not items:
+                files.leave(archive.name, "left out, nothing is in it")
     except BadPlace as error:
-        files.received.append(f"{archive.name}: left out, {error}")
+        files.leave(archive.name, f"left out, {error}")
         files.problems.append(f"{archive.name}: {error}")

@@ -152,3 +152,8 @@ def tops(items: Sequence[Item]) -> list[str]:
     """What on the outermost level can be somebody's hand-in: folders, code and zips."""
     found = (item for item in items if len(item.parts) > 1 or item.is_code or item.is_zip)
     return list(dict.fromkeys(item.parts[0] for item in found if not JUNK.search(item.name)))
+
+
+def beside(name: str, whence: str) -> str:
+    """Another name for a file whose own is taken: it comes after that one, and in no package."""
+    return f"{name} ({whence})/{name.rpartition('/')[2]}"

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, Item, below, tops
+from pacelab.grading.receive.places import JUNK, Item, below, beside, tops
 
 CANVAS = re.compile(
     r"^(?:(?P<student>[^/]+?)(?P<late>_LATE)?_(?P<id>\d+)|(?P<anonlate>LATE_)?anon_(?P<code>\w+?))"
@@ -54,6 +54,9 @@ class HandIn:
     submitted: str = ""
     """ISO 8601, where the platform tells."""
     items: list[Item] = field(default_factory=list)
+    """In the order in which they count, where that is known: Canvas's newest first."""
+    problems: list[str] = field(default_factory=list)
+    """What was odd about the names."""
 
 
 def exported(items: Sequence[Item], usernames: Collection[str] = ()) -> tuple[list[HandIn], list[Item]] | None:
@@ -105,7 +108,7 @@ def _unclaimed(items: Sequence[Item], found: Sequence[HandIn]) -> list[Item]:
 
 def _canvas(items: Sequence[Item]) -> list[HandIn]:
     found: dict[tuple[str, str], HandIn] = {}
-    for item in items:
+    for item in sorted(items, key=_attachment, reverse=True):
         hand_in = canvas_name(item.name)
         if hand_in is None:
             continue
@@ -115,9 +118,17 @@ def _canvas(items: Sequence[Item]) -> list[HandIn]:
         assert match is not None
         name = match["typed"] or CANVAS_AGAIN.sub("", match["name"])
         if any(other.name == name for other in mine.items):
-            name = match["name"] or name  # handed in again: both are there
+            older = beside(name, f"attachment {match['part']}")
+            mine.problems.append(f"{name} was handed in again: the newest is graded, not {older}")
+            name = older
         mine.items.append(Item(name=name, odd=item.odd, read=item.read))
     return list(found.values())
+
+
+def _attachment(item: Item) -> int:
+    """Canvas counts up: what came later has the higher number."""
+    match = CANVAS.match(item.name)
+    return int(match["part"] or 0) if match else 0
 
 
 def _moodle(items: Sequence[Item]) -> list[HandIn]:

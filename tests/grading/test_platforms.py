@@ -8,6 +8,7 @@ import json
 import re
 import zipfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -415,6 +416,25 @@ def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
     for item in found:
         json.dumps([item.student, item.problems, item.received], ensure_ascii=False).encode()
         assert item.source == TEMPLATE
+
+
+def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path) -> None:
+    place = bytes(tmp_path) + b"/caf\xe9_1_2"
+    Path(place.decode("utf-8", "surrogateescape")).mkdir()
+    for name in (b"ann.py", b"bob.py", b"readme.txt", b"caf\xe9_1_2_window.py"):
+        with open(place + b"/" + name, "w") as file:
+            file.write(TEMPLATE)
+    top = Path(place.decode("utf-8", "surrogateescape"))
+    for places in ([top], [top / "caf\udce9_1_2_window.py"]):
+        collected = received(places)
+        json.dumps([asdict(item) for item in collected.submissions], ensure_ascii=False).encode()
+        json.dumps(collected.unclaimed, ensure_ascii=False).encode()
+    assert received([top]).unclaimed == [("caf\\udce9_1_2/readme.txt", "belongs to no hand-in")]
+
+
+def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
+    collected = received([zipped(tmp_path / "own.zip", {".": "", "ann/window.py": numbered(1)})])
+    assert [item.student for item in collected.submissions] == ["ann"]
 
 
 # Home again, by each platform's own rules.

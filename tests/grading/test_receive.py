@@ -117,6 +117,79 @@ def test_moodle_folders_are_understood(tmp_path: Path) -> None:
     assert (zoe.student, zoe.source) == ("Zoë Öz", TEMPLATE)
 
 
+def test_no_file_replaces_another(tmp_path: Path) -> None:
+    place = tmp_path / "ann"
+    place.mkdir()
+    (place / "gateway_pacer.py").write_text(TEMPLATE)
+    zipped(place / "a.zip", {"gateway_pacer.py": b"# another\n", "gateway_pacer.PY": b"# a third\n", "b.rar": b""})
+    zipped(place / "b.zip", {"gateway_pacer.py": TEMPLATE.encode()})
+    found = one(place)
+    assert found.source == TEMPLATE
+    assert found.received == (
+        "gateway_pacer.py: graded",
+        "gateway_pacer.py (a.zip)/gateway_pacer.py: left out, nothing that is graded imports it",
+        "gateway_pacer.py (a.zip, 2)/gateway_pacer.py: left out, nothing that is graded imports it",
+        "a.zip/b.rar: left out, no Python file or notebook",
+        "gateway_pacer.py (b.zip)/gateway_pacer.py: left out, the same as gateway_pacer.py",
+    )
+    assert any("the other is gateway_pacer.py (a.zip)/gateway_pacer.py here" in problem for problem in found.problems)
+
+
+def test_canvas_newest_is_graded_and_the_others_are_named(tmp_path: Path) -> None:
+    files = {
+        "bobby_2_100_gateway_pacer-1.py": TEMPLATE.encode(),
+        "bobby_2_99_gateway_pacer.py": b"# old\n" + TEMPLATE.encode(),
+        "bobby_2_98_gateway_pacer.py": b"# older\n" + TEMPLATE.encode(),
+        "cy_LATE_3_1000_work.ipynb": notebook(TEMPLATE),
+        "cy_LATE_3_999_work.ipynb": b"{",
+    }
+    bobby, cy = collect([zipped(tmp_path / "submissions.zip", files)], ASSIGNMENT).submissions
+    assert bobby.source == TEMPLATE
+    assert [line.partition(":")[0] for line in bobby.received] == [
+        "gateway_pacer.py",
+        "gateway_pacer.py (attachment 98)/gateway_pacer.py",
+        "gateway_pacer.py (attachment 99)/gateway_pacer.py",
+    ]
+    for part in (98, 99):
+        said = f"handed in again: the newest is graded, not gateway_pacer.py (attachment {part})/gateway_pacer.py"
+        assert any(said in problem for problem in bobby.problems)
+    assert "work.ipynb: graded" in cy.received
+    assert len(cy.received) == 2
+
+
+def test_every_file_received_is_listed(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", {"gateway_pacer.py": TEMPLATE.encode()}).read_bytes()
+    place = tmp_path / "ann"
+    place.mkdir()
+    (place / "work.rar").write_bytes(b"Rar!")
+    zipped(place / "outer.zip", {"inner.zip": inner})
+    zipped(place / "empty.zip", {})
+    (place / "broken.zip").write_bytes(b"no zip")
+    names = {line.partition(": ")[0] for line in one(place).received}
+    assert names == {"work.rar", "outer.zip/inner.zip", "empty.zip", "broken.zip"}
+    (many,) = collect([zipped(tmp_path / "s.zip", {f"x{n}.txt": b"" for n in range(2001)})], ASSIGNMENT).submissions
+    assert len(many.received) == 301
+    assert many.received[-1] == "and 1,701 more"
+    (eve,) = collect([place / "broken.zip"], ASSIGNMENT).submissions
+    assert [line.partition(": ")[0] for line in eve.received] == ["broken.zip"]
+
+
+@pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.IPYNB", "all.ZIP"])
+def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
+    content = notebook(TEMPLATE) if name.endswith("B") else TEMPLATE.encode()
+    place = tmp_path / "ann"
+    place.mkdir()
+    if name.endswith("ZIP"):
+        zipped(place / name, {"GATEWAY_PACER.PY": content})
+    else:
+        (place / name).write_bytes(content)
+        (place / name).with_stem("bob").write_bytes(content)
+        (bob,) = collect([(place / name).with_stem("bob")], ASSIGNMENT).submissions
+        assert bob.source is not None
+        (place / name).with_stem("bob").unlink()
+    assert one(place).source is not None
+
+
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [

@@ -26,9 +26,7 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
     With the roster's names there is no doubt. Without, folders, zips and files that hold the same of what is asked for
     are of several students; so are folders without a file beside them. Beside other places it is one student's.
     """
-    outermost = {item.parts[0].casefold() for item in items if not JUNK.search(item.name)}
-    known = {name.casefold() for name in names}
-    if known & outermost or known & {_stem(top) for top in outermost}:
+    if bears(items, names):
         return True
     code = [
         item for item in items if len(item.parts) == 1 and item.is_code and not item.odd and not JUNK.search(item.name)
@@ -43,6 +41,13 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
             "give --roster CSV, with the names as they are called here"
         )
     return bool(rivals) or (alone and not code and bool(tops(items)))
+
+
+def bears(items: Sequence[Item], names: Collection[str]) -> bool:
+    """Whether something on the outermost level is called by one of the roster's names."""
+    outermost = {item.parts[0].casefold() for item in items if not JUNK.search(item.name)}
+    known = {name.casefold() for name in names}
+    return bool(known & outermost or known & {_stem(top) for top in outermost})
 
 
 def _stem(name: str) -> str:

@@ -15,9 +15,9 @@ from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.classes import is_class
+from pacelab.grading.receive.classes import bears, is_class
 from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
-from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all
+from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
 
 MAX_ARCHIVE_BYTES = 64 << 20
@@ -150,13 +150,17 @@ def _of(
             may_be_export = exports and not known and hand_in is None
             export = exported(items, people.get("usernames", ())) if may_be_export else None
             nobodys: Sequence[Item] = ()
+            names = people.get("names", ())
+            wrapped = stripped(items) if alone and not known and not bears(items, names) else []
             if hand_in is not None:
                 found = [replace(hand_in, items=list(items))]
             elif export is not None:
                 found, rest = export
                 added, nobodys = _class_of(rest, export=True)
                 found = [*found, *added]
-            elif known or not is_class(path.name, items, assignment, people.get("names", ()), alone=alone):
+            elif bears(wrapped, names):
+                found, nobodys = _class_of(wrapped)
+            elif known or not is_class(path.name, items, assignment, names, alone=alone):
                 found = [HandIn(platform="", name=own, items=list(items))]
             else:
                 found, nobodys = _class_of(items)

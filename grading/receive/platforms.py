@@ -65,7 +65,7 @@ def exported(items: Sequence[Item], usernames: Collection[str] = ()) -> tuple[li
     An export holds few things that the platform did not name: a model solution, what came by e-mail, the zip itself.
     """
     items = [item for item in items if not JUNK.search(item.name)]
-    for inner in (items, _stripped(items)):
+    for inner in (items, stripped(items)):
         for layout in (_gradescope, _moodle, _canvas):
             found = layout(inner)
             rest = _unclaimed(inner, found)
@@ -95,8 +95,9 @@ def canvas_name(name: str) -> HandIn | None:
     )
 
 
-def _stripped(items: Sequence[Item]) -> list[Item]:
+def stripped(items: Sequence[Item]) -> list[Item]:
     """Without the folder that all of it lies in."""
+    items = [item for item in items if not JUNK.search(item.name)]
     folders = {item.parts[0] if len(item.parts) > 1 else "" for item in items}
     return below(items, folders.pop()) if len(folders) == 1 and "" not in folders else []
 

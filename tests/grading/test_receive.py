@@ -79,6 +79,13 @@ def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_p
     assert len(collect([place], ASSIGNMENT, {"names": ["Ann"]}).submissions) == 2
 
 
+def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
+    files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
+    place = zipped(tmp_path / "fall.zip", {**files, "__MACOSX/fall/._ann": b"", "fall/cem.py": TEMPLATE.encode()})
+    found = collect([place], ASSIGNMENT, {"names": ["Ann", "Cem"]}).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem"]
+
+
 def test_one_students_files_are_no_class(tmp_path: Path) -> None:
     work = TEMPLATE.encode()
     for number, files in enumerate(

@@ -98,7 +98,12 @@ class Examiner:
                     pipe.close()
 
     def read(
-        self, student: str, files: Mapping[str, bytes], assignment: Assignment, problems: Sequence[str] = ()
+        self,
+        student: str,
+        files: Mapping[str, bytes],
+        assignment: Assignment,
+        problems: Sequence[str] = (),
+        others: Sequence[str] = (),
     ) -> Submission:
         """`read_submission`, whatever the files do to it."""
         job = {
@@ -106,6 +111,7 @@ class Examiner:
             "assignment": assignment.number,
             "files": {name: base64.b64encode(content).decode() for name, content in files.items()},
             "problems": list(problems),
+            "others": list(others),
         }
         try:
             said = list(self._do(job, READ_S))
@@ -261,7 +267,8 @@ def _answer(job: Mapping[str, Any], answers: int) -> None:
         if "read" in job:
             files = {name: base64.b64decode(content) for name, content in job["files"].items()}
             assignment = find_assignment(job["assignment"])
-            submission = read_submission(job["read"], files, assignment, problems=job["problems"])
+            known = {"problems": job["problems"], "others": job["others"]}
+            submission = read_submission(job["read"], files, assignment, **known)
             _say(answers, "submission", asdict(submission))
             return
         settings = Settings(**job["settings"])

@@ -7,7 +7,6 @@ Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -16,9 +15,10 @@ from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, opened, opened_zip, read_file
-from pacelab.grading.receive.platforms import HandIn, canvas_name, exported
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, STAMP, Submission
+from pacelab.grading.receive.classes import bears, is_class
+from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
+from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
+from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
 
 MAX_ARCHIVE_BYTES = 64 << 20
 """Of one student's archive, packed."""
@@ -27,7 +27,6 @@ MAX_CODE_BYTES = 8 << 20
 MAX_FILES = 200
 MAX_MEMBERS = 2000
 SHOWN_FILES = 300
-CODE = (".py", ".ipynb")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,7 +45,31 @@ class _Files:
     code: dict[str, bytes] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     received: list[str] = field(default_factory=list)
+    """What became of all that is not in `code`, a line for each."""
+    left_out: list[str] = field(default_factory=list)
+    """The names of that, without what machines made."""
     bytes_left: int = MAX_CODE_BYTES
+
+    def leave(self, name: str, why: str) -> None:
+        """It was received, and is not taken."""
+        self.received.append(f"{name}: {why}")
+        self.left_out.append(name)
+
+    def add(self, name: str, content: bytes, archive: str = "") -> None:
+        """Code, of an archive or not. What has the name of another gets one of its own, and a problem says so."""
+        stem, dot, suffix = name.rpartition(".")
+        name = wanted = f"{stem}{dot}{suffix.lower()}"
+        number, whence = 1, archive or "again"
+        while name in self.code:
+            name = beside(wanted, whence if number == 1 else f"{whence}, {number}")
+            number += 1
+        if name != wanted and content == self.code[wanted]:
+            self.leave(name, f"left out, the same as {wanted}")
+            return
+        if name != wanted:
+            self.problems.append(f"{wanted} was handed in more than once, the other is {name} here: hand in one")
+        self.bytes_left -= len(content)
+        self.code[name] = content
 
 
 def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, Collection[str]] = {}) -> Collected:
@@ -58,21 +81,24 @@ def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, 
     for path in places:
         if not path.exists():
             raise ConfigError(f"submission '{plain(str(path))}': not there")
-    exports = len(places) == 1 or all(_is_export(path, people) for path in places)
+    alone = len(places) == 1
+    of_platform = 0 if alone else sum(_is_export(path, people) for path in places)
+    exports = alone or nearly_all(of_platform, len(places) - of_platform)
     collected = Collected()
     hand_ins: list[tuple[HandIn, Submission]] = []
     with Examiner() as examiner:
         for path in places:
-            for hand_in, files in _of(path, assignment, people, collected, exports=exports):
+            for hand_in, files in _of(path, assignment, people, collected, exports=exports, alone=alone):
                 hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
     collected.submissions = _apart(hand_ins)
     return collected
 
 
 def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Examiner) -> Submission:
-    submission = examiner.read(hand_in.name, files.code, assignment, files.problems)
+    submission = examiner.read(hand_in.name, files.code, assignment, files.problems, files.left_out)
     left_out = len(files.received) - SHOWN_FILES
-    received = [*submission.received, *files.received[:SHOWN_FILES]]
+    unread = [] if submission.received else [f"{name}: not read" for name in sorted(files.code)]
+    received = [*submission.received, *unread, *files.received[:SHOWN_FILES]]
     return replace(
         submission,
         platform=hand_in.platform,
@@ -100,38 +126,63 @@ def _apart(hand_ins: Sequence[tuple[HandIn, Submission]]) -> list[Submission]:
 
 
 def _of(
-    path: Path, assignment: Assignment, people: Mapping[str, Collection[str]], collected: Collected, *, exports: bool
+    path: Path,
+    assignment: Assignment,
+    people: Mapping[str, Collection[str]],
+    collected: Collected,
+    *,
+    exports: bool,
+    alone: bool,
 ) -> list[tuple[HandIn, _Files]]:
     """The hand-ins of one place. With `exports` off it lies beside others that are none: then it is one student's."""
     own = plain(path.name if path.is_dir() else path.stem, 200)
-    if not path.is_dir() and path.suffix.lower() != ".zip":
-        hand_in = canvas_name(path.name) or HandIn(platform="", name=own)
+    archive = not path.is_dir() and path.suffix.lower() == ".zip"
+    may_be_canvas = exports and not path.is_dir() and not (archive and alone)
+    hand_in = canvas_name(plain(path.name)) if may_be_canvas else None
+    if not path.is_dir() and not archive:
         stem = PurePosixPath(assignment.file).stem
-        name = path.name if hand_in.platform else stem + path.suffix  # a loose file is named after its student
+        name = stem + path.suffix if hand_in is None else path.name  # a loose file is named after its student
         item = Item(name=plain(name), read=lambda limit: read_file(path.resolve(), limit))
-        return [(hand_in, _gather([item]))]
+        return [(hand_in or HandIn(platform="", name=own), _gather([item]))]
     try:
         with opened(path) as items:
             known = own.casefold() in {name.casefold() for name in people.get("names", ())}
-            export = exported(items, people.get("usernames", ())) if exports and not known else None
-            if export is not None:
-                found, nobodys = export
-            elif known or not _is_class(items, assignment, people.get("names", ()), alone=exports):
-                found, nobodys = [HandIn(platform="", name=own, items=list(items))], []
+            may_be_export = exports and not known and hand_in is None
+            export = exported(items, people.get("usernames", ())) if may_be_export else None
+            nobodys: Sequence[Item] = ()
+            names = people.get("names", ())
+            wrapped = stripped(items) if alone and not known and not bears(items, names) else []
+            if hand_in is not None:
+                found = [replace(hand_in, items=list(items))]
+            elif export is not None:
+                found, rest = export
+                added, nobodys = _class_of(rest, export=True)
+                found = [*found, *added]
+            elif bears(wrapped, names):
+                found, nobodys = _class_of(wrapped)
+            elif known or not is_class(path.name, items, assignment, names, alone=alone):
+                found = [HandIn(platform="", name=own, items=list(items))]
             else:
                 found, nobodys = _class_of(items)
             collected.unclaimed += [
-                (f"{path.name}/{item.name}", item.odd or "belongs to no hand-in")
+                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in")
                 for item in nobodys
                 if not JUNK.search(item.name)
             ]
-            return [(hand_in, _gather(hand_in.items)) for hand_in in found]
+            return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
-        return [(HandIn(platform="", name=own), _Files(problems=[f"{plain(path.name)}: {error}"]))]
+        files = _Files(problems=[f"{plain(path.name)}: {error}"])
+        files.leave(plain(path.name), f"left out, {error}")
+        return [(hand_in or HandIn(platform="", name=own), files)]
+
+
+def _in_order(hand_in: HandIn) -> list[Item]:
+    """As they count where two have one name: as the platform says, else what is in an archive after what is in none."""
+    return hand_in.items if hand_in.platform == "canvas" else sorted(hand_in.items, key=lambda item: item.is_zip)
 
 
 def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
-    if not path.is_dir() and path.suffix.lower() != ".zip":
+    if not path.is_dir() and (canvas_name(path.name) is not None or path.suffix.lower() != ".zip"):
         return canvas_name(path.name) is not None
     try:
         with opened(path) as items:
@@ -140,94 +191,77 @@ def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
         return False
 
 
-def _is_class(items: Sequence[Item], assignment: Assignment, names: Collection[str], *, alone: bool) -> bool:
-    """Whether a folder or zip holds a class, something for each student, or what one student handed in.
+def _class_of(items: Sequence[Item], *, export: bool = False) -> tuple[list[HandIn], list[Item]]:
+    """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's.
 
-    With the roster's names there is no doubt. Without, several files that define the same are of several students, and
-    folders without a file beside them a class, if nothing else was named.
+    In a platform's `export`, which names everybody's, a folder without code or zip is nobody's, too.
     """
-    tops = {item.parts[0] for item in items if not JUNK.search(item.name)}
-    known = {name.casefold() for name in names}
-    if known & {top.casefold() for top in tops} | known & {PurePosixPath(top).stem.casefold() for top in tops}:
-        return True
-    files = [item for item in items if len(item.parts) == 1 and not item.odd and not JUNK.search(item.name)]
-    code = [item for item in files if item.name.endswith(CODE)]
-    if any(PurePosixPath(item.name).stem == PurePosixPath(assignment.file).stem for item in code):
-        return False
-    if code:
-        texts = [(item.read(MAX_FILE_BYTES) or b"").decode("utf-8", "replace") for item in code[:MAX_FILES]]
-        stamped = sum(STAMP.search(text) is not None for text in texts)
-        defined = [
-            sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for text in texts)
-            for name in assignment.names
-        ]
-        return stamped > 1 or max(defined, default=0) > 1
-    bulk = {item.parts[0] for item in items if len(item.parts) > 1 or item.name.lower().endswith(".zip")}
-    return alone and bool(bulk)
-
-
-def _class_of(items: Sequence[Item]) -> tuple[list[HandIn], list[Item]]:
-    """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's."""
     found: list[HandIn] = []
     nobodys: list[Item] = []
     for top in dict.fromkeys(item.parts[0] for item in items if not JUNK.search(item.name)):
-        inner = below(items, top)
-        file = next((item for item in items if item.name == top), None)
-        if inner:
+        mine = [item for item in items if item.parts[0] == top]
+        file = next((item for item in mine if item.name == top), None)
+        inner = below(mine, top)
+        if inner and (not export or any(item.is_code or item.is_zip for item in inner)):
             found.append(HandIn(platform="", name=top, items=inner))
-        elif file is not None and not file.odd and top.lower().endswith((*CODE, ".zip")):
+        elif file is not None and not file.odd and (file.is_code or file.is_zip):
             found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
-        elif file is not None:
-            nobodys.append(file)
+        else:
+            nobodys += mine
     return found, nobodys
 
 
-def _gather(items: Sequence[Item]) -> _Files:
+def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     """The code among a student's files, what is in their archives included, and what became of all others."""
-    files = _Files()
+    files = _Files(problems=list(problems))
+    items = list(items)
     if len(items) > MAX_MEMBERS:
         files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+        for item in items:
+            files.leave(item.name, "left out, there are too many")
         return files
     for item in items:
-        if item.name.lower().endswith(".zip") and not item.odd:
+        if item.is_zip and not item.odd:
             _unpack(files, item)
         else:
-            _take(files, item, item.name)
+            _take(files, item)
     return files
 
 
-def _take(files: _Files, item: Item, name: str) -> None:
+def _take(files: _Files, item: Item, archive: str = "") -> None:
+    name = item.name
     if JUNK.search(name):
         files.received.append(f"{name}: left out, made by a machine")
     elif item.odd:
-        files.received.append(f"{name}: {item.odd}")
+        files.leave(name, item.odd)
         files.problems.append(f"{name} {item.odd}")
-    elif not name.endswith(CODE):
-        files.received.append(f"{name}: left out, no Python file or notebook")
+    elif not item.is_code:
+        files.leave(f"{archive}/{name}" if archive else name, "left out, no Python file or notebook")
     elif len(files.code) >= MAX_FILES:
-        files.received.append(f"{name}: left out, there are more than {MAX_FILES} before it")
+        files.leave(name, f"left out, there are more than {MAX_FILES} before it")
     else:
         content = item.read(min(files.bytes_left, MAX_FILE_BYTES + 1))
         if content is None:
-            files.received.append(f"{name}: left out, too large or broken")
+            files.leave(name, "left out, too large or broken")
             files.problems.append(
                 f"{name} cannot be read, or is too large (allowed are {MAX_FILE_BYTES:,} bytes): left out"
             )
             return
-        files.bytes_left -= len(content)
-        files.code[name] = content
+        files.add(name, content, archive)
 
 
 def _unpack(files: _Files, archive: Item) -> None:
     content = archive.read(MAX_ARCHIVE_BYTES)
     if content is None:
-        files.received.append(f"{archive.name}: left out, too large or broken")
+        files.leave(archive.name, "left out, too large or broken")
         files.problems.append(f"{archive.name} cannot be opened, or is too large: hand in the file itself")
         return
     try:
         with opened_zip(content, most=MAX_MEMBERS) as items:
             for item in items:
-                _take(files, item, item.name if item.name not in files.code else f"{archive.name}/{item.name}")
+                _take(files, item, archive.name)
+            if not items:
+                files.leave(archive.name, "left out, nothing is in it")
     except BadPlace as error:
-        files.received.append(f"{archive.name}: left out, {error}")
+        files.leave(archive.name, f"left out, {error}")
         files.problems.append(f"{archive.name}: {error}")

@@ -18,6 +18,7 @@ MAX_MEMBERS = 100_000
 """Of one place: a class of hundreds with a few dozen files each."""
 JUNK = re.compile(r"(^|/)(__MACOSX|\.ipynb_checkpoints|\.git|\.github|__pycache__|\.DS_Store)(/|$)|(^|/)\._")
 SYMLINK = 0o120000
+CODE = (".py", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,17 @@ class Item:
     @property
     def parts(self) -> tuple[str, ...]:
         """Folders and name."""
-        return PurePosixPath(self.name).parts
+        return PurePosixPath(self.name).parts or (self.name,)
+
+    @property
+    def is_code(self) -> bool:
+        """By its name, in letters of any size."""
+        return self.name.lower().endswith(CODE)
+
+    @property
+    def is_zip(self) -> bool:
+        """By its name."""
+        return self.name.lower().endswith(".zip")
 
 
 @contextmanager
@@ -135,3 +146,14 @@ def below(items: Sequence[Item], top: str) -> list[Item]:
         for item in items
         if len(item.parts) > 1 and item.parts[0] == top
     ]
+
+
+def tops(items: Sequence[Item]) -> list[str]:
+    """What on the outermost level can be somebody's hand-in: folders, code and zips."""
+    found = (item for item in items if len(item.parts) > 1 or item.is_code or item.is_zip)
+    return list(dict.fromkeys(item.parts[0] for item in found if not JUNK.search(item.name)))
+
+
+def beside(name: str, whence: str) -> str:
+    """Another name for a file whose own is taken: it comes after that one, and in no package."""
+    return f"{name} ({whence})/{name.rpartition('/')[2]}"

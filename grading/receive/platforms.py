@@ -7,7 +7,8 @@
     Gradescope  assignment_N_export/: a folder submission_N for each, and submission_metadata.yml, which says whose
     GitHub      a folder for each, ASSIGNMENT-USERNAME; the roster knows the names (group assignments: the team's)
 
-Names decide on the outermost level of what the instructor names, and nowhere below.
+Names decide on the outermost level of what the instructor names, and nowhere below; and only where nearly all are a
+platform's: a single one is somebody's slip.
 
 Source: Canvas, lib/content_zipper.rb; Moodle, mod/assign (downloader, locallib); Gradescope's exports as their readers
 (otter-grader among them) take them; GitHub's docs, "Using GitHub Classroom with GitHub CLI".
@@ -21,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, Item, below
+from pacelab.grading.receive.places import JUNK, Item, below, beside, tops
 
 CANVAS = re.compile(
     r"^(?:(?P<student>[^/]+?)(?P<late>_LATE)?_(?P<id>\d+)|(?P<anonlate>LATE_)?anon_(?P<code>\w+?))"
@@ -37,6 +38,8 @@ CREATED = re.compile(
 )
 MAX_METADATA_BYTES = 64 << 20
 MAX_BLOCK_CHARACTERS = 20_000
+MOST_STRANGE = 3
+"""For each name that is not the platform's there are at least so many that are."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,18 +57,31 @@ class HandIn:
     submitted: str = ""
     """ISO 8601, where the platform tells."""
     items: list[Item] = field(default_factory=list)
+    """In the order in which they count, where that is known: Canvas's newest first."""
+    problems: list[str] = field(default_factory=list)
+    """What was odd about the names."""
 
 
 def exported(items: Sequence[Item], usernames: Collection[str] = ()) -> tuple[list[HandIn], list[Item]] | None:
-    """The hand-ins of a platform's export with what belongs to none; None for what is no export."""
+    """The hand-ins of a platform's export with what belongs to none; None for what is no export.
+
+    An export holds few things that the platform did not name: a model solution, what came by e-mail, the zip itself.
+    """
     items = [item for item in items if not JUNK.search(item.name)]
-    for inner in (items, _stripped(items)):
+    for inner in (items, stripped(items)):
         for layout in (_gradescope, _moodle, _canvas):
             found = layout(inner)
-            if found:
-                return found, _unclaimed(inner, found)
+            rest = _unclaimed(inner, found)
+            if found and (layout is _gradescope or nearly_all(len(found), len(tops(rest)))):
+                return found, rest
     found = _github(items, usernames)
-    return (found, _unclaimed(items, found)) if found else None
+    rest = _unclaimed(items, found)
+    return (found, rest) if found and nearly_all(len(found), len(tops(rest))) else None
+
+
+def nearly_all(named: int, strange: int) -> bool:
+    """Whether a platform named so many, with this many that it did not."""
+    return strange * MOST_STRANGE <= named
 
 
 def canvas_name(name: str) -> HandIn | None:
@@ -82,10 +98,11 @@ def canvas_name(name: str) -> HandIn | None:
     )
 
 
-def _stripped(items: Sequence[Item]) -> list[Item]:
+def stripped(items: Sequence[Item]) -> list[Item]:
     """Without the folder that all of it lies in."""
-    tops = {item.parts[0] if len(item.parts) > 1 else "" for item in items}
-    return below(items, tops.pop()) if len(tops) == 1 and "" not in tops else []
+    items = [item for item in items if not JUNK.search(item.name)]
+    folders = {item.parts[0] if len(item.parts) > 1 else "" for item in items}
+    return below(items, folders.pop()) if len(folders) == 1 and "" not in folders else []
 
 
 def _unclaimed(items: Sequence[Item], found: Sequence[HandIn]) -> list[Item]:
@@ -94,30 +111,38 @@ def _unclaimed(items: Sequence[Item], found: Sequence[HandIn]) -> list[Item]:
 
 
 def _canvas(items: Sequence[Item]) -> list[HandIn]:
-    found: dict[str, HandIn] = {}
-    for item in items:
+    found: dict[tuple[str, str], HandIn] = {}
+    for item in sorted(items, key=_attachment, reverse=True):
         hand_in = canvas_name(item.name)
         if hand_in is None:
             continue
-        mine = found.setdefault(hand_in.identity, hand_in)
+        mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
         mine.late |= hand_in.late
         match = CANVAS.match(item.name)
         assert match is not None
         name = match["typed"] or CANVAS_AGAIN.sub("", match["name"])
         if any(other.name == name for other in mine.items):
-            name = match["name"] or name  # handed in again: both are there
+            older = beside(name, f"attachment {match['part']}")
+            mine.problems.append(f"{name} was handed in again: the newest is graded, not {older}")
+            name = older
         mine.items.append(Item(name=name, odd=item.odd, read=item.read))
     return list(found.values())
 
 
+def _attachment(item: Item) -> int:
+    """Canvas counts up: what came later has the higher number."""
+    match = CANVAS.match(item.name)
+    return int(match["part"] or 0) if match else 0
+
+
 def _moodle(items: Sequence[Item]) -> list[HandIn]:
-    found: dict[str, HandIn] = {}
+    found: dict[tuple[str, str], HandIn] = {}
     for item in items:
         match = MOODLE.match(item.parts[0]) if len(item.parts) > 1 else MOODLE_FLAT.match(item.name)
         if match is None:
             continue
         hand_in = HandIn(platform="moodle", name=match["student"], identity=match["id"])
-        mine = found.setdefault(hand_in.identity, hand_in)
+        mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
         name = "/".join(item.parts[1:]) if len(item.parts) > 1 else match["name"]
         mine.items.append(Item(name=name, odd=item.odd, read=item.read))
     return list(found.values())
@@ -173,14 +198,14 @@ def _people(block: str) -> list[dict[str, str]]:
 def _github(items: Sequence[Item], usernames: Collection[str]) -> list[HandIn]:
     """Folders that end in a username of the roster, and share what stands before it."""
     known = {name.casefold(): name for name in usernames if name}
-    tops = dict.fromkeys(item.parts[0] for item in items if len(item.parts) > 1)
-    owners = {top: [name for name in known if top.casefold().endswith(f"-{name}")] for top in tops}
+    folders = dict.fromkeys(item.parts[0] for item in items if len(item.parts) > 1)
+    owners = {top: [name for name in known if top.casefold().endswith(f"-{name}")] for top in folders}
     slugs = [top[: -len(max(names, key=len)) - 1] for top, names in owners.items() if names]
     if not slugs:
         return []
     slug = max(set(slugs), key=slugs.count)
     found = []
-    for top in tops:
+    for top in folders:
         if top.startswith(f"{slug}-"):
             username = top[len(slug) + 1 :]
             found.append(HandIn(platform="github", name=username, identity=username, items=below(items, top)))

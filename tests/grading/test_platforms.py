@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -323,6 +324,67 @@ def test_a_student_may_hand_in_several_files(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("slip", "called"),
+    [
+        ("zoe_2_3_final.py", "zoe_2_3_final"),
+        ("zoe_7_assignsubmission_file_/window.py", "zoe_7_assignsubmission_file_"),
+        ("zoe_7_assignsubmission_file_window.py", "zoe_7_assignsubmission_file_window"),
+        ("x-zoe/window.py", "x-zoe"),
+    ],
+)
+@pytest.mark.parametrize("others", ["{}.py", "{}/window.py"])
+def test_a_name_like_a_platforms_costs_its_author_alone(tmp_path: Path, slip: str, called: str, others: str) -> None:
+    files = {others.format("ann"): numbered(1), others.format("bob"): numbered(2), slip: numbered(3)}
+    students = [Student(student=name, ids=(("github", name),)) for name in ("ann", "bob", "zoe")]
+    place = zipped(tmp_path / "own.zip", files)
+    for collected in (received([place]), received([place], students)):
+        assert [(item.student, item.platform) for item in collected.submissions] == [
+            ("ann", ""),
+            ("bob", ""),
+            (called, ""),
+        ]
+        assert not collected.unclaimed
+    with zipfile.ZipFile(place) as archive:
+        archive.extractall(tmp_path / "own")
+    beside = received(sorted((tmp_path / "own").iterdir())).submissions  # as a shell's * names them
+    assert [(item.student, item.platform) for item in beside] == [("ann", ""), ("bob", ""), (called, "")]
+
+
+def test_what_was_added_to_an_export_is_handed_in_too(tmp_path: Path) -> None:
+    for make, _ in MAKERS.values():
+        place = make(tmp_path)
+        if place.suffix != ".zip":
+            continue
+        with zipfile.ZipFile(place, "a") as archive:
+            top = "assignment_42_export/" if make is gradescope_zip else ""
+            for name in ("mailed.py", "grades/summary.html", "notes.txt"):
+                archive.writestr(top + name, numbered(30))
+        collected = received([place])
+        assert len(collected.submissions) == 31
+        assert [item.name for item in collected.submissions if not item.platform] == ["mailed"]
+        assert [name.rpartition("/")[2] for name, _ in collected.unclaimed] == ["summary.html", "notes.txt"]
+
+
+def test_an_unpacked_export_may_be_named_file_by_file(tmp_path: Path) -> None:
+    with zipfile.ZipFile(canvas_zip(tmp_path)) as archive:
+        archive.extractall(tmp_path / "files")
+    zipped(tmp_path / "files" / "mallory_7000_9900_all.zip", {"window.py": numbered(30)})
+    (tmp_path / "files" / "mailed.py").write_text(numbered(31))
+    (tmp_path / "files" / "smithann_LATE_5000_9500_notes.txt").unlink()
+    found = received(sorted((tmp_path / "files").iterdir())).submissions
+    assert {item.identity for item in found} == {"", "7000", *(str(5000 + index) for index in range(30))}
+    assert len(found) == 32
+    assert all(item.source is not None for item in found)
+
+
+def test_one_number_under_two_names_is_no_one_students(tmp_path: Path) -> None:
+    """Files of your own may be called NAME_ASSIGNMENT_TRY_FILE."""
+    files = {"ann_2_1_window.py": numbered(1), "bob_2_1_window.py": numbered(2)}
+    found = received([zipped(tmp_path / "own.zip", files)]).submissions
+    assert [(item.student, item.source) for item in found] == [("ann", numbered(1)), ("bob", numbered(2))]
+
+
 def test_two_people_of_one_name_are_two(tmp_path: Path) -> None:
     place = zipped(
         tmp_path / "s.zip",
@@ -393,6 +455,25 @@ def test_names_that_are_no_text_are_graded_all_the_same(tmp_path: Path) -> None:
     for item in found:
         json.dumps([item.student, item.problems, item.received], ensure_ascii=False).encode()
         assert item.source == TEMPLATE
+
+
+def test_a_place_whose_name_is_no_text_is_collected_all_the_same(tmp_path: Path) -> None:
+    place = bytes(tmp_path) + b"/caf\xe9_1_2"
+    Path(place.decode("utf-8", "surrogateescape")).mkdir()
+    for name in (b"ann.py", b"bob.py", b"readme.txt", b"caf\xe9_1_2_window.py"):
+        with open(place + b"/" + name, "w") as file:
+            file.write(TEMPLATE)
+    top = Path(place.decode("utf-8", "surrogateescape"))
+    for places in ([top], [top / "caf\udce9_1_2_window.py"]):
+        collected = received(places)
+        json.dumps([asdict(item) for item in collected.submissions], ensure_ascii=False).encode()
+        json.dumps(collected.unclaimed, ensure_ascii=False).encode()
+    assert received([top]).unclaimed == [("caf\\udce9_1_2/readme.txt", "belongs to no hand-in")]
+
+
+def test_a_member_without_a_name_stops_nothing(tmp_path: Path) -> None:
+    collected = received([zipped(tmp_path / "own.zip", {".": "", "ann/window.py": numbered(1)})])
+    assert [item.student for item in collected.submissions] == ["ann"]
 
 
 # Home again, by each platform's own rules.

@@ -50,6 +50,58 @@ def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
     assert [item.student for item in collect([tmp_path], ASSIGNMENT).submissions] == ["ann", "bob", "cem"]
 
 
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_folders_zips_and_files_beside_each_other_are_a_class(tmp_path: Path, wrapped: bool) -> None:
+    place = tmp_path / "class"
+    for name in ("ann", "bob"):
+        (place / name).mkdir(parents=True)
+        (place / name / "gateway_pacer.py").write_text(TEMPLATE if name == "ann" else "nothing of it")
+    (place / "cem.ipynb").write_bytes(notebook(TEMPLATE))
+    zipped(place / "dee.zip", {"work/gateway_pacer.py": TEMPLATE.encode()})
+    if wrapped:
+        files = {path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+        place = zipped(tmp_path / "class.zip", files)
+    found = collect([place], ASSIGNMENT).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem", "dee"]
+    assert [item.source is not None for item in found] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("other", ["ann/gateway_pacer.py", "ann.py", "ann.zip"])
+def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_path: Path, other: str) -> None:
+    place = tmp_path / "fall"
+    (place / "ann").mkdir(parents=True)
+    (place / "gateway_pacer.py").write_text(TEMPLATE)
+    if other.endswith(".zip"):
+        zipped(place / other, {"gateway_pacer.py": TEMPLATE.encode()})
+    else:
+        (place / other).write_text(TEMPLATE)
+    with pytest.raises(ConfigError, match=r"'fall' may hold a class.*give --roster"):
+        collect([place], ASSIGNMENT)
+    assert one(place).student == "fall"
+    assert len(collect([place], ASSIGNMENT, {"names": ["Ann"]}).submissions) == 2
+
+
+def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
+    files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
+    place = zipped(tmp_path / "fall.zip", {**files, "__MACOSX/fall/._ann": b"", "fall/cem.py": TEMPLATE.encode()})
+    found = collect([place], ASSIGNMENT, {"names": ["Ann", "Cem"]}).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem"]
+
+
+def test_one_students_files_are_no_class(tmp_path: Path) -> None:
+    work = TEMPLATE.encode()
+    for number, files in enumerate(
+        (
+            {"work.py": work, "work.ipynb": notebook(TEMPLATE)},
+            {"gateway_pacer.py": work, "gateway_pacer (1).py": work, "old gateway_pacer.ipynb": notebook(TEMPLATE)},
+            {"pacer.py": work, "lib/tools.py": b"x = 1\n", "notes.zip": b"no zip"},
+            {"gateway_pacer.py": work, "window.py": b'PACELAB_ASSIGNMENT = "2/1"\n', "lib/window.py": b""},
+        )
+    ):
+        (found,) = collect([zipped(tmp_path / f"s{number}.zip", files)], ASSIGNMENT).submissions
+        assert found.student == f"s{number}"
+
+
 def test_canvas_names_are_understood(tmp_path: Path) -> None:
     files = {
         "smithjane_LATE_123_9001_gateway_pacer-2.py": TEMPLATE.encode(),
@@ -72,6 +124,79 @@ def test_moodle_folders_are_understood(tmp_path: Path) -> None:
     jane, zoe = collect([zipped(tmp_path / "course.zip", files)], ASSIGNMENT).submissions
     assert (jane.student, jane.identity, jane.source) == ("Jane Smith", "123", TEMPLATE)
     assert (zoe.student, zoe.source) == ("Zoë Öz", TEMPLATE)
+
+
+def test_no_file_replaces_another(tmp_path: Path) -> None:
+    place = tmp_path / "ann"
+    place.mkdir()
+    (place / "gateway_pacer.py").write_text(TEMPLATE)
+    zipped(place / "a.zip", {"gateway_pacer.py": b"# another\n", "gateway_pacer.PY": b"# a third\n", "b.rar": b""})
+    zipped(place / "b.zip", {"gateway_pacer.py": TEMPLATE.encode()})
+    found = one(place)
+    assert found.source == TEMPLATE
+    assert found.received == (
+        "gateway_pacer.py: graded",
+        "gateway_pacer.py (a.zip)/gateway_pacer.py: left out, nothing that is graded imports it",
+        "gateway_pacer.py (a.zip, 2)/gateway_pacer.py: left out, nothing that is graded imports it",
+        "a.zip/b.rar: left out, no Python file or notebook",
+        "gateway_pacer.py (b.zip)/gateway_pacer.py: left out, the same as gateway_pacer.py",
+    )
+    assert any("the other is gateway_pacer.py (a.zip)/gateway_pacer.py here" in problem for problem in found.problems)
+
+
+def test_canvas_newest_is_graded_and_the_others_are_named(tmp_path: Path) -> None:
+    files = {
+        "bobby_2_100_gateway_pacer-1.py": TEMPLATE.encode(),
+        "bobby_2_99_gateway_pacer.py": b"# old\n" + TEMPLATE.encode(),
+        "bobby_2_98_gateway_pacer.py": b"# older\n" + TEMPLATE.encode(),
+        "cy_LATE_3_1000_work.ipynb": notebook(TEMPLATE),
+        "cy_LATE_3_999_work.ipynb": b"{",
+    }
+    bobby, cy = collect([zipped(tmp_path / "submissions.zip", files)], ASSIGNMENT).submissions
+    assert bobby.source == TEMPLATE
+    assert [line.partition(":")[0] for line in bobby.received] == [
+        "gateway_pacer.py",
+        "gateway_pacer.py (attachment 98)/gateway_pacer.py",
+        "gateway_pacer.py (attachment 99)/gateway_pacer.py",
+    ]
+    for part in (98, 99):
+        said = f"handed in again: the newest is graded, not gateway_pacer.py (attachment {part})/gateway_pacer.py"
+        assert any(said in problem for problem in bobby.problems)
+    assert "work.ipynb: graded" in cy.received
+    assert len(cy.received) == 2
+
+
+def test_every_file_received_is_listed(tmp_path: Path) -> None:
+    inner = zipped(tmp_path / "inner.zip", {"gateway_pacer.py": TEMPLATE.encode()}).read_bytes()
+    place = tmp_path / "ann"
+    place.mkdir()
+    (place / "work.rar").write_bytes(b"Rar!")
+    zipped(place / "outer.zip", {"inner.zip": inner})
+    zipped(place / "empty.zip", {})
+    (place / "broken.zip").write_bytes(b"no zip")
+    names = {line.partition(": ")[0] for line in one(place).received}
+    assert names == {"work.rar", "outer.zip/inner.zip", "empty.zip", "broken.zip"}
+    (many,) = collect([zipped(tmp_path / "s.zip", {f"x{n}.txt": b"" for n in range(2001)})], ASSIGNMENT).submissions
+    assert len(many.received) == 301
+    assert many.received[-1] == "and 1,701 more"
+    (eve,) = collect([place / "broken.zip"], ASSIGNMENT).submissions
+    assert [line.partition(": ")[0] for line in eve.received] == ["broken.zip"]
+
+
+@pytest.mark.parametrize("name", ["GATEWAY_PACER.PY", "Gateway_Pacer.IPYNB", "all.ZIP"])
+def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
+    content = notebook(TEMPLATE) if name.endswith("B") else TEMPLATE.encode()
+    place = tmp_path / "ann"
+    place.mkdir()
+    if name.endswith("ZIP"):
+        zipped(place / name, {"GATEWAY_PACER.PY": content})
+    else:
+        (place / name).write_bytes(content)
+        (place / name).with_stem("bob").write_bytes(content)
+        (bob,) = collect([(place / name).with_stem("bob")], ASSIGNMENT).submissions
+        assert bob.source is not None
+        (place / name).with_stem("bob").unlink()
+    assert one(place).source is not None
 
 
 @pytest.mark.parametrize(

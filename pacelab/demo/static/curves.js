@@ -139,7 +139,7 @@ export class Sweep {
 /** A label that is no wider than `room`. */
 function shortened(ink, label, room) {
   let kept = label;
-  while (kept && ink.measureText(kept).width > room) kept = `${kept.slice(0, -2)}…`;
+  while (kept && ink.measureText(kept).width > room) kept = kept.length > 1 ? `${kept.slice(0, -2)}…` : "";
   return kept;
 }
 

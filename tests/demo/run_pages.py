@@ -37,10 +37,11 @@ SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 def open_demo(browser: sync_api.Browser, tmp_path: Path, complaints: list[str]) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
 
-    def open_(name: str | Demo | Own) -> sync_api.Page:
+    def open_(name: str | Demo | Own, *, init: str = "") -> sync_api.Page:
         demo = find_demo(name) if isinstance(name, str) else name
         (export_own if isinstance(demo, Own) else export)(demo, tmp_path / "demo.html")
         page = context.new_page()
+        page.add_init_script(init)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto((tmp_path / "demo.html").as_uri())
@@ -92,13 +93,32 @@ def test_page_fits_a_projector(open_demo, name: str) -> None:
         assert page.evaluate(f"[{root}.scrollWidth, {root}.scrollHeight]") == list(size.values())
 
 
+HEAR_WORDS = """
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+window.words = [];
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { actualBoundingBoxLeft: left, actualBoundingBoxRight: right } = this.measureText(text);
+    window.words.push({ ink: this, text: String(text), left: x - left, right: x + right, y });
+    fillText.call(this, text, x, y);
+};
+"""
+COVERED_WORDS = """() => {
+    const page = document.querySelector('pacelab-demo, pacelab-own');
+    window.words = [];
+    page[page.plot ? 'plot' : 'draw']();
+    const row = (one, other) => one.ink === other.ink && one.y === other.y;
+    const cover = (one, other) => row(one, other) && one.left < other.right && other.left < one.right;
+    const covered = window.words.filter((one, at) => window.words.slice(0, at).some((other) => cover(one, other)));
+    return covered.map(({ text }) => text);
+}"""
+"""Of the words that the canvases show in rows."""
 WIDTHS = (320, 390, 520, 760, 1280)
 
 
 @pytest.mark.parametrize("name", [*DEMOS, "new", "chain"])
 def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
-    """No part is beside the window, and the network is seen."""
-    page = open_demo(name if name in DEMOS else open_own(name, ["newreno", "delayed-ack"]))
+    """No part is beside the window, the network is seen, and no canvas writes one word over another."""
+    page = open_demo(name if name in DEMOS else open_own(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
     page.set_default_timeout(5000)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -108,6 +128,7 @@ def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
         across = max(box["x"] + box["width"] for box in scenes) - min(box["x"] for box in scenes)
         assert across > (0.8 if width <= 850 else 0.45) * width
         assert min(box["height"] for box in scenes) > 100
+        assert page.evaluate(COVERED_WORDS) == []
 
 
 def test_curves_without_any_width_end(open_demo) -> None:

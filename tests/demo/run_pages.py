@@ -21,6 +21,7 @@ from pacelab.demo import widget  # noqa: E402
 from pacelab.demo.catalog import DEMOS, find_demo  # noqa: E402
 from pacelab.demo.live import Live, Traffic  # noqa: E402
 from pacelab.demo.model import Demo  # noqa: E402
+from pacelab.demo.own import Own, export_own, open_own  # noqa: E402
 from pacelab.demo.page import engine_bytes, export  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.demo.widget import reply  # noqa: E402
@@ -36,14 +37,15 @@ SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 def open_demo(browser: sync_api.Browser, tmp_path: Path, complaints: list[str]) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
 
-    def open_(name: str | Demo) -> sync_api.Page:
+    def open_(name: str | Demo | Own, *, init: str = "") -> sync_api.Page:
         demo = find_demo(name) if isinstance(name, str) else name
-        export(demo, tmp_path / "demo.html")
+        (export_own if isinstance(demo, Own) else export)(demo, tmp_path / "demo.html")
         page = context.new_page()
+        page.add_init_script(init)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto((tmp_path / "demo.html").as_uri())
-        page.wait_for_selector("pacelab-demo .bar")
+        page.wait_for_selector("pacelab-demo .bar, pacelab-own tbody tr")
         return page
 
     yield open_
@@ -89,6 +91,51 @@ def test_page_fits_a_projector(open_demo, name: str) -> None:
         root = "document.documentElement"
         page.wait_for_function(f"innerWidth === {size['width']}")
         assert page.evaluate(f"[{root}.scrollWidth, {root}.scrollHeight]") == list(size.values())
+
+
+HEAR_WORDS = """
+const fillText = CanvasRenderingContext2D.prototype.fillText;
+window.words = [];
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+    const { actualBoundingBoxLeft: left, actualBoundingBoxRight: right } = this.measureText(text);
+    window.words.push({ ink: this, text: String(text), left: x - left, right: x + right, y });
+    fillText.call(this, text, x, y);
+};
+"""
+COVERED_WORDS = """() => {
+    const page = document.querySelector('pacelab-demo, pacelab-own');
+    window.words = [];
+    page[page.plot ? 'plot' : 'draw']();
+    const row = (one, other) => one.ink === other.ink && one.y === other.y;
+    const cover = (one, other) => row(one, other) && one.left < other.right && other.left < one.right;
+    const covered = window.words.filter((one, at) => window.words.slice(0, at).some((other) => cover(one, other)));
+    return covered.map(({ text }) => text);
+}"""
+"""Of the words that the canvases show in rows."""
+WIDTHS = (320, 390, 520, 760, 1280)
+
+
+@pytest.mark.parametrize("name", [*DEMOS, "new", "chain"])
+def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
+    """No part is beside the window, the network is seen, and no canvas writes one word over another."""
+    page = open_demo(name if name in DEMOS else open_own(name, ["newreno", "delayed-ack"]), init=HEAR_WORDS)
+    page.set_default_timeout(5000)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(f"innerWidth === {width}")
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        scenes = [scene.bounding_box() for scene in page.locator(".scene").all()]
+        across = max(box["x"] + box["width"] for box in scenes) - min(box["x"] for box in scenes)
+        assert across > (0.8 if width <= 850 else 0.45) * width
+        assert min(box["height"] for box in scenes) > 100
+        assert page.evaluate(COVERED_WORDS) == []
+
+
+def test_curves_without_any_width_end(open_demo) -> None:
+    """Not even a label's "…" has room there."""
+    page = open_demo("starvation")
+    page.locator(".air").evaluate("air => { air.style.width = 0; }")
+    page.wait_for_function("document.querySelector('.curves').width === 1", timeout=5000)
 
 
 def test_page_engine_gives_the_native_bytes(open_demo) -> None:

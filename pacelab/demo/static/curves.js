@@ -8,6 +8,7 @@ const TICKS_PX = 12; // of its numbers' middle, from below
 const RIGHT_PX = 24; // of a curve without labels at its end
 const WIDEST = 0.4; // of the curves' width: a longer label is cut
 const SAME_PX = 17;
+const APART_PX = 8; // between two words in a row
 
 export class Curves {
   constructor(host) {
@@ -33,7 +34,8 @@ export class Curves {
     const x = (t) => EDGE_PX.left + ((t - from) / (to - from)) * (width - EDGE_PX.left - right);
     const y = (value) => height - EDGE_PX.bottom - ((value - low) / (top - low)) * (height - EDGE_PX.bottom - EDGE_PX.top);
     Object.assign(ink, { fillStyle: "#222", font: `${letters}px sans-serif`, textAlign: "left", textBaseline: "middle" });
-    ink.fillText(`${what} (${unit})`, 4, EDGE_PX.top / 2);
+    const head = `${what} (${unit})`;
+    ink.fillText(head, 4, EDGE_PX.top / 2);
     ink.textAlign = "right";
     for (const value of steps(low, top)) {
       ink.fillStyle = "#ddd";
@@ -42,14 +44,15 @@ export class Curves {
       ink.fillText(value, EDGE_PX.left - 6, y(value));
     }
     ink.textAlign = "center";
-    for (const value of steps(from, to)) ink.fillText(`${value} s`, x(value), height - TICKS_PX);
+    const most = (width - EDGE_PX.left - right) / (ink.measureText(`${Math.round(to)} s`).width + APART_PX);
+    for (const value of steps(from, to, most)) ink.fillText(`${value} s`, x(value), height - TICKS_PX);
     if (mark !== undefined) {
       ink.setLineDash([2, 4]);
       ink.strokeStyle = "#7a1f00";
       ink.strokeRect(EDGE_PX.left, y(mark), width - EDGE_PX.left - right, 0);
       ink.fillStyle = "#7a1f00";
       ink.textAlign = "right";
-      ink.fillText(`${mark}: ${markLabel}`, width - 6, EDGE_PX.top / 2);
+      ink.fillText(beside(ink, head, width - 10, [`${mark}: ${markLabel}`, `${mark}`]), width - 6, EDGE_PX.top / 2);
     }
     if (now !== undefined) {
       ink.fillStyle = "#7a1f00";
@@ -102,9 +105,10 @@ export class Sweep {
     const x = (at) => left + ((at - control.low) / (control.high - control.low)) * (right - left);
     const y = (kbps) => bottom - (kbps / top) * (bottom - EDGE_PX.top);
     Object.assign(ink, { fillStyle: "#222", font: `${letters}px sans-serif`, textAlign: "left", textBaseline: "middle" });
-    ink.fillText("Goodput (kbit/s)", 4, EDGE_PX.top / 2);
+    const head = "Goodput (kbit/s)";
+    ink.fillText(head, 4, EDGE_PX.top / 2);
     ink.textAlign = "right";
-    ink.fillText(`${control.label} (${control.unit})`, right, EDGE_PX.top / 2);
+    ink.fillText(beside(ink, head, right - 4, [`${control.label} (${control.unit})`, control.label]), right, EDGE_PX.top / 2);
     for (const value of [0, top / 2, top]) {
       ink.fillStyle = "#ddd";
       ink.fillRect(left, y(value), right - left, 1);
@@ -139,8 +143,14 @@ export class Sweep {
 /** A label that is no wider than `room`. */
 function shortened(ink, label, room) {
   let kept = label;
-  while (kept && ink.measureText(kept).width > room) kept = `${kept.slice(0, -2)}…`;
+  while (kept && ink.measureText(kept).width > room) kept = kept.length > 1 ? `${kept.slice(0, -2)}…` : "";
   return kept;
+}
+
+/** The first of these words that has its place beside `head` in `room`, or the last of them. */
+function beside(ink, head, room, words) {
+  const taken = ink.measureText(head).width + APART_PX;
+  return words.find((word) => taken + ink.measureText(word).width <= room) ?? words.at(-1);
 }
 
 /** Labels at their lines' ends, moved apart where they would cover each other. */
@@ -153,8 +163,8 @@ function apart(ends, bottom) {
 }
 
 const nice = (value) => { const unit = 10 ** Math.floor(Math.log10(value)); return [1, 2, 3, 4, 5, 6, 8, 10].find((part) => part * unit >= value) * unit; };
-const steps = (low, high) => {
-  const rough = (high - low) / 5;
+const steps = (low, high, most = 5) => {
+  const rough = (high - low) / Math.min(Math.max(most, 1), 5);
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((part) => part * unit >= rough) * unit;
   const first = Math.ceil(low / step);

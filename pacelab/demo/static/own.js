@@ -18,10 +18,10 @@ const NEVER_RTS = 4294967295;
 const SILENT = { frames: [], collisions: [], holds: [], backoffs: [] };
 const STYLE = `
 main > pacelab-own:not(.seconds) { display: block; min-height: 0; }
-pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); }
-pacelab-own .views { display: grid; grid-template-columns: repeat(auto-fit, minmax(20em, 1fr)); gap: 0.6em; }
+@media (min-width: 851px) { pacelab-own .stage { grid-template-columns: minmax(0, 3fr) minmax(19em, 1fr); } }
+pacelab-own .views { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(20em, 100%), 1fr)); gap: 0.6em; }
 pacelab-own .views h2 { margin: 0; font-size: 1.1em; }
-pacelab-own .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(24em, 1fr)); gap: 0.6em; }
+pacelab-own .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24em, 100%), 1fr)); gap: 0.6em; }
 pacelab-own .plots > div { height: 15em; }
 pacelab-own .edit { display: grid; gap: 0.5em; }
 pacelab-own .edit div { display: flex; flex-wrap: wrap; gap: 0.4em; }
@@ -236,7 +236,7 @@ export class PacelabOwn extends HTMLElement {
         </div>
       </div>
       <p class="numbers" aria-live="polite"></p>
-      <table><thead></thead><tbody></tbody></table>
+      <div class="table" tabindex="0" role="region" aria-label="Flows' goodput and round trip"><table><thead></thead><tbody></tbody></table></div>
       <div class="plots"><div class="goodput"></div><div class="trip"></div></div>
       <details class="file"><summary>The file</summary><textarea readonly aria-label="The network as a topology file"></textarea></details>`;
     this.querySelector(".question").textContent = page.question;

@@ -11,6 +11,7 @@ const LOOKS = {
 };
 const LABEL_PX = 46;
 const AXIS_PX = 26;
+const TICK_ROOM = 1.6; // of a time's width: the last one stands wholly left of its tick
 
 const FONT_PX = 18;
 
@@ -158,7 +159,9 @@ export class Timeline {
     });
     context.fillStyle = "#333";
     context.font = `${letters}px sans-serif`;
-    for (let ms = 0; ms <= spanNs / 1e6; ms += tick(spanNs / 1e6)) {
+    const spanMs = Math.round(spanNs / 1e6);
+    const step = tick(spanMs, (width - LABEL_PX - 8) / (TICK_ROOM * context.measureText(`${spanMs} ms`).width));
+    for (let ms = 0; ms <= spanNs / 1e6; ms += step) {
       context.textAlign = ms * 1e6 >= spanNs ? "right" : "center";
       context.fillText(`${ms} ms`, x(ms * 1e6), height - AXIS_PX / 2);
     }
@@ -181,4 +184,4 @@ export class Timeline {
   }
 }
 
-const tick = (ms) => [1, 2, 5, 10, 20, 50].find((step) => ms / step <= 12) ?? 100;
+const tick = (ms, most) => [1, 2, 5, 10, 20, 50].find((step) => ms / step <= Math.min(most, 12)) ?? 100;

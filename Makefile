@@ -1,7 +1,8 @@
 # PaceLab's two commands are `make lab` and `make test`; `make` alone lists the rest.
 # Everything is built inside this folder: .venv, medium/target, runs. Nothing needs root.
 
-VENV := $(CURDIR)/.venv
+# Relative: make splits its targets at spaces, and this folder's path may have one.
+VENV := .venv
 PY := $(VENV)/bin/python
 RUST := $(shell find medium -name target -prune -o \( -name '*.rs' -o -name 'Cargo.*' \) -print)
 CARGO := cargo
@@ -10,7 +11,7 @@ MANIFEST := --manifest-path medium/Cargo.toml
 # A fresh rustup is found before the next login, and Ubuntu's newer Rust; cargo and pip build the extension for the same Python.
 export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
-export PYO3_PYTHON := $(PY)
+export PYO3_PYTHON := $(CURDIR)/$(PY)
 # Where this Rust's LLVM can, code that mostly runs in a row lies in a row: an event of a chain costs 2.5 % less.
 LAYOUT := -Cllvm-args=-enable-ext-tsp-block-placement
 export ENGINE_FLAGS := $(shell PATH="$(PATH)" rustc $(LAYOUT) --print sysroot >/dev/null 2>&1 && echo $(LAYOUT))
@@ -52,16 +53,17 @@ $(VENV)/.native: $(VENV)/.installed tools/native pacelab/units.py $(shell find p
 	@tools/patiently "the algorithms" $(PY) tools/native
 	@touch $@
 
-# What is given away names no folder of who compiled it.
-NAMELESS := --remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo \
-    --remap-path-prefix=$(or $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup --remap-path-prefix=$(CURDIR)=/pacelab
+# What is given away names no folder of who compiled it. Cargo splits these flags at \037, RUSTFLAGS at a path's spaces.
+FLAG := $(shell printf '\037')--remap-path-prefix=
+NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo$(FLAG)$(or \
+    $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup$(FLAG)$(CURDIR)=/pacelab"
 
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
 
 $(DEMO_ENGINE): $(RUST) tools/demo-engine | $(VENV)/.installed
-	@RUSTFLAGS="$(NAMELESS)" tools/demo-engine $@
+	@$(NAMELESS) tools/demo-engine $@
 
 # Nothing is run: the figures and tables are drawn from what is stored of full runs.
 docs: build  ## pages made of stored results, under build/docs: the papers' claims with figures, the book, who wins where
@@ -84,7 +86,7 @@ wheel: $(VENV)/.installed $(VENV)/.native demo  ## a wheel for machines like thi
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
 wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
-	RUSTFLAGS="$(NAMELESS)" $(PY) .ci/wheels.py $(WHEELS)
+	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
@@ -156,7 +158,7 @@ test-linux: build $(VENV)/.tools  ## as root: agents, TAP hosts and mediumd on t
 	$(PY) -m pytest -n 4 --dist loadfile tests/linux
 
 vm:  ## as root: the virtual machine's disk image, from Debian packages (kept under build/vm)
-	vm/build $(CURDIR)/build/vm
+	vm/build "$(CURDIR)/build/vm"
 
 # No verdict of them minds what else this computer does: the machine's clock counts its instructions.
 vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd's place, inside the virtual machine
@@ -179,11 +181,11 @@ bare-test:  ## as root: both of README's commands on bare machines, Debian 12 an
 	tests/bare/run $(SUITE)
 
 uml-kernel:  ## for --where uml, no root: the kernel from Debian's source, and its root tree (kept under build/uml; minutes)
-	uml/build $(CURDIR)/build/uml
+	uml/build "$(CURDIR)/build/uml"
 
 # Tests need a guest, not the pinned one: the day that Debian replaces a package, they run with its successor.
 test-uml: build $(VENV)/.tools  ## real Linux in virtual time, no root: the same bytes twice, agreement with the simulator, what must end
-	@UML_DEBS=newest uml/build $(CURDIR)/build/uml || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
+	@UML_DEBS=newest uml/build "$(CURDIR)/build/uml" || { [ $$? -eq 3 ] && echo "test-uml: without a guest its tests are skipped"; }
 	$(PY) -m pytest $(PARALLEL) -rs tests/uml tests/conformance/test_virtual_time.py tests/conformance/test_back_ends.py
 
 UV := UV_SYSTEM_CERTS=1 $(VENV)/bin/uv

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import os
 import secrets
+import shlex
 import socket
 import sys
 import threading
@@ -17,6 +18,8 @@ from pacelab.controller.errors import ControllerError, InputError
 from pacelab.controller.web.client import TOKEN
 
 OPENFLOW_PORT = 6653
+INSTALL = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
+"""What brings os-ken, FastAPI and uvicorn to the Python that runs this, also under `sudo`."""
 
 
 def _option(flag: str, metavar: str | None, text: str) -> Any:
@@ -69,7 +72,7 @@ def _serve(
         from pacelab.controller.openflow.shell import Shell
         from pacelab.controller.web.serve import open_port, open_unix, serve
     except ImportError as error:
-        raise ControllerError(f"controller: {error}; pip install 'pacelab[controller]'") from None
+        raise ControllerError(f"controller: {error}; {INSTALL}") from None
     shell = Shell(Brain(generation=secrets.randbits(16), switches=known["switches"]))
     sockets = [open_port(port) if fd is None else socket.socket(fileno=fd)]
     if path is not None:

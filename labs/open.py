@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +25,8 @@ def main(arguments: list[str]) -> int:
         return complain(f"there is no folder {folder}: `make notebooks` makes it")
     if hasattr(os, "geteuid") and os.geteuid() == 0 and ALLOW_ROOT not in options:
         return complain(
-            f"notebooks should not run as root: be an ordinary user, or in a container add {ALLOW_ROOT}"
+            "notebooks should not run as root: be an ordinary user, or in a container call "
+            + shlex.join([sys.executable, sys.argv[0], *arguments, ALLOW_ROOT])
         )
     if not has_display():
         print("No display here: open the address with the token below in a browser (Ctrl-C twice ends it).")

@@ -34,7 +34,8 @@ def print_table(table: Table, *, title: str = "") -> None:
     """A table on stdout below its title, as wide as it needs where stdout is no terminal."""
     from rich.console import Console
 
-    console = Console(markup=False, highlight=False, width=None if sys.stdout.isatty() else REDIRECTED_WIDTH)
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
+    console = Console(markup=False, highlight=False, width=None if on_terminal else REDIRECTED_WIDTH)
     if title:
         console.print(title, soft_wrap=True)
     console.print(table)
@@ -43,7 +44,7 @@ def print_table(table: Table, *, title: str = "") -> None:
 @contextlib.contextmanager
 def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]:
     """A bar on stderr; yields what to tell the fraction done, 0..1. Nothing is shown when quiet or redirected."""
-    if quiet or not sys.stderr.isatty():
+    if quiet or not (sys.stderr and sys.stderr.isatty()):
         yield lambda _fraction: None
         return
     from rich.console import Console

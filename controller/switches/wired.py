@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from pacelab.controller.commands import OPENFLOW_PORT
+from pacelab.controller.commands import INSTALL, OPENFLOW_PORT
 from pacelab.controller.errors import ControllerError
 from pacelab.controller.switches import ovs
 from pacelab.controller.web.client import TOKEN, Client
@@ -30,7 +30,7 @@ class WiredSwitches:
     def missing() -> str | None:
         """What is lacking here, with the command that mends it."""
         if any(importlib.util.find_spec(name) is None for name in PACKAGES):
-            return "no os-ken, FastAPI or uvicorn: pip install 'pacelab[controller]'"
+            return f"no os-ken, FastAPI or uvicorn: {INSTALL}"
         return ovs.missing()
 
     @property

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from pacelab import __version__
-from pacelab.cli.lazy import LazyGroup
+from pacelab.cli.lazy import COMMANDS, OTHERS, LazyGroup
 from pacelab.console import log
 from pacelab.errors import HostError, PaceLabError
 
@@ -40,15 +40,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets its table
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code: int | None = app(list(sys.argv[1:] if argv is None else argv), prog_name="pacelab", standalone_mode=False)
+        code: int | None = app(words, prog_name="pacelab", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
         return _fail("interrupted", INTERRUPTED) if code == INTERRUPTED else code or OK
     except PaceLabError as error:
         return _fail(str(error), error.exit_code)
     except UsageError as error:
-        return _fail(_usage_line(error), 2)
+        return _fail(_usage_line(error, words), 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as error:
@@ -74,11 +75,13 @@ def _fail(line: str, code: int) -> int:
     return code
 
 
-def _usage_line(error: Exception) -> str:
+def _usage_line(error: Exception, words: Sequence[str]) -> str:
+    """The complaint, and whose help has what is allowed; of some, Typer does not say of which command they are."""
     format_message = getattr(error, "format_message", None)
     text = format_message() if format_message else str(error)
     context = getattr(error, "ctx", None)
-    where = context.command_path if context else "pacelab"
+    known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
+    where = context.command_path if context else " ".join(["pacelab", *known])
     return f"{text.rstrip('.')}; `{where} --help` lists what is allowed"
 
 

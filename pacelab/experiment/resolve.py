@@ -165,9 +165,11 @@ def _check(name: str, domain: Domain, value: object) -> None:
 
 def _text(request: Request, name: Literal["topology", "scheme"], default: str) -> str:
     value: object = request.get(name)
-    if value is not None and not isinstance(value, str):
+    if value is None:
+        return default
+    if not isinstance(value, str):
         raise ConfigError(f"{name} {value!r:.60}: allowed is a name, or the path of a file")
-    return value or default
+    return value
 
 
 def _own_options(request: Request) -> dict[str, object]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from pacelab.errors import ConfigError
 from pacelab.lab.screen import slider, widgets
 
 
@@ -52,6 +53,8 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
 
 def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
     """One of `values`, by name; by default the first one."""
+    if len(values) == 0:
+        raise ConfigError(f"choice {label!r}: values {values!r}: allowed is one value or more, as [1, 2]")
     if start is not None and start not in values:
         raise ValueError(f"choice {label!r}: start {start!r} is none of {list(values)}")
     return Control(label, tuple(values), values[0] if start is None else start, "choice")

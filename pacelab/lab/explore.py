@@ -12,7 +12,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from pacelab.errors import PaceLabError
+from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.controls import Control
 from pacelab.lab.picture import Picture
 from pacelab.lab.screen import show, widgets
@@ -94,4 +94,10 @@ def explore(draw: Draw, **controls: Control) -> Exploration:
 
     `draw` takes the values by name and returns a picture (see `lab.picture` and the ready-made ones).
     """
+    for name, control in controls.items():
+        if not isinstance(control, Control):
+            raise ConfigError(
+                f"explore: {name}={control!r:.60}: allowed is what lab.slide, lab.choice or lab.switch makes, "
+                f"as {name}=lab.slide({name!r}, 1, 5, start=1)"
+            )
     return Exploration(draw, controls)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import inspect
 import sys
 import traceback
+from collections.abc import Callable
 from itertools import dropwhile
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from pacelab.errors import ConfigError
 
@@ -51,11 +54,30 @@ def digest_of(flag: str, path: str) -> str:
         raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}") from None
 
 
-def own_traceback(error: BaseException) -> str:
-    """The traceback from the first frame that is yours."""
+def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
+    """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames)
-    return "".join(traceback.format_list(list(own)) + traceback.format_exception_only(error)).rstrip()
+    own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
+    where = "".join(traceback.format_list(own)) or place_of(called)
+    return (where + "".join(traceback.format_exception_only(error))).rstrip()
+
+
+def place_of(called: Callable[..., Any] | None) -> str:
+    """File and line of a function or of a class's `__init__` (without one of yours: of the class), as in a traceback.
+
+    Empty where Python does not know it.
+    """
+    code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
+    if code is not None and not _is_ours(code.co_filename):
+        place = code.co_filename, code.co_firstlineno, code.co_name
+    elif isinstance(called, type):
+        try:
+            place = inspect.getfile(called), inspect.findsource(called)[1] + 1, called.__name__
+        except (OSError, TypeError):
+            return ""
+    else:
+        return ""
+    return "".join(traceback.format_list([traceback.FrameSummary(*place)]))
 
 
 def _is_ours(filename: str) -> bool:

@@ -39,7 +39,7 @@ class OwnCalls:
                 return function(*arguments)
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
-            raise self.fail(f"failed:\n{own_traceback(error)}{late}") from error
+            raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error
 
     def fail(self, how: str) -> UserCodeError:
         """Note a failure; returns the error to raise."""

@@ -129,7 +129,8 @@ class Scheme:
                 raise ConfigError(f"scheme {self.name!r} needs {BY_FIELD[name].flag}: {BY_FIELD[name].domain.allowed}")
         if traffic not in self.traffic:
             raise ConfigError(
-                f"scheme {self.name!r} with --traffic {traffic}: it acts on {', '.join(self.traffic)} traffic only"
+                f"scheme {self.name!r} with --traffic {traffic}: it acts on {', '.join(self.traffic)} traffic only; "
+                f"take --traffic {self.traffic[0]}, or the scheme newreno (--scheme or --schemes newreno)"
             )
         for feature in self.needs:
             if feature not in topology.features:

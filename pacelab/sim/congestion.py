@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, load_own, own_traceback
+from pacelab.options.own_code import UserCodeError, load_own, own_traceback, place_of
 from pacelab.units import s_from_ns
 
 PATIENCE_S = 5.0
@@ -128,9 +128,13 @@ class Guard:
                 return function(*arguments)
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
-            raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error)}{late}") from error
+            raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error, function)}{late}") from error
 
     def _note_window(self) -> None:
+        if not hasattr(self._control, "window"):
+            asks = "does its __init__ call super().__init__(initial_window, window_limit)?"
+            place = place_of(type(self._control)).rstrip()
+            raise UserCodeError(f"{self._where()} has no self.window: {asks}\n{place}")
         window = self._control.window
         if not isinstance(window, int | float) or not 0 < window < float("inf"):
             raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")

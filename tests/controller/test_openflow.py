@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shlex
 import socket
 import struct
 import subprocess
@@ -32,9 +33,11 @@ from os_ken.ofproto import ofproto_v1_3_parser as parser
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
 from running import ROOT, Running, wait_until
 
+from pacelab.cli.main import main
 from pacelab.controller.core.flows import COUNTED, OURS
 from pacelab.controller.core.messages import FoundRule, Match, Rule
 from pacelab.controller.openflow import convert
+from pacelab.controller.switches import wired
 
 SWITCH = ProtocolDesc(version=ofp.OFP_VERSION)
 TCP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 6, 5, 80)
@@ -275,6 +278,17 @@ def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+def test_without_os_ken_the_pip_of_this_python_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mend = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
+    monkeypatch.setattr(wired, "PACKAGES", ("os_ken", "no_such_package"))
+    assert wired.WiredSwitches.missing() == f"no os-ken, FastAPI or uvicorn: {mend}"
+    monkeypatch.setitem(sys.modules, "pacelab.controller.openflow.run", None)
+    assert main(["controller"]) == 3
+    assert capsys.readouterr().err.endswith(f"; {mend}\n")
 
 
 # Frames: what is read, what is refused, what is sent.

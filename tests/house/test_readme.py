@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -45,6 +47,35 @@ def test_readme_make_target_exists(command: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     named = {word for word in command.split()[1:] if "=" not in word}
     assert named <= targets, f"{command}: the Makefile has {sorted(targets)}"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_readme_make_works_in_a_folder_whose_path_has_a_space(tmp_path: Path) -> None:
+    """What `make build`, and the two targets that .ci/run names, would run there."""
+    folder = tmp_path / "a b" / "pace lab"
+    folder.mkdir(parents=True)
+    files = "Makefile medium pacelab pacer pyproject.toml requirements.txt setup.py tools uv.lock"
+    for entry in files.split():
+        (folder / entry).symlink_to(ROOT / entry)
+    named = re.findall(r"(?m)^make (.*)$", (ROOT / ".ci/run").read_text("utf-8"))
+    targets = ["build", "notebooks", *" ".join(named).split()]
+    environment = {**os.environ, "CARGO_HOME": "/h o/.cargo", "RUSTUP_HOME": "/h o/.rustup"}
+    environment.pop("MAKEFLAGS", None)  # of a `make test` that runs this
+    ran = subprocess.run(
+        ["make", "-n", "-B", "--no-print-directory", *targets],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    words = shlex.split(ran.stdout)
+    assert [word for word in words if word.startswith(("b/", "lab/"))] == []
+    flags = next(word for word in words if word.startswith("CARGO_ENCODED_RUSTFLAGS=")).partition("=")[2].split("\x1f")
+    assert flags == [
+        f"--remap-path-prefix={path}" for path in ("/h o/.cargo=/cargo", "/h o/.rustup=/rustup", f"{folder}=/pacelab")
+    ]
 
 
 @pytest.mark.parametrize("command", commands("pacelab"))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import runpy
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,8 @@ from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.timeline import choose_window
 
-LAB0 = Path(__file__).parents[2] / "labs" / "lab0_tour.py"
+ROOT = Path(__file__).parents[2]
+LAB0 = ROOT / "labs" / "lab0_tour.py"
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -22,6 +26,26 @@ def test_slide_has_whole_numbers_where_it_can() -> None:
     assert lab.slide("share", 0, 1, step=0.25, start=0.5).values == (0, 0.25, 0.5, 0.75, 1.0)
     with pytest.raises(ValueError, match="step 1 > 0"):
         lab.slide("hops", 4, 1, start=2)
+
+
+def test_controls_that_are_none_are_refused_with_what_is_allowed() -> None:
+    with pytest.raises(ConfigError, match=r"choice 'x': values \[\]: allowed is one value or more"):
+        lab.choice("x", [])
+    with pytest.raises(ConfigError, match=r"hops=\(1, 5\): allowed is what lab\.slide, lab\.choice or "):
+        lab.explore(draw, hops=(1, 5))  # type: ignore[arg-type]
+
+
+def test_jupyterlab_as_root_is_refused_with_the_whole_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, folder = str(ROOT / "labs" / "open.py"), str(tmp_path / "my labs")
+    Path(folder).mkdir()
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
+    monkeypatch.setattr("os.geteuid", lambda: 0, raising=False)
+    monkeypatch.setattr("sys.argv", [file])
+    assert runpy.run_path(file)["main"]([folder]) == 3
+    command = capsys.readouterr().err.partition("in a container call ")[2]
+    assert shlex.split(command) == [sys.executable, file, folder, "--allow-root"]
 
 
 def draw(hops: int) -> lab.Picture:

@@ -22,6 +22,10 @@ USAGE = [
     ("run chain --hopz 3", "--hopz", "pacelab run --help"),
     ("run chain 3", "3", "pacelab run --help"),
     ("run", "TOPOLOGY", "pacelab run --help"),
+    ("run ''", "topology ''", "chain, cell, hidden, exposed, reuse"),
+    ("run chain --scheme ''", "--scheme ''", "newreno, tcp-gap"),
+    ("run hidden --rate", "--rate", "`pacelab run --help` lists"),
+    ("--hops", "--hops", "`pacelab --help` lists"),
     ("runn chain", "did you mean 'run'?", "pacelab --help"),
     ("xyzzy", "'xyzzy'", "pacelab --help"),
     ("run chain --hops", "--hops", "--help"),
@@ -78,6 +82,7 @@ USAGE = [
     ("run cell --hops 3", "--hops", "--stations"),
     ("run hidden --direction down", "--direction down", "allows up"),
     ("run chain --traffic cbr --scheme tcp-gap", "--traffic cbr", "tcp traffic only"),
+    ("compare hidden", "--traffic udp-saturated", "take --traffic tcp, or the scheme newreno"),
     ("run chain --scheme fixed-rate", "needs --pace-rate", "a number above 0"),
     ("run chain --out /proc/nowhere", "--out '/proc/nowhere'", "a writable place"),
     ("run chain --out taken", "taken'", "a new or an empty folder"),
@@ -114,6 +119,18 @@ def test_cli_refuses_bad_input(
     assert value in err
     assert allowed in err
     assert sorted(path.name for path in in_tmp.rglob("*")) == ["file", "taken"]
+
+
+@pytest.mark.parametrize("command", ["topologies", "topologies chain", "schemes"])
+def test_cli_with_stdout_closed_says_nothing_and_is_no_bug(command: str) -> None:
+    code = "import sys; from pacelab.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    ran = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", code, *command.split()],
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_cli_without_an_engine_says_how_to_get_one(

@@ -70,6 +70,29 @@ def test_failures_stop_the_run_with_their_reason(tmp_path: Path, body: str, mess
     assert "of simulated time" in text or "loading" in text
 
 
+@pytest.mark.parametrize(
+    ("body", "line", "message"),
+    [
+        (
+            "    def __init__(self, *a): pass\n    def acknowledged(self, *a): pass\n    def lost(self, *a): pass\n",
+            4,
+            r"has no self\.window: does its __init__ call super\(\)\.__init__\(initial_window, window_limit\)\?",
+        ),
+        ("    def acknowledged(self, now_ns): pass\n    def lost(self, *a): pass\n", 4, "takes 2 positional arguments"),
+        (
+            "    def lost(self, *a): pass\n    def __init__(self): pass\n    acknowledged = lost\n",
+            5,
+            "takes 1 positional",
+        ),
+        ("    def acknowledged(self, *a): pass\n", 3, "abstract"),
+    ],
+)
+def test_failures_outside_of_own_lines_name_the_line(tmp_path: Path, body: str, line: int, message: str) -> None:
+    with pytest.raises(congestion.UserCodeError, match=message) as caught:
+        pacelab.run(experiment(own(tmp_path, body)))
+    assert f'File "{tmp_path / "mine.py"}", line {line}, in ' in str(caught.value)
+
+
 def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.3)
     body = "    def acknowledged(self, *a):\n        while True: pass\n    def lost(self, *a): pass\n"

@@ -91,6 +91,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"where": "uml"}, "--where uml with --backend sim: it has no kernel: allowed is here"),
         ({"rate_bps": 6_000_001}, "--rate 6000001: allowed is one of 1, 2, 5.5, 6, 9, 11"),
         ({"seed": -1}, "--seed -1: allowed is a whole number from 0"),
+        ({"topology": ""}, "topology '': allowed is one of chain, cell"),
         ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),
         ({"scheme": "tcp-gap", "traffic": "cbr"}, "scheme 'tcp-gap' with --traffic cbr: it acts on tcp traffic only"),
         ({"scheme": "tcp-ap", "direction": "down"}, "no node is one of its hook points \\(sender\\)"),

@@ -90,6 +90,22 @@ def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
         run_pacer(DOWN, Ends)
 
 
+def test_own_pacer_and_link_layer_of_a_wrong_signature_are_told_with_their_line() -> None:
+    class Wrong(Pacer):
+        def measured(self) -> None:  # type: ignore[override]
+            pass
+
+    class WrongLayer(LinkLayer):
+        def __init__(self) -> None:
+            pass
+
+    told = r'(?s)failed:\n  File ".*test_own_pacer\.py", line \d+, in {}\n.*TypeError'
+    with pytest.raises(ConfigError, match=told.format("measured")):
+        run_pacer(DOWN, Wrong)
+    with pytest.raises(ConfigError, match=told.format("__init__")):
+        run_link_layer(CHAIN, WrongLayer)
+
+
 def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(congestion, "PATIENCE_S", 0.5)
 

@@ -158,6 +158,14 @@ def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.Monkey
     assert ("kernel and root tree", "make uml-kernel") in list(missing_for_uml())
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="a script for Linux")
+def test_a_kernel_is_not_compiled_where_linux_cannot_be(tmp_path: Path) -> None:
+    build, out = Path(__file__).parents[2] / "uml" / "build", tmp_path / "a b"
+    ran = subprocess.run([build, out], capture_output=True, text=True, check=False)
+    said = f"uml/build: Linux cannot be compiled in {out}, whose path has a space or a colon: move PaceLab\n"
+    assert (ran.returncode, ran.stderr) == (3, said)
+
+
 def test_a_kernel_that_is_not_the_named_one_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(guest_folder(tmp_path)))
     with pytest.raises(HostError, match=r"linux-0 is not the kernel that guest\.json names"):

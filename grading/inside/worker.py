@@ -9,7 +9,6 @@ become or -, paths to read and to list as JSON, and "count" to count steps (see 
 
 from __future__ import annotations
 
-import ast
 import builtins
 import contextlib
 import gc
@@ -17,15 +16,17 @@ import json
 import os
 import random
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from importlib.machinery import FileFinder, SourceFileLoader
 from importlib.util import decode_source
 from types import CodeType, ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacelab import FlowKey, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
+
+if TYPE_CHECKING:
+    import ast
 
 MODULE_NAME = "submission"
 HELPERS = "helpers"
@@ -87,6 +88,8 @@ class StepCount:
 
     def instrument(self, source: str, name: str) -> ast.Module:
         """The module with a tick at the start of every loop's body and every function's."""
+        import ast
+
         setattr(builtins, TICK, self.tick)
         tree = ast.parse(source, name)
         for node in ast.walk(tree):
@@ -341,6 +344,8 @@ def plain(value: Any, depth: int = 6) -> Any:
 
 def describe(error: BaseException, doing: str = "") -> dict[str, str]:
     """An exception as the student needs it: what, and where in the own file."""
+    import traceback  # a tenth of a process's start, for those that fail
+
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename.endswith(".py") and os.sep not in frame.filename]
     where = "; ".join(f"line {frame.lineno} in {frame.name}: {frame.line}" for frame in own[-3:])

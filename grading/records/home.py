@@ -52,9 +52,8 @@ def homeward(
         lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
         certain = ("graded",) if strangers(rows) else ("graded", "missing")
         byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in certain}
-        padded = [
-            [*line, *[""] * (len(header) - len(line))] for line in lines
-        ]  # spreadsheets drop empty cells at the end
+        # Spreadsheets drop empty cells at the end.
+        padded = [[*line, *[""] * (len(header) - len(line))] for line in lines]
         ours = [(line, byline[number]) for number, line in enumerate(padded) if number in byline]
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
             total = max((row.of for row in rows), default=0.0)

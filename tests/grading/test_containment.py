@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from pacelab.grading import examiner as examiner_module
+from pacelab.grading import judge as judge_module
 from pacelab.grading import lab as lab_module
 from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
@@ -150,10 +151,13 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
                 session.request("call", None, "f", ["x" * 500_000], {}, doing="f()")
 
 
-def test_what_ends_its_process_when_counted_is_a_verdict_each_time(best: Walls, grade: Judge) -> None:
+def test_what_ends_its_process_when_counted_is_a_verdict_each_time(
+    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Not only as often as calls are counted."""
+    monkeypatch.setattr(judge_module, "MAX_COUNTED", 1)
     recursion = "    sys.setrecursionlimit(10**9)\n    def f(): return f()\n    return f()\n"
-    only = ("equal-rates", "unequal-rates", "short-path", "idle-path")
+    only = ("equal-rates", "unequal-rates")
     verdict = grade(f"import sys\n{DELAY}{recursion}", best, only=only, limits=Limits(memory_bytes=200 << 20))
     assert verdict.status == "graded", text_report(verdict)
     assert verdict.points == 0

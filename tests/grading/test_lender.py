@@ -64,13 +64,13 @@ class GatewayPacer: pass
 }
 
 
-@pytest.mark.parametrize("trick", TRICKS)
-def test_what_is_lent_gives_no_other_part_away(best: Walls, grade: Judge, trick: str) -> None:
-    only = ("idle-path", "smoothing", "variation", "interval", "spacing")
+def test_what_is_lent_gives_no_other_part_away(best: Walls, grade: Judge) -> None:
+    only = ("idle-path", "smoothing", "spacing")
     honest = grade(NEGATIVE_WAITING + NOTHING, best, only=only)
-    tricky = grade(NEGATIVE_WAITING + TRICKS[trick], best, only=only)
-    assert "run with the reference's four_hop_delay_ns" in text_report(tricky)
-    assert tricky.points == honest.points, text_report(tricky)
+    for trick, source in TRICKS.items():
+        tricky = grade(NEGATIVE_WAITING + source, best, only=only)
+        assert "run with the reference's four_hop_delay_ns" in text_report(tricky)
+        assert tricky.points == honest.points, f"{trick}: {text_report(tricky)}"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import run
+from tap_runs import run_without_timeouts
 from tap_runs import why_not as tap_why_not
 
 import pacelab
@@ -55,11 +55,11 @@ def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
 
 def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
-    document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
+    document, folder = run_without_timeouts("two-gateways", *options, out=tmp_path)
     (handover,) = document["host"]["controller"]["handovers"]
     assert (handover["station"], handover["from"], handover["to"]) == ("s", "GA", "GB")
     assert 15.2 < handover["at_s"] < 16.5  # 212.6 m at 40 m/s, after 10 s; told each 0.1 s
-    series = pacelab.load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
+    series = pacelab.load_result(folder).series["flows"][0]["goodput_bps"]
     assert min(series[3:]) > 0  # no second without data
     before, after = series[8:13], series[20:25]
     assert sum(after) == pytest.approx(sum(before), rel=0.1)

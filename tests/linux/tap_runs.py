@@ -41,19 +41,6 @@ def run(*arguments: str, timeout: float = 300, back_end: str = "tap") -> dict[st
     return document
 
 
-def run_without_timeouts(*arguments: str, out: Path) -> tuple[dict[str, Any], Path]:
-    """The same of the first run of three in which TCP did not time out, or of the last, and its folder below `out`.
-
-    A machine that stands still for 0.2 s makes TCP time out, too: one run without shows that what was run does not.
-    """
-    for number in range(3):
-        folder = out / str(number)
-        document = run(*arguments, "--out", str(folder))
-        if not any(flow["timeouts"] for flow in document["run"]["flows"]):
-            break
-    return document, folder
-
-
 def goodputs_kbps(document: dict[str, Any]) -> list[float]:
     return [flow["goodput_bps"] / 1e3 for flow in document["run"]["flows"]]
 

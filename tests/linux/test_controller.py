@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import run_without_timeouts
+from lateness import LATE_S, Sleeper
+from tap_runs import run
 from tap_runs import why_not as tap_why_not
 
 import pacelab
@@ -38,10 +39,17 @@ pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not() is not None, reas
 
 @pytest.fixture(scope="module")
 def checks() -> dict[str, dict[str, Any]]:
+    """What one run says of all; of a machine that is late, the last of three or one without a fault."""
     command = [sys.executable, "-m", "pacelab.controller", "--check", "--json"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False)
-    assert ran.stdout, ran.stderr
-    return {row["check"]: row for row in json.loads(ran.stdout)["checks"]}
+    sleeper = Sleeper()
+    for _ in range(3):
+        sleeper.worst_s()
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=150, check=False)
+        assert ran.stdout, ran.stderr
+        found = {row["check"]: row for row in json.loads(ran.stdout)["checks"]}
+        if sleeper.worst_s() < LATE_S or all(row["passed"] for row in found.values()):
+            break
+    return found
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -55,11 +63,11 @@ def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
 
 def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
-    document, folder = run_without_timeouts("two-gateways", *options, out=tmp_path)
+    document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
     (handover,) = document["host"]["controller"]["handovers"]
     assert (handover["station"], handover["from"], handover["to"]) == ("s", "GA", "GB")
     assert 15.2 < handover["at_s"] < 16.5  # 212.6 m at 40 m/s, after 10 s; told each 0.1 s
-    series = pacelab.load_result(folder).series["flows"][0]["goodput_bps"]
+    series = pacelab.load_result(tmp_path / "run").series["flows"][0]["goodput_bps"]
     assert min(series[3:]) > 0  # no second without data
     before, after = series[8:13], series[20:25]
     assert sum(after) == pytest.approx(sum(before), rel=0.1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import run, run_without_timeouts, why_not
+from tap_runs import run, why_not
 
 from pacelab import Experiment, load_result
 from pacelab.controller.switches.ovs import missing
@@ -296,7 +296,7 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
         assert text.count(old) == 1
         text = text.replace(old, new)
     file.write_text(text)
-    document, _ = run_without_timeouts(str(file), "--controller", "ryu", out=tmp_path)
+    document = run(str(file), "--controller", "ryu")
     handovers = document["host"]["controller"]["handovers"]
     assert [(one["from"], one["to"]) for one in handovers] == [("g1", "g2"), ("g2", "g3")]
     assert document["run"]["flows"][0]["timeouts"] == 0

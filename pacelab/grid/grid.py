@@ -6,7 +6,7 @@ Sweeps keep the rows, comparisons aggregate over the seeds.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
@@ -52,7 +52,7 @@ class Grid:
         fixed: Request | None = None,
     ) -> Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
-        found = {name: list(values) for name, values in (axes or {}).items()}
+        found = {name: _values(name, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
@@ -102,6 +102,15 @@ class Grid:
             }
             for (point, scheme, seed), result in zip(places, results, strict=True)
         ]
+
+
+def _values(name: str, values: Sequence[Any]) -> list[Any]:
+    """Those of an axis; ConfigError where it is no list, or has none."""
+    if isinstance(values, str) or not isinstance(values, Iterable) or not (found := list(values)):
+        raise ConfigError(
+            f"axis {name!r}: {values!r:.60}: allowed is a list or a range of one value or more, as [1, 2]"
+        )
+    return found
 
 
 def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:

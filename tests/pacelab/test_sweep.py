@@ -271,6 +271,14 @@ def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: py
     assert list(in_tmp.iterdir()) == []
 
 
+@pytest.mark.parametrize("values", [3, "3", [], range(0)])
+def test_an_axis_that_is_no_list_is_refused(in_tmp: Path, values: Any) -> None:
+    with pytest.raises(
+        pacelab.ConfigError, match=r"axis 'hops': .*: allowed is a list or a range of one value or more"
+    ):
+        run_sweep(BASE, schemes=["newreno"], axes={"hops": values}, out=in_tmp / "s", workers=HERE)
+
+
 def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
     with pytest.raises(pacelab.ConfigError, match="--seed 5,7: allowed is one value here, the first seed"):
         run_sweep(BASE, schemes=["newreno"], axes={"seed": [5, 7]}, out=in_tmp / "s", workers=HERE)

@@ -16,7 +16,7 @@ import layout
 import ours
 import readme
 from child import ChildFailedError
-from duels import CHAIN, RANDOM_S, all_duels
+from duels import RANDOM_S, all_duels
 
 PEAK_LIMIT_MB = 150
 
@@ -69,7 +69,7 @@ def _bounds(repeats: int, medians: dict[str, float]) -> None:
         return
     bound.build()
     runs = {
-        "aodv_chain": (lambda: ours.command(*CHAIN, "--no-wired", "--window", "3", "--routing", "aodv"), 8, 10.0),
+        "aodv_chain": (lambda: ours.chain("--no-wired", "--window", "3", "--routing", "aodv"), 8, 10.0),
         "random_layout": (lambda: ours.engine(_random_layout()), 120, 20.0),
     }
     for name, (run, stations, goal) in runs.items():
@@ -86,8 +86,8 @@ def _random_layout() -> str:
 
 def _memory() -> bool:
     peaks = {
-        "pacelab run chain, 7 hops, 300 s": ours.command(*CHAIN, "--no-wired", "--window", "3").peak_mb,
-        "the same with TCP-GAP": ours.command(*CHAIN, "--scheme", "tcp-gap").peak_mb,
+        "pacelab run chain, 7 hops, 300 s": ours.chain("--no-wired", "--window", "3").peak_mb,
+        "the same with TCP-GAP": ours.chain("--scheme", "tcp-gap").peak_mb,
         "engine, 120 nodes": ours.engine(_random_layout()).peak_mb,
     }
     for name, peak_mb in peaks.items():

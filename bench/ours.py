@@ -9,6 +9,8 @@ from pathlib import Path
 import child
 
 COMMAND = Path(sys.executable).parent / "pacelab"
+CHAIN = ("chain", "--hops", "7", "--rate", "2", "--seed", "1")
+CHAIN_S = 300
 ENGINE_CHILD = Path(__file__).parent / "engine_child.py"
 
 
@@ -40,6 +42,11 @@ def command(*options: str) -> Run:
         events=document["host"]["events"],
         peak_mb=done.peak_mb,
     )
+
+
+def chain(*options: str, seconds: int = CHAIN_S) -> Run:
+    """7 hops at 2 Mbit/s, with these options."""
+    return command(*CHAIN, *options, "--seconds", str(seconds))
 
 
 def engine(config: str) -> Run:

@@ -88,6 +88,35 @@ def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
     assert [item.student for item in found] == ["ann", "bob", "cem"]
 
 
+@pytest.mark.parametrize("names", [(), ("Somebody Else",)])
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_the_folder_around_a_class_is_nobodys(tmp_path: Path, names: tuple[str, ...], unpacked: bool) -> None:
+    files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
+    place = zipped(tmp_path / "fall.zip", {**files, "fall/cem.ipynb": notebook(TEMPLATE), "__MACOSX/fall/._a": b""})
+    if unpacked:
+        zipfile.ZipFile(place).extractall(tmp_path / "all")
+        place = tmp_path / "all"
+    found = collect([place], ASSIGNMENT, {"names": names}).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("gateway_pacer.py",),
+        ("gateway_pacer.py", "old/gateway_pacer.py"),
+        ("lib/gateway_pacer.py", "docs/notes.py"),
+        ("work.py", "work.ipynb"),
+    ],
+)
+def test_the_folder_around_one_students_files_is_the_students(tmp_path: Path, files: tuple[str, ...]) -> None:
+    contents = {f"ann/{name}": notebook(TEMPLATE) if name.endswith("b") else TEMPLATE.encode() for name in files}
+    contents["ann/docs/notes.py"] = b"x = 1"
+    (found,) = collect([zipped(tmp_path / "all.zip", contents)], ASSIGNMENT).submissions
+    assert found.student == "ann"
+    assert found.source is not None
+
+
 def test_one_students_files_are_no_class(tmp_path: Path) -> None:
     work = TEMPLATE.encode()
     for number, files in enumerate(

@@ -167,11 +167,12 @@ def to_csv(rows: Sequence[Row]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         values = [getattr(row, name) for name in COLUMNS]
-        writer.writerow(["" if value is None else _cell(value) for value in values])
+        writer.writerow(["" if value is None else no_formula(value) for value in values])
     return out.getvalue()
 
 
-def _cell(value: object) -> object:
+def no_formula(value: object) -> object:
+    """A cell's value; a text that a spreadsheet would take for a formula begins with an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 

@@ -127,9 +127,10 @@ WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_co
 )
 def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], object], argument: str, says: str) -> None:
     """Written past the worker, which sends no such thing."""
-    question = "['asks', ['call', None, 'four_hop_delay_ns', [0], {}]]"
-    body = f"__import__('json').dumps([w._nonce, *{question}]).replace('[0]', '[{argument}]').encode()"
-    send = f"[w := {WORKER.format('four_hop_delay_ns')}, b := {body}, __import__('os').write(w._answers, len(b).to_bytes(4, 'big') + b)]"
+    worker = WORKER.format("four_hop_delay_ns")
+    body = "__import__('json').dumps([w._nonce, 'asks', ['call', None, 'four_hop_delay_ns', [0], {}]])"
+    frame = f"{body}.replace('[0]', '[{argument}]').encode()"
+    send = f"w := {worker}, b := {frame}, __import__('os').write(w._answers, len(b).to_bytes(4, 'big') + b)"
     with pytest.raises(Malformed, match=f"asked the reference with .*{says}"):
         borrowing(f"[{send}, __import__('os').read(w._requests, 9)]")
 

@@ -537,17 +537,17 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
 def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(tmp_path: Path) -> None:
     place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
     place.mkdir(parents=True)
-    (place / "=1+cmd.py").write_text("def packets_in_the_air(:\n")
+    (place / "=1+cmd.py").write_text("# 50\ndef packets_in_the_air(hops): return 1\n")
     roster = tmp_path / "roster.csv"
     roster.write_text("Identifier;Full name;Grade;Maximum Grade;Feedback comments\nParticipant 12;Ann Lee;;10,00;\n")
     students = read_roster(roster)
     submissions = received([tmp_path / "class"], students).submissions
-    verdicts = [replace(graded(item, 50.0), problems=item.problems) for item in submissions]
+    verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
     rows = gradebook(verdicts, submissions, students, LateRule())
     files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
-    assert line[4].startswith("'=1+cmd.py, line 1: SyntaxError")
+    assert line[4].startswith("'=1+cmd.py has no stamp")
 
 
 def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:

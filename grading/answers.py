@@ -23,12 +23,12 @@ class Unfit(Exception):
     """Such a value cannot be an answer; the text says why."""
 
 
-def checked(value: Any) -> Any:
-    """The same value, texts made visible. Raises Unfit."""
-    return _checked(value, MAX_DEPTH, [MAX_ITEMS])
+def checked(value: Any, *, maps: bool = False) -> Any:
+    """The same value, texts made visible; with `maps` there may be JSON's objects in it. Raises Unfit."""
+    return _checked(value, MAX_DEPTH, [MAX_ITEMS], maps)
 
 
-def _checked(value: Any, depth: int, left: list[int]) -> Any:
+def _checked(value: Any, depth: int, left: list[int], maps: bool) -> Any:
     left[0] -= 1
     if left[0] < 0:
         raise Unfit(f"more than {MAX_ITEMS:,} values in one answer")
@@ -47,5 +47,7 @@ def _checked(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, list):
         if not depth:
             raise Unfit(f"lists within lists, deeper than {MAX_DEPTH}")
-        return [_checked(item, depth - 1, left) for item in value]
+        return [_checked(item, depth - 1, left, maps) for item in value]
+    if maps and isinstance(value, dict):
+        return dict(zip(value, _checked([*value.values()], depth, left, maps), strict=True))
     raise Unfit(f"a {type(value).__name__} where a plain value was asked for")

@@ -76,7 +76,8 @@ class Lab:
     ready: AnySession | None = None
     """A process that has loaded the file, and was asked for nothing since: the first that is wanted."""
     _sessions: list[AnySession] = field(default_factory=list)
-    _lent: Lender | None = None
+    _lending: AnySession | None = None
+    """The model's process."""
     _names: frozenset[str] = frozenset()
 
     def __enter__(self) -> Lab:
@@ -130,14 +131,13 @@ class Lab:
         return session
 
     def _lender(self) -> Lender:
-        """The model's process, for what those of the student's borrow."""
-        if self._lent is None:
-            assert self.model is not None
-            box, text = self.model()
-            session = self._started(box)
-            session.request("load", doing="importing the reference")
-            self._lent = Lender(session, parts_of(text, self.reference))
-        return self._lent
+        """For what one of the student's processes borrows of the model's."""
+        assert self.model is not None
+        box, text = self.model()
+        if self._lending is None:
+            self._lending = self._started(box)
+            self._lending.request("load", doing="importing the reference")
+        return Lender(self._lending, parts_of(text, self.reference))
 
     def load(self) -> tuple[frozenset[str], AnySession]:
         """What the module defines, and the process that has said so: the caller's, to be `ready` for a check."""

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.session import AnySession, Malformed, Raised
 
 Parts = Mapping[str, tuple[str, ...] | None]
@@ -32,7 +33,10 @@ def parts_of(model: str, names: tuple[str, ...]) -> Parts:
 
 
 class Lender:
-    """Answers what a student's process asks of these parts; `session` has the model loaded."""
+    """Answers what one process of a student's asks of these parts; `session` has the model loaded.
+
+    Others may ask the same session, each by a lender of its own: what one has made is out of reach for them.
+    """
 
     def __init__(self, session: AnySession, parts: Parts) -> None:
         self._session = session
@@ -45,6 +49,10 @@ class Lender:
 
         Raises a StudentFailure for all else, such as a call that never ends: it is the student's, by its arguments.
         """
+        try:
+            question = checked(question, maps=True)
+        except Unfit as error:
+            raise Malformed(f"{doing}: the code asked the reference with {error}") from None
         match question:
             case ["new", str(name), dict(), list()] if self.parts.get(name) is not None:
                 pass

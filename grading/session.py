@@ -50,6 +50,8 @@ ASLEEP_AGAIN_S = 0.5
 """Where the same submission was caught asleep before."""
 WALL_S = 60.0
 """For one answer."""
+MAX_ASKS = 20_000
+"""Questions to the reference in one call. The busiest of a right solution, a schedule, has some hundred."""
 CHECK_EVERY = 256
 """Requests between two looks at the processor time of a process that answers in time."""
 KEPT_OUTPUT_BYTES = 4096
@@ -228,7 +230,11 @@ class Session:
     def _answer(self, nonce: str, doing: str, cpu_s: float, *, start: bool = False) -> Any:
         outcome, value = self._said(nonce, doing, cpu_s, start=start)
         watch: _Watch | None = None
+        asks = 0
         while outcome == "asks" and self._lender is not None:
+            asks += 1
+            if asks > MAX_ASKS:
+                raise TooMuch(f"{doing} asked the reference {MAX_ASKS:,} times without returning: an endless loop?")
             watch = watch or _Watch(self._pid())
             self._judge(watch, doing, cpu_s, silent=False)
             self._send(wire.encode(self._lender.answer(value, doing), wire.MAX_REQUEST_BYTES), doing, cpu_s)

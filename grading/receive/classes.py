@@ -28,10 +28,8 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
     """
     if bears(items, names):
         return True
-    code = [
-        item for item in items if len(item.parts) == 1 and item.is_code and not item.odd and not JUNK.search(item.name)
-    ]
-    unnamed = any(_stem(item.name) == _stem(assignment.file) for item in code)  # a student's, and does not say whose
+    code = _loose(items)
+    unnamed = _unnamed(code, assignment)
     if unnamed and (names or not alone):
         return False
     rivals = _rivals(items if alone else code, assignment, unnamed=unnamed)
@@ -43,11 +41,31 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
     return bool(rivals) or (alone and not code and bool(tops(items)))
 
 
+def is_wrapped(inner: Sequence[Item], assignment: Assignment, names: Collection[str]) -> bool:
+    """Whether what lies in a place's only folder is a class's: then that folder is nobody's.
+
+    It is a student's where it holds a file that does not say whose it is, or nothing twice.
+    """
+    return bears(inner, names) or (not _unnamed(_loose(inner), assignment) and bool(_rivals(inner, assignment)))
+
+
 def bears(items: Sequence[Item], names: Collection[str]) -> bool:
     """Whether something on the outermost level is called by one of the roster's names."""
     outermost = {item.parts[0].casefold() for item in items if not JUNK.search(item.name)}
     known = {name.casefold() for name in names}
     return bool(known & outermost or known & {_stem(top) for top in outermost})
+
+
+def _loose(items: Sequence[Item]) -> list[Item]:
+    """The code on the outermost level."""
+    return [
+        item for item in items if len(item.parts) == 1 and item.is_code and not item.odd and not JUNK.search(item.name)
+    ]
+
+
+def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
+    """Whether there is a file among it that is a student's and does not say whose."""
+    return any(_stem(item.name) == _stem(assignment.file) for item in code)
 
 
 def _stem(name: str) -> str:

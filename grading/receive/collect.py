@@ -15,7 +15,7 @@ from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.classes import bears, is_class
+from pacelab.grading.receive.classes import bears, is_class, is_wrapped
 from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
@@ -135,35 +135,21 @@ def _of(
     alone: bool,
 ) -> list[tuple[HandIn, _Files]]:
     """The hand-ins of one place. With `exports` off it lies beside others that are none: then it is one student's."""
-    own = plain(path.name if path.is_dir() else path.stem, 200)
     archive = not path.is_dir() and path.suffix.lower() == ".zip"
     may_be_canvas = exports and not path.is_dir() and not (archive and alone)
-    hand_in = canvas_name(plain(path.name)) if may_be_canvas else None
+    canvas = canvas_name(plain(path.name)) if may_be_canvas else None
+    own = canvas or HandIn(platform="", name=plain(path.name if path.is_dir() else path.stem, 200))
     if not path.is_dir() and not archive:
         stem = PurePosixPath(assignment.file).stem
-        name = stem + path.suffix if hand_in is None else path.name  # a loose file is named after its student
+        name = stem + path.suffix if canvas is None else path.name  # a loose file is named after its student
         item = Item(name=plain(name), read=lambda limit: read_file(path.resolve(), limit))
-        return [(hand_in or HandIn(platform="", name=own), _gather([item]))]
+        return [(own, _gather([item]))]
     try:
         with opened(path) as items:
-            known = own.casefold() in {name.casefold() for name in people.get("names", ())}
-            may_be_export = exports and not known and hand_in is None
-            export = exported(items, people.get("usernames", ())) if may_be_export else None
-            nobodys: Sequence[Item] = ()
-            names = people.get("names", ())
-            wrapped = stripped(items) if alone and not known and not bears(items, names) else []
-            if hand_in is not None:
-                found = [replace(hand_in, items=list(items))]
-            elif export is not None:
-                found, rest = export
-                added, nobodys = _class_of(rest, export=True)
-                found = [*found, *added]
-            elif bears(wrapped, names):
-                found, nobodys = _class_of(wrapped)
-            elif known or not is_class(path.name, items, assignment, names, alone=alone):
-                found = [HandIn(platform="", name=own, items=list(items))]
-            else:
-                found, nobodys = _class_of(items)
+            own.items = list(items)
+            found, nobodys = [own], list[Item]()
+            if canvas is None:
+                found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
             collected.unclaimed += [
                 (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in")
                 for item in nobodys
@@ -173,7 +159,31 @@ def _of(
     except BadPlace as error:
         files = _Files(problems=[f"{plain(path.name)}: {error}"])
         files.leave(plain(path.name), f"left out, {error}")
-        return [(hand_in or HandIn(platform="", name=own), files)]
+        return [(own, files)]
+
+
+def _told_apart(
+    own: HandIn,
+    place: str,
+    items: Sequence[Item],
+    assignment: Assignment,
+    people: Mapping[str, Collection[str]],
+    exports: bool,
+    alone: bool,
+) -> tuple[list[HandIn], list[Item]]:
+    """What the items of a folder or zip are, and which are nobody's: an export, a class, or `own`, one student's."""
+    names = people.get("names", ())
+    if own.name.casefold() in {name.casefold() for name in names}:
+        return [own], []
+    if exports and (export := exported(items, people.get("usernames", ()))) is not None:
+        found, rest = export
+        added, nobodys = _class_of(rest, export=True)
+        return [*found, *added], nobodys
+    if alone and not bears(items, names) and is_wrapped(inner := stripped(items), assignment, names):
+        return _class_of(inner)
+    if is_class(place, items, assignment, names, alone=alone):
+        return _class_of(items)
+    return [own], []
 
 
 def _in_order(hand_in: HandIn) -> list[Item]:

@@ -34,6 +34,13 @@ DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.M
 """In a text that is no Python."""
 MAGICIAN = "get_ipython"
 """What IPython calls in their place."""
+READING = frozenset(name for kind in (str, tuple, frozenset, float) for name in dir(kind)) | {
+    "get",
+    "items",
+    "keys",
+    "values",
+}
+"""Methods that change nothing: those of what never changes, and a dictionary's."""
 FUTURE = "from __future__ import annotations"
 """Before what was taken out: what only types need may have been left behind."""
 
@@ -49,8 +56,10 @@ class Module:
 def cells_of(text: str, kind: str) -> list[str]:
     """The texts of a notebook's cells of a kind, "code" or "markdown". ValueError for what is no notebook."""
     try:
-        cells = json.loads(text)["cells"]
-        return [_joined(cell["source"]) for cell in cells[:MAX_CELLS] if cell["cell_type"] == kind]
+        notebook = json.loads(text)
+        sheets = [notebook] if "cells" in notebook else notebook["worksheets"]  # before nbformat 4
+        cells = [cell for sheet in sheets for cell in sheet["cells"] if cell["cell_type"] == kind]
+        return [_joined(cell["source"] if "source" in cell else cell["input"]) for cell in cells[:MAX_CELLS]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ValueError(type(error).__name__) from None
 
@@ -83,6 +92,7 @@ def module_of(
     statements: list[Statement] = []
     for cell, source in enumerate(sources, 1):
         statements += _statements(source, cell, f"{name}: code cell {cell}", wanted, local, lean=lean)
+    statements = _with_changes(statements, name)
     problems: list[str] = []
     take = needed if lean else _definitions
     parts = take(statements, name, wanted, problems, local)
@@ -246,6 +256,52 @@ def _given(node: ast.stmt) -> Iterator[str]:
                 pass
             case other:
                 waiting += reversed(list(ast.iter_child_nodes(other)))
+
+
+def _with_changes(statements: Sequence[Statement], name: str) -> list[Statement]:
+    """The same; what is left out gives, too, what it changes a part of, itself or by a function that it calls.
+
+    Only of what is assigned here: `plt.show()` changes nothing that an answer uses.
+    """
+    functions = {
+        item.node.name: set(_changed(item.node)) for item in statements if isinstance(item.node, ast.FunctionDef)
+    }
+    apart = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef
+    assigned = {given for item in statements if not isinstance(item.node, apart) for given in item.gives}
+    found = []
+    for statement in statements:
+        if statement.says:
+            called = (functions[call] for call in _called(statement.node) if call in functions)
+            changed = set(_changed(statement.node)).union(*called) & assigned - set(statement.gives)
+            if changed:
+                place = f"{name}: code cell {statement.cell}, line {statement.node.lineno}"
+                told = ", ".join(sorted(changed))
+                says = f"{place}: what changes {told} was left out, since cells are not run: write {told} as it is then"
+                statement = replace(statement, gives=(*statement.gives, *sorted(changed)), says=says)
+        found.append(statement)
+    return found
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """Names of what it changes a part of, in functions that it defines, too."""
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(func=ast.Attribute(value=inner, attr=method)) if method not in READING:
+                pass
+            case (
+                ast.Subscript(value=inner, ctx=ast.Store() | ast.Del())
+                | ast.Attribute(value=inner, ctx=ast.Store() | ast.Del())
+            ):
+                pass
+            case ast.Global(names=names):
+                yield from names
+                continue
+            case _:
+                continue
+        while isinstance(inner, ast.Subscript | ast.Attribute | ast.Call):
+            inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Name):
+            yield inner.id
 
 
 def _why_not(node: ast.stmt, local: Collection[str], *, lean: bool) -> str:

@@ -169,7 +169,7 @@ def _blocks(text: str) -> Iterator[tuple[str, list[dict[str, str]], str]]:
     """
     for block in re.split(r"^(?=submission_\w+:\s*$)", text, flags=re.MULTILINE):
         head, _, rest = block.partition(":")
-        if not head.startswith("submission_"):
+        if not re.fullmatch(r"submission_\w+", head):  # a folder's name, and no way out of it
             continue
         submitters = re.search(r"^  :submitters:\n((?:  [- ] .*\n?)*)", rest, flags=re.MULTILINE)
         created = CREATED.search(rest)

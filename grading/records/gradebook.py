@@ -167,12 +167,13 @@ def to_csv(rows: Sequence[Row]) -> str:
     writer.writerow(COLUMNS)
     for row in rows:
         values = [getattr(row, name) for name in COLUMNS]
-        writer.writerow(["" if value is None else _cell(value) for value in values])
+        writer.writerow([no_formula(value) if isinstance(value, str) else value for value in values])  # None: empty
     return out.getvalue()
 
 
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+def no_formula(text: str) -> str:
+    """A cell's text; what a spreadsheet would take for a formula begins with an apostrophe."""
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def summary(

@@ -23,9 +23,9 @@ from typing import Any
 
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import Row, strangers
+from pacelab.grading.records.gradebook import Row, no_formula, strangers
 from pacelab.grading.records.gradescope import results
-from pacelab.grading.records.roster import Student, read_table
+from pacelab.grading.records.roster import Student, delimiter, read_table
 
 CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
 """Those of them that the export has, in its order; Section is the last."""
@@ -47,7 +47,8 @@ def homeward(
     """Name -> content of the files that can be made: by the roster's own form, and by where submissions came from."""
     found: dict[str, bytes] = {}
     if roster is not None:
-        table = list(csv.reader(io.StringIO(read_table(roster), newline="")))
+        text = read_table(roster)
+        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text)))
         header = [cell.strip() for cell in table[0]] if table else []
         lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
         certain = ("graded",) if strangers(rows) else ("graded", "missing")
@@ -83,7 +84,7 @@ def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]]) -> 
         filled = list(line)
         filled[header.index(GRADE)] = f"{row.score * _scale(header, line, row):.2f}"
         if FEEDBACK in header:
-            filled[header.index(FEEDBACK)] = row.remarks
+            filled[header.index(FEEDBACK)] = no_formula(row.remarks)
         made.append(filled)
     return _written(made)
 

@@ -1,4 +1,4 @@
-"""The class list: a CSV with a header, your own or a platform's.
+"""The class list: a CSV with a header, your own or a platform's, by commas, semicolons or tabs.
 
     own          student (required), id, email, github, group, submitted (ISO 8601, without an offset local time),
                  extension_days
@@ -117,7 +117,8 @@ def _seconds(since: datetime, until: datetime) -> float:
 
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
-    reader = csv.DictReader(io.StringIO(read_table(path), newline=""))
+    text = read_table(path)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text))
     try:
         return _students(reader, path)
     except csv.Error as error:  # a cell of more than 128 KiB
@@ -160,6 +161,12 @@ def read_table(path: Path) -> str:
         raise ConfigError(f"roster {str(path)!r}, line {line}: no UTF-8: save it as CSV UTF-8") from None
     except OSError as error:
         raise ConfigError(f"roster {str(path)!r}: {error.strerror or error}") from None
+
+
+def delimiter(text: str) -> str:
+    """What separates the cells of a CSV: where the comma is for decimals, spreadsheets write semicolons."""
+    header = text.partition("\n")[0]
+    return max(",;\t", key=header.count)
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:

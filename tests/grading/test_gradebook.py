@@ -245,6 +245,14 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
         parse_time("yesterday")
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_roster_may_come_from_any_spreadsheet(tmp_path: Path, separator: str) -> None:
+    lines = [["student", "id", "extension_days"], ["Lee, Ann" if separator == ";" else "Ann Lee", "7", "1"]]
+    (tmp_path / "r.csv").write_text("\r\n".join(map(separator.join, lines)))
+    (student,) = read_roster(tmp_path / "r.csv")
+    assert (student.student, student.id, student.extension_days) == (lines[1][0], "7", 1)
+
+
 def test_a_spreadsheet_takes_no_cell_for_a_formula() -> None:
     submissions = [Submission(student="=HYPERLINK(1)", source="")]
     text = to_csv(gradebook([verdict("=HYPERLINK(1)", 5)], submissions, [], LateRule()))

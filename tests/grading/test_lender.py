@@ -7,13 +7,15 @@ from dataclasses import replace
 
 import pytest
 
+from pacelab.grading import session as session_module
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.assignments.registry import ASSIGNMENTS
 from pacelab.grading.judge import Verdict
+from pacelab.grading.lab import Lab
 from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.records.report import text_report
 from pacelab.grading.sandbox import Box, Walls
-from pacelab.grading.session import Malformed, Raised, Session
+from pacelab.grading.session import Malformed, Raised, Session, TooMuch
 
 Judge = Callable[..., Verdict]
 
@@ -114,6 +116,48 @@ def test_nothing_else_can_be_asked_for(borrowing: Callable[[str], object], quest
     cells = "[cell.cell_contents for cell in four_hop_delay_ns.__closure__]"
     with pytest.raises(Malformed, match="asked the reference for what it does not lend"):
         borrowing(f"[item for item in {cells} if hasattr(item, 'ask')][0]._asked({question})")
+
+
+WORKER = "[cell.cell_contents for cell in {}.__closure__ if hasattr(cell.cell_contents, 'ask')][0]"
+
+
+@pytest.mark.parametrize(
+    ("argument", "says"),
+    [("1e999", "a number that is not finite"), ("[" * 40 + "]" * 40, "lists within lists"), ("9" * 40, "133 bits")],
+)
+def test_what_is_asked_is_checked_like_an_answer(borrowing: Callable[[str], object], argument: str, says: str) -> None:
+    """Written past the worker, which sends no such thing."""
+    worker = WORKER.format("four_hop_delay_ns")
+    body = "__import__('json').dumps([w._nonce, 'asks', ['call', None, 'four_hop_delay_ns', [0], {}]])"
+    frame = f"{body}.replace('[0]', '[{argument}]').encode()"
+    send = f"w := {worker}, b := {frame}, __import__('os').write(w._answers, len(b).to_bytes(4, 'big') + b)"
+    with pytest.raises(Malformed, match=f"asked the reference with .*{says}"):
+        borrowing(f"[{send}, __import__('os').read(w._requests, 9)]")
+
+
+def test_who_never_stops_asking_is_ended(borrowing: Callable[[str], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "MAX_ASKS", 30)
+    asking = "[four_hop_delay_ns(40e6, 1500, 40, [2e6] * 5) for _ in range({})][0]"
+    assert borrowing(asking.format(30)) == borrowing(asking.format(1))
+    with pytest.raises(TooMuch, match="asked the reference 30 times without returning"):
+        borrowing(asking.format(31))
+
+
+def test_what_one_process_has_borrowed_is_out_of_the_others_reach(best: Walls) -> None:
+    """Nodes of a network share nothing, by way of the reference neither."""
+    model = find_assignment(3).model
+    source = "def run(text):\n    return eval(text)\n"
+    with Box(best) as theirs, Box(best) as ours:
+        theirs.put("gateway_pacer.py", source)
+        ours.put("gateway_pacer.py", model)
+        with Lab(
+            box=theirs, file="gateway_pacer.py", key=b"", reference=("PaceEstimator",), model=lambda: (ours, model)
+        ) as lab:
+            one, other = lab.session(), lab.session()
+            assert one.request("call", None, "run", ["PaceEstimator()._number"], {}) == 0
+            peek = f"{WORKER.format('PaceEstimator.__init__')}._asked('get', 0, 'four_hop_delay_ns')"
+            with pytest.raises(Malformed, match="does not lend"):
+                other.request("call", None, "run", [peek], {})
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)

@@ -9,7 +9,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -240,6 +240,16 @@ def test_gradescopes_teams_share_a_hand_in(tmp_path: Path) -> None:
     (submission,) = collected.submissions
     assert submission.name == "Ann, Zoë"
     assert [row.score for row in rows_of(collected, students)][:3] == [7, 7, 0]
+
+
+@pytest.mark.parametrize("folder", ["submission_/../../../pwned", "submission_1/../../x"])
+def test_no_folder_of_gradescopes_leads_out(tmp_path: Path, folder: str) -> None:
+    """Where it says nobody's name in front of it, the metadata may be a student's own making."""
+    submission = "  :submitters:\n  - :name: Eve\n"
+    metadata = f"{folder}:\n{submission}submission_7:\n{submission}"
+    files = {"submission_metadata.yml": metadata, f"{folder}/window.py": numbered(7), "submission_7/window.py": "# 7\n"}
+    submissions = received([zipped(tmp_path / "eve.zip", files)]).submissions
+    assert [item.identity for item in submissions if item.platform == "gradescope"] == ["submission_7"]
 
 
 @pytest.mark.parametrize(
@@ -522,6 +532,22 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
     shutil.rmtree(tmp_path / "class")
     assert sent("Ann") == ["Jo Smith", "Jo Smith", "Ann"]
     assert sent("Jo Smith") == ["Ann"]
+
+
+def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(tmp_path: Path) -> None:
+    place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
+    place.mkdir(parents=True)
+    (place / "=1+cmd.py").write_text("# 50\ndef packets_in_the_air(hops): return 1\n")
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Identifier;Full name;Grade;Maximum Grade;Feedback comments\nParticipant 12;Ann Lee;;10,00;\n")
+    students = read_roster(roster)
+    submissions = received([tmp_path / "class"], students).submissions
+    verdicts = [replace(graded(item), problems=item.problems) for item in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
+    assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
+    assert line[4].startswith("'=1+cmd.py has no stamp")
 
 
 def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:

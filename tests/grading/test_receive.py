@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -86,6 +87,35 @@ def test_a_class_may_be_zipped_with_its_folder(tmp_path: Path) -> None:
     place = zipped(tmp_path / "fall.zip", {**files, "__MACOSX/fall/._ann": b"", "fall/cem.py": TEMPLATE.encode()})
     found = collect([place], ASSIGNMENT, {"names": ["Ann", "Cem"]}).submissions
     assert [item.student for item in found] == ["ann", "bob", "cem"]
+
+
+@pytest.mark.parametrize("names", [(), ("Somebody Else",)])
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_the_folder_around_a_class_is_nobodys(tmp_path: Path, names: tuple[str, ...], unpacked: bool) -> None:
+    files = {f"fall/{name}/gateway_pacer.py": TEMPLATE.encode() for name in ("ann", "bob")}
+    place = zipped(tmp_path / "fall.zip", {**files, "fall/cem.ipynb": notebook(TEMPLATE), "__MACOSX/fall/._a": b""})
+    if unpacked:
+        zipfile.ZipFile(place).extractall(tmp_path / "all")
+        place = tmp_path / "all"
+    found = collect([place], ASSIGNMENT, {"names": names}).submissions
+    assert [item.student for item in found] == ["ann", "bob", "cem"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        ("gateway_pacer.py",),
+        ("gateway_pacer.py", "old/gateway_pacer.py"),
+        ("lib/gateway_pacer.py", "docs/notes.py"),
+        ("work.py", "work.ipynb"),
+    ],
+)
+def test_the_folder_around_one_students_files_is_the_students(tmp_path: Path, files: tuple[str, ...]) -> None:
+    contents = {f"ann/{name}": notebook(TEMPLATE) if name.endswith("b") else TEMPLATE.encode() for name in files}
+    contents["ann/docs/notes.py"] = b"x = 1"
+    (found,) = collect([zipped(tmp_path / "all.zip", contents)], ASSIGNMENT).submissions
+    assert found.student == "ann"
+    assert found.source is not None
 
 
 def test_one_students_files_are_no_class(tmp_path: Path) -> None:
@@ -436,6 +466,40 @@ def test_what_is_left_out_and_needed_is_named(cell: str, says: str) -> None:
     module = taken(cell, "class GatewayPacer:\n    def handle(self):\n        return SAMPLES")
     assert any(says in problem for problem in module.problems), module.problems
     assert "GatewayPacer" in names_of(module)
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "TABLE.update({1: 2})",
+        "TABLE.setdefault(1, []).append(2)",
+        "[TABLE.pop(n) for n in (1, 2)]",
+        "old = TABLE.pop(1)",
+        "del TABLE[1]",
+        "if TABLE:\n    TABLE.clear()",
+        "def fill():\n    TABLE[1] = 2\nfill()",
+        "def make():\n    global TABLE\n    TABLE = {1: 2}\n\nmake()",
+    ],
+)
+def test_what_changes_what_is_needed_and_is_left_out_is_named(cell: str) -> None:
+    answer = "class GatewayPacer:\n    def handle(self):\n        return TABLE[1], random.random()"
+    module = taken("import random\nTABLE = {}", cell, answer)
+    (problem,) = module.problems
+    assert re.search(r"code cell 2, line \d: (what changes )?TABLE was left out, since cells are not run", problem)
+    looks = "random.seed(1)\nprint(TABLE.get(1))\nTABLE.items()\nTABLE[1]\nother = []\nother.append(1)"
+    assert taken("import random\nTABLE = {1: 2}", looks, answer).problems == ()
+
+
+def test_notebooks_before_version_4_are_read() -> None:
+    cells = [
+        {"cell_type": "heading", "level": 1, "source": ["Mine"]},
+        {"cell_type": "code", "input": TEMPLATE.splitlines(keepends=True), "language": "python", "outputs": []},
+    ]
+    old = {"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": cells}]}
+    (_, _, *definitions) = TEMPLATE.partition("PACELAB_ASSIGNMENT")
+    found = read_submission("ann", {"gateway_pacer.ipynb": json.dumps(old).encode()}, ASSIGNMENT)
+    assert (found.version, found.problems) == (1, ())
+    assert definitions[0].strip()[-20:] in (found.source or "")
 
 
 def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:

@@ -132,18 +132,23 @@ def cumulative(lab: Lab) -> None:
 
 def strange_acks(lab: Lab) -> None:
     """Old, duplicate and impossible ones free nothing."""
-    window = lab.new("SlidingWindow", limit=3)
-    for _ in range(3):
+    draw = lab.random("strange")
+    limit = draw.randrange(3, 9)
+    covered = draw.randrange(2, limit)
+    window = lab.new("SlidingWindow", limit=limit)
+    for _ in range(limit):
         window.call("send")
-    window.call("acknowledge", 2)
-    for number, kind in (
-        (2, "a duplicate"),
-        (1, "an old one"),
-        (4, "one for a packet not sent yet"),
-        (9, "one for packets never sent"),
-    ):
+    exactly(covered, window.call("acknowledge", covered), what=f"packets freed by an ACK of {covered}")
+    kinds = [
+        (covered, "a duplicate"),
+        (draw.randrange(1, covered), "an old one"),
+        (limit + 1, "one for a packet not sent yet"),
+        (limit + draw.randrange(2, 20), "one for packets never sent"),
+    ]
+    draw.shuffle(kinds)
+    for number, kind in kinds:
         exactly(0, window.call("acknowledge", number), what=f"packets freed by {kind}, ACK {number}")
-        exactly(1, window.call("in_flight"), what=f"packets in flight after {kind}")
+        exactly(limit - covered, window.call("in_flight"), what=f"packets in flight after {kind}")
 
 
 def shrinks(lab: Lab) -> None:

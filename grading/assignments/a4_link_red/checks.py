@@ -12,8 +12,8 @@ from pacelab.grading.lab import Lab, Shell, near
 
 HOOK = "LinkRed"
 ALLOWED = ("Forward", "Drop")
-EDGES = {"min_retries": 1.0, "max_retries": 5.0, "max_probability": 0.5}
-"""Thresholds with which averages and probabilities are easy to reckon: p = (avg - 1) / 4 up to 0.5."""
+MOST = 0.75
+"""The largest probability of a hook whose thresholds are drawn: above all that `_Contended` gives."""
 QUICKER, FEWER, KEPT = 0.92, 0.85, 0.5
 """Shares of NewReno's round trip and of its losses that earn all points, and of its goodput that must be kept."""
 
@@ -56,17 +56,27 @@ def probability(lab: Lab) -> None:
         near(0, chance(low * draw.uniform(0, 0.99), low, low + wide, most), what=f"p below a threshold of {low}")
 
 
-def _shell(lab: Lab, draws: Sequence[float]) -> Shell:
-    return lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **EDGES)
+class _Contended:
+    """A hook's thresholds, and frames whose average lies between them: drawn, of halves, so that p is exact."""
 
+    def __init__(self, lab: Lab, topic: str) -> None:
+        draw = lab.random(topic)
+        self.low, self.wide = draw.randrange(2, 6) / 4, draw.choice((4, 8))
+        self.attempts = draw.randrange(8, 13)
+        self.average = (self.attempts - 1) * 15 / 64  # after two frames
+        self.chance = self.probability(self.average)
 
-def _raise_average(shell: Shell, *, attempts: int = 9, times: int = 2) -> float:
-    """Frames of nine attempts; returns the average."""
-    value = 0.0
-    for _ in range(times):
-        shell.transmitted(shell.data(), attempts)
-        value += (attempts - 1 - value) / 8
-    return value
+    def probability(self, average: float) -> float:
+        """At this average; it is below `MOST`."""
+        return (average - self.low) / self.wide
+
+    def shell(self, lab: Lab, draws: Sequence[float], *, delivered: Sequence[bool] = (True, True)) -> Shell:
+        """A hook with these random numbers, after two frames."""
+        edges = {"min_retries": self.low, "max_retries": self.low + self.wide, "max_probability": MOST}
+        shell = lab.shell(HOOK, allowed=ALLOWED, uniform={"$draws": list(draws)}, **edges)
+        for arrived in delivered:
+            shell.transmitted(shell.data(), self.attempts, delivered=arrived)
+        return shell
 
 
 def _fate(shell: Shell, segment: Any, *, dropped: bool, why: str) -> None:
@@ -80,7 +90,7 @@ def _fate(shell: Shell, segment: Any, *, dropped: bool, why: str) -> None:
 
 def idle(lab: Lab) -> None:
     """Nothing was ever repeated: all pass, undrawn."""
-    shell = _shell(lab, ())
+    shell = _Contended(lab, "idle").shell(lab, (), delivered=())
     for index in range(10):
         _fate(shell, shell.data(seq=1460 * index), dropped=False, why="no frame was ever repeated")
         shell.transmitted(shell.data(), 1)
@@ -88,16 +98,19 @@ def idle(lab: Lab) -> None:
 
 def draws(lab: Lab) -> None:
     """No number is drawn at p = 0, one for each packet above."""
-    shell = _shell(lab, (0.99, 0.0, 0.99, 0.0, 0.21875, 0.2187))
+    case, draw = _Contended(lab, "draws"), lab.random("numbers")
+    numbers = [0.0, 0.99, *(draw.choice((0.0, 0.99)) for _ in range(3))]
+    draw.shuffle(numbers)
+    numbers += [case.chance, case.chance * 0.9999]
+    shell = case.shell(lab, numbers, delivered=())
     if shell.hook.event_mask != EventMask.SEGMENT | EventMask.TRANSMIT:
         raise Wrong("an event_mask of SEGMENT | TRANSMIT, to be told of both", str(shell.hook.event_mask))
     _fate(shell, shell.data(), dropped=False, why="p = 0")
-    _raise_average(shell)  # 1.875: p = 0.21875
-    for dropped in (False, True, False, True):
-        why = f"the {'second' if dropped else 'first'} kind of draw, {0.0 if dropped else 0.99}, is this packet's"
-        _fate(shell, shell.data(), dropped=dropped, why=why)
-    _fate(shell, shell.data(), dropped=False, why="drawn 0.21875 = p, which is not below p")
-    _fate(shell, shell.data(), dropped=True, why="drawn 0.2187, below p = 0.21875")
+    for _ in range(2):
+        shell.transmitted(shell.data(), case.attempts)
+    for number in numbers:
+        why = f"p = {case.chance:g}, and the number drawn for this packet is {number:g}"
+        _fate(shell, shell.data(), dropped=number < case.chance, why=why)
     _defaults(lab)
 
 
@@ -121,40 +134,46 @@ def _defaults(lab: Lab) -> None:
 
 def learns(lab: Lab) -> None:
     """The average follows the frames, delivered or not; a draw on either side of p tells."""
-    value = 1.875
-    chance = (value - 1) / 4
-    later = (value * 7 / 8 - 1) / 4
-    shell = _shell(lab, (chance + 0.01, chance - 0.01, later + 0.01, later - 0.01))
-    shell.transmitted(shell.data(), 9)
-    shell.transmitted(shell.data(), 9, delivered=False)
-    _fate(shell, shell.data(), dropped=False, why=f"drawn {chance + 0.01:.4f}, p = {chance:.4f}")
-    _fate(shell, shell.data(), dropped=True, why=f"drawn {chance - 0.01:.4f}, p = {chance:.4f}")
+    case = _Contended(lab, "learns")
+    later = case.probability(case.average * 7 / 8)
+    given_up = lab.random("given up").randrange(2)
+    numbers = [chance + aside for chance in (case.chance, later) for aside in (0.01, -0.01)]
+    shell = case.shell(lab, numbers, delivered=(given_up != 0, given_up != 1))
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
     shell.transmitted(shell.data(), 1)
-    _fate(
-        shell,
-        shell.data(),
-        dropped=False,
-        why=f"drawn {later + 0.01:.4f}, p = {later:.4f} after a frame that got through",
-    )
-    _fate(shell, shell.data(), dropped=True, why=f"drawn {later - 0.01:.4f}, p = {later:.4f}")
+    after = f"p = {later:.4f} after a frame that got through"
+    _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
+    _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
 
 
 def broadcasts(lab: Lab) -> None:
     """They are sent once, which says nothing."""
-    shell = _shell(lab, (0.2,))
-    _raise_average(shell)
+    case = _Contended(lab, "broadcasts")
+    number = case.chance * 0.9
+    shell = case.shell(lab, (number,))
     for _ in range(20):
         shell.transmitted(shell.data(), 1, to=None)
-    _fate(shell, shell.data(), dropped=True, why="drawn 0.2, p = 0.21875 as before the broadcasts")
+    why = f"drawn {number:.4f}, p = {case.chance:.4f} as before the broadcasts"
+    _fate(shell, shell.data(), dropped=True, why=why)
 
 
 def alike(lab: Lab) -> None:
     """TCP's ACKs and other packets are judged too."""
-    shell = _shell(lab, (0.2, 0.2, 0.21))
-    _raise_average(shell)
-    _fate(shell, shell.ack(), dropped=True, why="an ACK, drawn 0.2, p = 0.21875")
-    _fate(shell, shell.data()._replace(protocol=17), dropped=True, why="a datagram, drawn 0.2, p = 0.21875")
-    _fate(shell, shell.data(payload=0, flags=0x02), dropped=True, why="a SYN, drawn 0.21, p = 0.21875")
+    case, draw = _Contended(lab, "alike"), lab.random("sides")
+    kinds = ["an ACK", "a datagram", "a SYN"]
+    fates = [(kind, dropped) for kind in kinds for dropped in (True, False)]
+    draw.shuffle(fates)
+    shell = case.shell(lab, [case.chance * (0.9 if dropped else 1.1) for _, dropped in fates])
+    for kind, dropped in fates:
+        why = f"{kind}, drawn {'below' if dropped else 'above'} p = {case.chance:.4f}"
+        _fate(shell, _packet(shell, kind), dropped=dropped, why=why)
+
+
+def _packet(shell: Shell, kind: str) -> Any:
+    if kind == "an ACK":
+        return shell.ack()
+    return shell.data(payload=0, flags=0x02) if kind == "a SYN" else shell.data()._replace(protocol=17)
 
 
 def _compare(lab: Lab) -> tuple[dict[str, tuple[float, float]], list[tuple[dict[str, Any], dict[str, Any]]]]:

@@ -78,6 +78,6 @@ WRONG = (
         name="drops-all",
         misconception="silence has no contention",
         changes=(("self._uniform() < probability:", "True:"), ("if probability > 0 and", "if probability >= 0 and")),
-        loses=("idle", "draws", "learns", "delay", "losses"),
+        loses=("idle", "draws", "learns", "alike", "delay", "losses"),
     ),
 )

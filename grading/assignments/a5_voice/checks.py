@@ -154,18 +154,23 @@ def steps(lab: Lab) -> None:
     for quality, factor in ((4.0, 1.05), (3.9, 1.03), (3.7, 1.03), (3.69, 0.9), (3.6, 0.9), (3.59, 0.5), (None, 1.05)):
         controller = lab.new("BandwidthController")
         near(100_000 * factor, controller.call("adjust", quality), what=f"rate after one round of MOS {quality}")
+    draw = lab.random("steps")
+    bands = [(3.91, 4.4, 1.05), (3.71, 3.89, 1.03), (3.61, 3.69, 0.9), (1.0, 3.59, 0.5), (3.71, 3.89, 1.03)]
+    draw.shuffle(bands)
+    controller, rate = lab.new("BandwidthController"), 100_000.0
+    for low, high, factor in bands:
+        quality, rate = draw.uniform(low, high), rate * factor
+        near(rate, controller.call("adjust", quality), what=f"rate after one round more, of MOS {quality:.3f}")
 
 
 def bounds(lab: Lab) -> None:
     """12 kbit/s and 10 Mbit/s."""
+    draw = lab.random("bounds")
     controller = lab.new("BandwidthController")
-    for _ in range(6):
-        low = controller.call("adjust", 1.0)
-    near(12_000, low, what="rate after six rounds of MOS 1")
-    near(12_000 * 1.03, controller.call("adjust", 3.8), what="rate of the round after that, MOS 3.8")
-    for _ in range(150):
-        high = controller.call("adjust", 4.0)
-    near(10_000_000, high, what="rate after 150 rounds of MOS 4")
+    _rounds(controller, draw.uniform(1, 3.5), draw.randrange(4, 10), 12_000, "poor rounds")
+    fair = draw.randrange(1, 5)
+    _rounds(controller, draw.uniform(3.71, 3.89), fair, 12_000 * 1.03**fair, "fair rounds after that")
+    _rounds(controller, draw.uniform(4.0, 4.4), draw.randrange(140, 170), 10_000_000, "good rounds")
 
 
 def recovery(lab: Lab) -> None:

@@ -24,13 +24,14 @@ from typing import Any, Literal
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab.pacer.linux.agent import TICK_NS, AgentConfig
+from pacelab.pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.kernel.interfaces import mtu_of
 from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
+from pacelab.pacer.linux.kernel.rules import remove_stale
 from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES, PacketReader, Reason
 from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Status
 from pacelab.pacer.linux.stop_signal import StopSignal
@@ -111,6 +112,8 @@ class TcAgent:
             undo.callback(self._tap.close)
             self._kernel = KernelPacing(self._config.air)
             undo.callback(self._kernel.close)
+            if removed := [*self._kernel.removed, *remove_stale()]:
+                self._say(LEFT_BEHIND.format(", ".join(removed)))
             punctual = self._config.realtime and be_punctual()
             self._on_status(self._ready(punctual))
             self._serve(stop)

@@ -30,7 +30,7 @@ from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.inject import RawSender
 from pacelab.pacer.linux.kernel import kernel_pacing
-from pacelab.pacer.linux.kernel.interfaces import mtu_of
+from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_link import KernelLink
 from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
 from pacelab.pacer.linux.kernel.nfqueue import NfQueue, Queued
@@ -194,8 +194,7 @@ class Agent:
     def _start(self, undo: ExitStack) -> None:
         config, role = self._config, self._config.role
         mtu = mtu_of(config.air)
-        if config.wired is not None and not config.wired.endswith("+"):  # iptables' own: all whose names begin so
-            mtu_of(config.wired)
+        check_wired(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
         self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)

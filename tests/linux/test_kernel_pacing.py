@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 
-from network import PACELAB, Host, Line, RunningAgent
+from network import PACELAB, Host, Line, RunningAgent, iperf
 
 TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
 
@@ -50,6 +51,31 @@ def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> 
     said = agent.said()
     assert (said.count("\n"), "start the agent again" in said) == (1, True), said
     assert _tables(line) == 0
+
+
+def test_tc_paces_flows_whose_addresses_the_gateway_translates(line: Line) -> None:
+    line.gateway.run("iptables -t nat -A POSTROUTING -o air0 -j MASQUERADE")
+    agent = line.agent(*TC)
+    iperf(line.wired, line.station, line.STATION, "-w 64K", seconds=2)
+    assert max(sent for _rate, sent in _classes(line)) > 100_000
+    agent.stop()
+
+
+def test_tc_pace_is_that_of_packets_where_super_packets_of_offloads_pass(line: Line) -> None:
+    line.wired.run("ethtool -K eth0 tso on gso on")
+    agent = line.agent(*TC)
+    iperf(line.wired, line.station, line.STATION, seconds=2)
+    # 6 Mbit/s of packets of 1500 B, 1514 B with Ethernet headers; iperf3's other connection has smaller packets.
+    rate_bps, _sent = max(_classes(line), key=lambda one: one[1])
+    assert 0.99 < rate_bps / (6e6 * 1514 / 1500) < 1.01
+    agent.stop()
+
+
+def _classes(line: Line) -> list[tuple[float, int]]:
+    """Rate in bit/s and bytes sent of each class on the air."""
+    told = line.gateway.run("tc -s class show dev air0")
+    found = re.findall(r"rate (\d+)([KM]?)bit .*\n Sent (\d+) bytes", told)
+    return [(int(rate) * {"": 1, "K": 1e3, "M": 1e6}[unit], int(sent)) for rate, unit, sent in found]
 
 
 def _refused(host: Host, *arguments: str) -> str:

@@ -41,6 +41,8 @@ BURST_S = 0.002
 """What may leave at once at high rates, where a timer per packet would cost the rate; at low ones a single packet."""
 _MOST_BURST_BYTES = 1 << 20
 _TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+)-(\d+))$", re.MULTILINE)
+_BEHIND_NAT = 200
+"""nftables' priority of the rule: addresses translated at 100 are by then those that the air's tap sees."""
 _UNSPEC = 0xFFFFFFFF
 """Parent of a root queueing discipline."""
 
@@ -118,7 +120,7 @@ class KernelPacing:
         self._tables.run(
             f"table ip {self._table} {{\n"
             "map flows { type ipv4_addr . ipv4_addr . inet_service . inet_service : classid; }\n"
-            "chain paced { type filter hook postrouting priority 0;\n"
+            f"chain paced {{ type filter hook postrouting priority {_BEHIND_NAT};\n"
             f'oifname "{self._interface}" '
             "meta priority set ip saddr . ip daddr . tcp sport . tcp dport map @flows\n}\n}"
         )

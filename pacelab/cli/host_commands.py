@@ -42,7 +42,7 @@ def cleanup() -> None:
     from pacelab.hosts.cleanup import clean_up
 
     removed = clean_up()
-    log(f"removed {len(removed.processes)} processes and {len(removed.rules)} firewall chains of runs that were killed")
+    log(f"removed {len(removed.processes)} processes and {len(removed.rules)} sets of rules of agents that were killed")
 
 
 def helper(

@@ -1,7 +1,7 @@
 """`pacelab cleanup`: what a run may leave when all else has failed.
 
 A run's processes end with the one that started them, and its namespaces and interfaces with its processes. What can
-be left are processes that the kernel could not end in time, and firewall rules of agents killed on the host itself.
+be left are processes that the kernel could not end in time, and rules and pacing of agents killed on the host itself.
 Everything is told apart by who started it: nothing that is not ours, and nothing of a run that is alive, is touched.
 """
 
@@ -83,10 +83,6 @@ def _is_alive(owner: str) -> bool:
 
 
 def _stale_rules() -> list[str]:
-    from pacelab.pacer.linux.errors import AgentError
-    from pacelab.pacer.linux.kernel.rules import remove_stale
+    from pacelab.pacer.linux.kernel import kernel_pacing, rules
 
-    try:
-        return remove_stale()
-    except AgentError:
-        return []  # no firewall here, so no rules
+    return [*rules.remove_stale(), *kernel_pacing.remove_stale()]

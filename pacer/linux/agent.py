@@ -29,7 +29,8 @@ from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.inject import RawSender
-from pacelab.pacer.linux.kernel.interfaces import mtu_of
+from pacelab.pacer.linux.kernel import kernel_pacing
+from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_link import KernelLink
 from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
 from pacelab.pacer.linux.kernel.nfqueue import NfQueue, Queued
@@ -43,6 +44,7 @@ from pacelab.units import NS_PER_S
 
 TICK_NS = NS_PER_S
 NEVER_NS = 1 << 63
+LEFT_BEHIND = "removed what an agent that was killed left behind: {}"
 _COLLECT_TICKS = 30
 _LATENESS_KEPT = 4096
 
@@ -192,8 +194,7 @@ class Agent:
     def _start(self, undo: ExitStack) -> None:
         config, role = self._config, self._config.role
         mtu = mtu_of(config.air)
-        if config.wired is not None and not config.wired.endswith("+"):  # iptables' own: all whose names begin so
-            mtu_of(config.wired)
+        check_wired(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
         self._points = {first + index: point for index, (point, _hook) in enumerate(role.taps)}
         self._rules = Rules(tuple(self._captures(first)), own_mark=role.mark)
@@ -219,8 +220,8 @@ class Agent:
             self._hook, self, paths=config.paths, mtu_bytes=mtu, clamp=config.clamp_mss, monitor=self._monitor
         )
         undo.callback(self._rules.remove)
-        if removed := self._rules.install():
-            self._say(f"removed what an agent that was killed left behind: {', '.join(removed)}")
+        if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
+            self._say(LEFT_BEHIND.format(", ".join(removed)))
 
     def _captures(self, first: int) -> list[Capture]:
         air, wired = self._config.air, self._config.wired

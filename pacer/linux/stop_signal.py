@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT as something to wait for."""
+"""SIGTERM, SIGINT and SIGHUP (its terminal has gone) as something to wait for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ class StopSignal:
         self._receiver, self._sender = socket.socketpair()
         for end in (self._receiver, self._sender):
             end.setblocking(False)
-        self._old = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT)}
+        heard = [signal.SIGTERM, signal.SIGINT]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup: it is to outlive its terminal
+            heard.append(signal.SIGHUP)
+        self._old = {number: signal.signal(number, self._note) for number in heard}
         self._old_fd = signal.set_wakeup_fd(self._sender.fileno())
 
     def fileno(self) -> int:

@@ -24,14 +24,15 @@ from typing import Any, Literal
 from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab.pacer.linux.agent import TICK_NS, AgentConfig
+from pacelab.pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
-from pacelab.pacer.linux.kernel.interfaces import mtu_of
+from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
-from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES, PacketReader, Reason
+from pacelab.pacer.linux.kernel.rules import remove_stale
+from pacelab.pacer.linux.packet import PacketReader, Reason
 from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Status
 from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
@@ -104,13 +105,14 @@ class TcAgent:
         with ExitStack() as undo:
             stop = StopSignal()
             undo.callback(stop.close)
-            for interface in (self._config.air, self._config.wired):
-                if interface is not None:
-                    mtu_of(interface)
+            self._mtu_bytes = mtu_of(self._config.air)
+            check_wired(self._config.wired)
             self._tap = AirTap(self._config.air)
             undo.callback(self._tap.close)
             self._kernel = KernelPacing(self._config.air)
             undo.callback(self._kernel.close)
+            if removed := [*self._kernel.removed, *remove_stale()]:
+                self._say(LEFT_BEHIND.format(", ".join(removed)))
             punctual = self._config.realtime and be_punctual()
             self._on_status(self._ready(punctual))
             self._serve(stop)
@@ -158,6 +160,7 @@ class TcAgent:
             self._unseen[segment] += 1
             return
         self._monitor.passed(packet.at_ns, segment)
+        segment = self._first_of(segment)
         if self._failure is not None:
             return
         self._advance(packet.at_ns)
@@ -167,6 +170,13 @@ class TcAgent:
         self._guard(lambda: self._hook.handle(self._now_ns, event))
         if packet.outgoing and segment.protocol == TCP and (segment.is_data or segment.flags & SYN):
             self._note(segment)
+
+    def _first_of(self, segment: Segment) -> Segment:
+        """Of a super-packet of segmentation offload its first packet: a pace is the time between such ones."""
+        over = segment.packet_bytes - self._mtu_bytes
+        if over <= 0:
+            return segment
+        return segment._replace(packet_bytes=self._mtu_bytes, payload_bytes=segment.payload_bytes - over)
 
     def _note(self, segment: Segment) -> None:
         """Remember who is to be paced, and by which size of packets. A SYN already gets a class, for the first data."""
@@ -180,10 +190,8 @@ class TcAgent:
         flow.last_ns = self._now_ns
         self._flows.move_to_end(segment.flow)
         if segment.is_data:
-            # A super-packet of segmentation offload is many packets; its size says nothing.
-            size = min(segment.packet_bytes, LARGEST_PACKET_BYTES)
-            flow.full = size >= flow.largest_bytes
-            flow.largest_bytes = max(flow.largest_bytes, size)
+            flow.full = segment.packet_bytes >= flow.largest_bytes
+            flow.largest_bytes = max(flow.largest_bytes, segment.packet_bytes)
 
     def _advance(self, now_ns: int) -> None:
         """Serve every deadline up to now; the kernel's times may run a little ahead of a reading of the clock."""

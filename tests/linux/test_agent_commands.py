@@ -70,6 +70,7 @@ STATUS = {
         (["gateway", "--scheme", "nope", "--air", "a", "--wired", "b"], "'nope'"),
         (["gateway", "--scheme", "fixed-rate", "--air", "a", "--wired", "b"], "needs --pace-rate"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
+        (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "a"], "another interface than --air"),
         (["sender", "--scheme", "lred", "--air", "a"], "one of tcp-gap"),
         (["relay", "--scheme", "lred", "--air", "a", "--mediumd", "x"], "--mediumd and --station"),
         (["station", "--scheme", "tcp-gap", "--air", "a"], "delayed-ack"),

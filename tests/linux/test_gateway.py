@@ -358,3 +358,20 @@ def test_agents_of_one_host_do_not_get_in_each_others_way(line: Line) -> None:
     assert "PACELAB" in line.rules()
     assert gateway.stop()["passed_unseen"]["not-tcp-udp"] == 2
     assert line.rules() == ""
+
+
+def test_agent_whose_terminal_goes_ends_and_one_under_nohup_stays(line: Line) -> None:
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    os.kill(agent.ready["pid"], signal.SIGHUP)
+    while agent.read()["event"] != "end":
+        pass
+    assert agent.process.wait(10) == 0
+    assert line.rules() == ""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    os.kill(agent.ready["pid"], signal.SIGHUP)
+    assert agent.read()["event"] == "status"
+    agent.stop()

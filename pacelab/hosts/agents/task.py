@@ -78,6 +78,8 @@ class Task(Document):
             )
         if (self.agent == "gateway") != (self.wired is not None):
             raise ConfigError("--wired: a gateway has a wired side, and nobody else")
+        if self.wired == self.air:
+            raise ConfigError(f"--wired {self.wired}: allowed is another interface than --air")
         if self.controller is None:
             if self.name is not None:
                 raise ConfigError(f"--name {self.name}: allowed with --controller URL alone")

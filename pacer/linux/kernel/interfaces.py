@@ -25,6 +25,12 @@ def mtu_of(interface: str) -> int:
     return int(struct.unpack("16si16x", answer)[1])
 
 
+def check_wired(interface: str | None) -> None:
+    """AgentError when there is no such interface; `wire+` is iptables' own for all whose names begin so."""
+    if interface is not None and not interface.endswith("+"):
+        mtu_of(interface)
+
+
 def address_of(interface: str) -> str:
     """Its IPv4 address; AgentError when it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:

@@ -1,10 +1,14 @@
 """Pacing by the kernel: an HTB class per flow on the air interface; nftables sets the priority that names the class.
 
-    table ip pacelab-PID-START { map: addresses and ports -> class; a rule behind routing looks packets up there }
+    table ip pacelab-PID-START-INTERFACE { map: addresses and ports -> class; a rule behind routing looks packets up }
     htb 5041: on the interface; class 5041:N holds one flow at its rate; what has no class passes unshaped
 
-Named after the process as the rules of NFQUEUE are; the next start takes down what a killed one left. Until then the
-classes go on pacing at their last rates.
+Named after the process as the rules of NFQUEUE are, and after the interface's number; the next start of any agent takes
+down what a killed one left. Until then the classes go on pacing at their last rates.
+
+Invariants
+1. The table is there before the HTB and goes after it: an HTB of ours without a living agent's table is nobody's.
+2. Nobody takes down what belongs to an agent that is alive.
 
 `u32 match mark` would classify without nftables, but is accepted and matches everything on kernels without it.
 """
@@ -13,7 +17,7 @@ from __future__ import annotations
 
 import re
 import socket
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from pacelab.pacer.core.segment import FlowKey
@@ -36,7 +40,11 @@ UNPACED_BPS = 10_000_000_000
 BURST_S = 0.002
 """What may leave at once at high rates, where a timer per packet would cost the rate; at low ones a single packet."""
 _MOST_BURST_BYTES = 1 << 20
-_TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+))", re.MULTILINE)
+_TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+)-(\d+))$", re.MULTILINE)
+_BEHIND_NAT = 200
+"""nftables' priority of the rule: addresses translated at 100 are by then those that the air's tap sees."""
+_UNSPEC = 0xFFFFFFFF
+"""Parent of a root queueing discipline."""
 
 
 class KernelPacing:
@@ -52,9 +60,12 @@ class KernelPacing:
         """Rates set."""
         self.unclassed = 0
         """Flows for which there was no class left."""
-        self._table = own_name("pacelab")
+        self.removed: list[str] = []
+        """Tables of agents that were killed, taken down at the start."""
         self._interface = interface
         self._index = socket.if_nametoindex(interface)
+        self._table = f"{own_name('pacelab')}-{self._index}"
+        self._rooted = False
         self._classes: dict[FlowKey, int] = {}
         self._free = list(range(_FIRST_MINOR + MAX_FLOWS - 1, _FIRST_MINOR - 1, -1))
         self._ip: IPRoute = IPRoute()
@@ -97,51 +108,88 @@ class KernelPacing:
 
     def close(self) -> None:
         """Take it all down; harmless when it is not up."""
+        if self._rooted:
+            _delete_htb(self._ip, self._index)
         with suppress(AgentError):
             self._tables.run(f"delete table ip {self._table}")
-        with suppress(Exception):  # pyroute2's own kind, or the interface has gone
-            self._ip.tc("del", "htb", self._index, _ROOT << 16)
         self._ip.close()
         self._tables.close()
 
     def _set_up(self) -> None:
-        for name, pid, start in _TABLE.findall(self._tables.run("list tables")):
-            if not is_alive(int(pid), start):
-                self._tables.run(f"delete table ip {name}")
-        self._take_root()
+        self.removed = _remove_stale(self._tables, self._ip)
         self._tables.run(
             f"table ip {self._table} {{\n"
             "map flows { type ipv4_addr . ipv4_addr . inet_service . inet_service : classid; }\n"
-            "chain paced { type filter hook postrouting priority 0;\n"
+            f"chain paced {{ type filter hook postrouting priority {_BEHIND_NAT};\n"
             f'oifname "{self._interface}" '
             "meta priority set ip saddr . ip daddr . tcp sport . tcp dport map @flows\n}\n}"
         )
+        self._take_root()
 
     def _take_root(self) -> None:
         attempt = f"HTB on {self._interface}"
-        handles = [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == 0xFFFFFFFF]
+        if any(index == self._index and name != self._table for name, index, _alive in _listed(self._tables)):
+            raise AgentError(f"{attempt}: another agent paces there; end it first")
+        handles = [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == _UNSPEC]
         if any(handle not in (0, _ROOT << 16) for handle in handles):
             raise AgentError(
                 f"{attempt}: it has a queueing discipline already; tc qdisc del dev {self._interface} root"
             )
         if _ROOT << 16 in handles:
-            if any(is_alive(int(pid), start) for _n, pid, start in _TABLE.findall(self._tables.run("list tables"))):
-                raise AgentError(f"{attempt}: another agent paces there; end it first")
-            self._ip.tc("del", "htb", self._index, _ROOT << 16)
+            _delete_htb(self._ip, self._index)
         try:
             self._ip.tc("add", "htb", self._index, _ROOT << 16, default=0)
         except Exception as error:
             raise AgentError(f"{attempt}: {error}; run as root, on a kernel with sch_htb") from None
+        self._rooted = True
 
     def _class(self, command: str, minor: int, rate_bps: int, packet_bytes: int) -> None:
         frame = packet_bytes + _ETHERNET_BYTES
         rate_bytes = max(1, rate_bps * frame // (packet_bytes * BITS_PER_BYTE))
         burst = min(max(frame, round(rate_bytes * BURST_S)), _MOST_BURST_BYTES)
-        self._ip.tc(
-            *(command, "htb", self._index, _ROOT << 16 | minor),
-            **{"parent": _ROOT << 16, "rate": rate_bytes, "burst": burst, "cburst": burst, "quantum": frame},
-        )
+        try:
+            self._ip.tc(
+                *(command, "htb", self._index, _ROOT << 16 | minor),
+                **{"parent": _ROOT << 16, "rate": rate_bytes, "burst": burst, "cburst": burst, "quantum": frame},
+            )
+        except Exception as error:  # pyroute2's own kind
+            raise AgentError(
+                f"HTB on {self._interface}: {error}; it or the interface was taken away: start the agent again"
+            ) from None
         self.updates += 1
+
+
+def remove_stale() -> list[str]:
+    """Take down the pacing of agents that are no more; names of their tables. Nothing where there is no nftables."""
+    with suppress(AgentError), closing(Nftables()) as tables:
+        if any(not alive for _name, _index, alive in _listed(tables)):
+            from pyroute2 import IPRoute
+
+            with closing(IPRoute()) as ip:
+                return _remove_stale(tables, ip)
+    return []
+
+
+def _remove_stale(tables: Nftables, ip: IPRoute) -> list[str]:
+    listed = _listed(tables)
+    stale = [(name, index) for name, index, alive in listed if not alive]
+    taken = {index for _name, index, alive in listed if alive}
+    for name, index in stale:
+        if index not in taken:
+            _delete_htb(ip, index)
+        tables.run(f"delete table ip {name}")
+    return [name for name, _index in stale]
+
+
+def _listed(tables: Nftables) -> list[tuple[str, int, bool]]:
+    """Tables of agents: name, number of the interface, whether the agent is alive."""
+    found = _TABLE.findall(tables.run("list tables"))
+    return [(name, int(index), is_alive(int(pid), start)) for name, pid, start, index in found]
+
+
+def _delete_htb(ip: IPRoute, index: int) -> None:
+    with suppress(Exception):  # pyroute2's own kind: it, or the interface, has gone
+        ip.tc("del", "htb", index, _ROOT << 16)
 
 
 def _key(flow: FlowKey) -> str:

@@ -1,0 +1,94 @@
+"""`--datapath tc`: whose the kernel's classes are, and what becomes of them when agents and interfaces come and go."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+from network import PACELAB, Host, Line, RunningAgent, iperf
+
+TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
+
+
+def test_tc_agent_that_is_refused_leaves_the_one_that_runs_its_classes(line: Line) -> None:
+    agent = line.agent(*TC)
+    said = _refused(line.gateway, "gateway", *TC, "--air", "air0", "--wired", "wired0")
+    assert "another agent paces there" in said
+    assert "htb 5041:" in _left(line, "air0")
+    assert _tables(line) == 1
+    agent.stop()
+    assert (_left(line, "air0"), _tables(line)) == ("", 0)
+
+
+def test_tc_agent_that_was_killed_starts_again_beside_one_on_another_interface(line: Line) -> None:
+    other = line.agent(*TC)
+    killed = RunningAgent(line.gateway, "sender", *TC, "--air", "wired0")
+    killed.kill()
+    again = RunningAgent(line.gateway, "sender", *TC, "--air", "wired0")
+    assert _tables(line) == 2
+    again.stop()
+    assert _left(line, "wired0") == ""
+    assert "htb 5041:" in _left(line, "air0")
+    other.stop()
+
+
+def test_tc_classes_of_a_killed_agent_go_with_the_next_agent_of_any_kind(line: Line) -> None:
+    line.agent(*TC).kill()
+    assert "htb 5041:" in _left(line, "air0")
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6")
+    assert (_left(line, "air0"), _tables(line)) == ("", 0)
+    agent.kill()
+    line.agent(*TC).stop()
+    assert line.rules() == ""
+
+
+def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> None:
+    agent = line.agent(*TC)
+    line.gateway.run("tc qdisc del dev air0 root")
+    # A SYN is enough: its flow is to have a class.
+    line.wired.run(f"timeout 5 bash -c 'echo > /dev/tcp/{line.STATION}/9'", check=False)
+    assert agent.process.wait(10) == 3
+    said = agent.said()
+    assert (said.count("\n"), "start the agent again" in said) == (1, True), said
+    assert _tables(line) == 0
+
+
+def test_tc_paces_flows_whose_addresses_the_gateway_translates(line: Line) -> None:
+    line.gateway.run("iptables -t nat -A POSTROUTING -o air0 -j MASQUERADE")
+    agent = line.agent(*TC)
+    iperf(line.wired, line.station, line.STATION, "-w 64K", seconds=2)
+    assert max(sent for _rate, sent in _classes(line)) > 100_000
+    agent.stop()
+
+
+def test_tc_pace_is_that_of_packets_where_super_packets_of_offloads_pass(line: Line) -> None:
+    line.wired.run("ethtool -K eth0 tso on gso on")
+    agent = line.agent(*TC)
+    iperf(line.wired, line.station, line.STATION, seconds=2)
+    # 6 Mbit/s of packets of 1500 B, 1514 B with Ethernet headers; iperf3's other connection has smaller packets.
+    rate_bps, _sent = max(_classes(line), key=lambda one: one[1])
+    assert 0.99 < rate_bps / (6e6 * 1514 / 1500) < 1.01
+    agent.stop()
+
+
+def _classes(line: Line) -> list[tuple[float, int]]:
+    """Rate in bit/s and bytes sent of each class on the air."""
+    told = line.gateway.run("tc -s class show dev air0")
+    found = re.findall(r"rate (\d+)([KM]?)bit .*\n Sent (\d+) bytes", told)
+    return [(int(rate) * {"": 1, "K": 1e3, "M": 1e6}[unit], int(sent)) for rate, unit, sent in found]
+
+
+def _refused(host: Host, *arguments: str) -> str:
+    """The one line that an agent says which cannot start."""
+    done = host.start(*PACELAB, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    _out, said = done.communicate(timeout=30)
+    assert (done.returncode, said.count("\n")) == (3, 1), said
+    return said
+
+
+def _left(line: Line, interface: str) -> str:
+    return line.gateway.run(f"tc qdisc show dev {interface} | grep -v noqueue", check=False)
+
+
+def _tables(line: Line) -> int:
+    return line.gateway.run("nft list tables").count("pacelab-")

@@ -75,7 +75,7 @@ class GradeOptions:
 
     def __post_init__(self) -> None:
         _check(self.hidden in WHEN, f"--hidden {self.hidden!r}: allowed is {', '.join(WHEN)}")
-        _check(self.patience > 0, f"--patience {self.patience:g}: allowed is a number above 0")
+        _check(0 < self.patience < math.inf, f"--patience {self.patience:g}: allowed is a number above 0, not inf")
         _check(self.jobs is None or 1 <= self.jobs <= 1024, f"--jobs {self.jobs}: allowed is 1 to 1024")
         _check(
             self.late_days >= 0 and self.late_per_day >= 0 and math.isfinite(self.late_per_day),

@@ -28,6 +28,14 @@ from pacelab.claims.quantities import QUANTITIES
 SCHEME = "scheme"
 """The axis that every scenario has."""
 
+ELSEWHERE = {
+    "seed": "seeds in full and quick, which run from 1 on",
+    "seconds": "seconds in full and quick",
+    "warmup": "warmup in full and quick",
+    SCHEME: "the list schemes",
+}
+"""What no option or axis may be named -> where it stands."""
+
 Scalar = bool | int | float | str
 Point = dict[str, Scalar]
 Role = Literal["headline", "detail", "ours"]
@@ -91,6 +99,9 @@ class Scenario(Strict):
         for name in self.axes:
             if name in self.options:
                 raise ValueError(f"{name!r} is an axis and an option: allowed is one of the two")
+        for name in (*self.options, *self.axes):
+            if name in ELSEWHERE:
+                raise ValueError(f"{name!r} as an option or an axis: allowed is {ELSEWHERE[name]}")
         return self
 
 

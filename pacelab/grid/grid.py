@@ -52,12 +52,15 @@ class Grid:
         fixed: Request | None = None,
     ) -> Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
+        names = () if isinstance(schemes, str) else tuple(schemes)
+        if isinstance(schemes, str) or not all(isinstance(name, str) for name in names):
+            raise ConfigError(f"schemes {schemes!r:.60}: allowed is a list of names, as ['newreno', 'tcp-gap']")
         found = {name: _values(name, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
             axes=found,
-            schemes=tuple(schemes),
+            schemes=names,
             seeds=tuple(base.seed + offset for offset in range(seeds)),
             fixed=fixed or {},
         )

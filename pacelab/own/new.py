@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+import pacelab
 from pacelab.console import log
 from pacelab.errors import ConfigError
 from pacelab.results.folder import write_file
@@ -199,8 +201,10 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
     if kind not in TEMPLATES:
         raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not name.isidentifier() or keyword.iskeyword(name) or (kind != "claim" and name[0] == "_"):
         raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
+    if kind != "claim" and (hasattr(builtins, name) or name in pacelab.__all__):
+        raise ConfigError(f"new {kind} {name}: it is a name that the file itself needs: allowed is another name")
     file = name.lower()
     words = {"name": name, "file": file, "test": f"test_{file}", "id": "-".join(filter(None, file.split("_")))}
     if kind == "claim" and not (file.isascii() and words["id"]):

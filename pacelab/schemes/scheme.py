@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
+from pacelab.options.own_code import UserCodeError, own_traceback, place_of
 from pacelab.options.table import BY_FIELD
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
@@ -64,6 +65,8 @@ class HookSettings:
 
 
 POINTS = ("gateway", "sender", "station", "link")
+HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
+"""What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
 
 HookFactory = Callable[[HookSettings], "Hook"]
 
@@ -162,5 +165,26 @@ class Scheme:
         made = []
         for point, node in self.sites(topology):
             factory: HookFactory = getattr(self, point)
-            made.append(Attachment(point=point, node=node, hook=factory(replace(settings, node=node))))
+            made.append(
+                Attachment(point=point, node=node, hook=self._make(point, factory, replace(settings, node=node)))
+            )
         return made
+
+    def _make(self, point: str, factory: HookFactory, settings: HookSettings) -> Hook:
+        """A hook; UserCodeError, with the place, where a factory of a user's own fails or gives none."""
+        place = place_of(factory)
+        try:
+            hook = factory(settings)
+        except UserCodeError:
+            raise
+        except Exception as error:
+            if not place:
+                raise
+            raise UserCodeError(f"scheme {self.name!r}: {point}= failed:\n{own_traceback(error, factory)}") from error
+        missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
+        if missing and place:
+            raise UserCodeError(
+                f"scheme {self.name!r}: {point}= gave {hook!r:.80} without {', '.join(missing)}: "
+                f"allowed is a hook (pacelab.Hook)\n{place.rstrip()}"
+            )
+        return hook

@@ -79,6 +79,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["grade", "nowhere.py", "--assignment", "3"], "'nowhere.py': not there"),
         (["grade", "x", "--assignment", "9"], "--assignment 9: allowed is one of"),
         (["grade", "x", "--assignment", "3", "--patience", "0"], "--patience 0: allowed is a number above 0"),
+        (["grade", "x", "--assignment", "3", "--patience", "inf"], "--patience inf: allowed is a number above 0"),
         (["grade", "x", "--assignment", "3", "--hidden", "never"], "--hidden 'never': allowed is after_due_date"),
         (["grade", "x", "--assignment", "3", "--due", "soon"], "ISO 8601"),
         (["grade", "x", "--assignment", "3", "--late-per-day", "inf"], "allowed are finite numbers of at least 0"),

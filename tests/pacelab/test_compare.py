@@ -171,3 +171,9 @@ def test_the_interval_of_a_gain_by_hand() -> None:
     assert rows[0]["gain_half_width"] is None
     assert rows[1]["gain_half_width"] == pytest.approx(0.24841, abs=1e-5)
     assert rows[2]["gain_half_width"] == pytest.approx(0, abs=1e-12)  # half in each seed: nothing is uncertain
+
+
+@pytest.mark.parametrize("schemes", ["newreno", [1]])
+def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
+    with pytest.raises(pacelab.ConfigError, match="allowed is a list of names"):
+        pacelab.compare(pacelab.Experiment(), schemes=schemes)  # type: ignore[arg-type]

@@ -59,6 +59,10 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "cc", "NumPy"], "beside numpy.py no program could import the module numpy"),
         (["new", "claim", "Größe"], "allowed is a name of the letters a to z"),
         (["new", "claim", "_"], "allowed is a name of the letters a to z"),
+        (["new", "cc", "class"], "that begins with a letter"),
+        (["new", "cc", "__init__"], "that begins with a letter"),
+        (["new", "cc", "float"], "it is a name that the file itself needs"),
+        (["new", "pacer", "Experiment"], "it is a name that the file itself needs"),
     ],
 )
 def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,6 +129,9 @@ def test_a_written_claim_is_judged_and_can_be_refuted(in_tmp: Path, capsys: pyte
         (("own", "fu"), "fu-mine: allowed is each id once, and another paper, as own"),
         (("goodput_kbps", "beauty"), "of 'beauty': allowed is one of goodput_kbps"),
         (("rate: 2", "rates: 2"), "option 'rates'"),
+        (("rate: 2", "seed: 2"), "'seed' as an option or an axis: allowed is seeds in full and quick"),
+        (("rts: [off, on]", "seed: [1, 2]"), "'seed' as an option or an axis: allowed is seeds in full and quick"),
+        (("rate: 2", "seconds: 2"), "'seconds' as an option or an axis: allowed is seconds in full and quick"),
         (None, "it is empty"),
     ],
 )

@@ -186,3 +186,39 @@ def test_two_of_one_name_are_not_compared(tmp_path: Path) -> None:
 def test_a_file_that_is_not_there_is_said() -> None:
     with pytest.raises(pacelab.ConfigError, match=r"^--scheme: reading 'nowhere\.py': No such file"):
         pacelab.Experiment(scheme="nowhere.py:OWN")
+
+
+FACTORIES = """
+import pacelab
+
+
+def failing(settings):
+    raise ValueError("mine")
+
+
+def empty(settings):
+    return None
+
+
+Raises = pacelab.Scheme(name="raises", summary="", source="", link=failing)
+Empty = pacelab.Scheme(name="empty", summary="", source="", link=empty)
+Slip = pacelab.Scheme(name="slip", summary="", source="", link=lambda: None)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "told"),
+    [
+        ("Raises", 6, "ValueError: mine"),
+        ("Empty", 9, "gave None without event_mask, handle, "),
+        ("Slip", 15, "takes 0 positional arguments but 1 was given"),
+    ],
+)
+def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(
+    name: str, line: int, told: str, in_tmp: Path
+) -> None:
+    (in_tmp / "mine.py").write_text(FACTORIES)
+    with pytest.raises(UserCodeError, match="link= ") as caught:
+        pacelab.run(pacelab.Experiment(scheme=f"mine.py:{name}", topology_options={"hops": 2}, duration_s=1.0))
+    assert f'mine.py", line {line}' in str(caught.value)
+    assert told in str(caught.value)

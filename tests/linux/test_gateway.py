@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -360,18 +361,25 @@ def test_agents_of_one_host_do_not_get_in_each_others_way(line: Line) -> None:
     assert line.rules() == ""
 
 
-def test_agent_whose_terminal_goes_ends_and_one_under_nohup_stays(line: Line) -> None:
+@pytest.fixture
+def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
+    """Sets what agents started from here do at SIGHUP, whatever these tests were started under themselves."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield lambda handler: signal.signal(signal.SIGHUP, handler)
+    signal.signal(signal.SIGHUP, before)
+
+
+def test_agent_whose_terminal_goes_ends(line: Line, hangup: Callable[[signal.Handlers], object]) -> None:
+    hangup(signal.SIG_DFL)
     agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
     os.kill(agent.ready["pid"], signal.SIGHUP)
-    while agent.read()["event"] != "end":
-        pass
     assert agent.process.wait(10) == 0
     assert line.rules() == ""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+
+
+def test_agent_under_nohup_outlives_its_terminal(line: Line, hangup: Callable[[signal.Handlers], object]) -> None:
+    hangup(signal.SIG_IGN)
+    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
     os.kill(agent.ready["pid"], signal.SIGHUP)
     assert agent.read()["event"] == "status"
     agent.stop()

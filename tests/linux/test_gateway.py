@@ -45,27 +45,19 @@ def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
     assert 0.96 < goodput / (6e6 * 1448 / 1500) < 1.02
 
 
-def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line) -> None:
+def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path: Path) -> None:
     agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
-    dump = line.station.start(
-        "tcpdump",
-        "-i",
-        "eth0",
-        "--immediate-mode",
-        "-U",
-        "-w",
-        "-",
-        "tcp",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    time.sleep(0.5)
+    with (tmp_path / "seen.pcap").open("wb") as seen:
+        command = ("tcpdump", "-i", "eth0", "--immediate-mode", "-U", "-w", "-", "tcp")
+        dump = line.station.start(*command, stdout=seen, stderr=subprocess.PIPE)
+    assert dump.stderr is not None
+    while "listening on" not in dump.stderr.readline():
+        assert dump.poll() is None
     iperf(line.station, line.wired, line.WIRED, "-b 2M", seconds=4)
     dump.terminate()
-    assert dump.stdout is not None
-    captured = dump.stdout.buffer.read()
+    dump.communicate(timeout=30)
     assert agent.stop()["hook"]["rtt_wired_written"] > 10
-    assert captured.count(bytes.fromhex("fd0c4750")) > 10
+    assert (tmp_path / "seen.pcap").read_bytes().count(bytes.fromhex("fd0c4750")) > 10
 
 
 def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks_it_up(line: Line) -> None:

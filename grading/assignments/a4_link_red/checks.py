@@ -57,7 +57,7 @@ def probability(lab: Lab) -> None:
 
 
 class _Contended:
-    """A hook's thresholds, and frames whose average lies between them: drawn, all of binary fractions, so p is exact."""
+    """A hook's thresholds, and frames whose average lies between them: drawn, of binary fractions, so p is exact."""
 
     def __init__(self, lab: Lab, topic: str) -> None:
         draw = lab.random(topic)

@@ -121,7 +121,7 @@ def _on_a_line(measure: Callable[[Line, float], bool]) -> Callable[[float], bool
 
 @_on_a_line
 def _pass_through(line: Line, seconds: float) -> bool:
-    agent = start_agent(line, "--scheme", "tcp-gap")
+    agent = start_agent(line, "--scheme", "tcp-gap", "--path-rates", "11")
     count = round(SENT_PPS * seconds)
     before, started = agent.cpu_s(), time.monotonic()
     received, median_us, _p99 = _datagrams(line, count, SENT_PPS)
@@ -137,7 +137,7 @@ def _pass_through(line: Line, seconds: float) -> bool:
 def _latency(line: Line, seconds: float) -> bool:
     count = round(PACED_PPS * seconds)
     bare = [_datagrams(line, count, PACED_PPS)[1]]
-    agent = start_agent(line, "--scheme", "tcp-gap")
+    agent = start_agent(line, "--scheme", "tcp-gap", "--path-rates", "11")
     _count, with_us, p99_us = _datagrams(line, count, PACED_PPS)
     agent.stop()
     bare.append(_datagrams(line, count, PACED_PPS)[1])

@@ -12,7 +12,7 @@ import typer
 from pacelab.cli.options import Command, extend, hook_parameters
 from pacelab.experiment.settings import parse_one
 from pacelab.hosts.agents.path_rates import ALLOWED as PATH_RATES
-from pacelab.hosts.agents.path_rates import read_path_rates
+from pacelab.hosts.agents.path_rates import check_path_known, read_path_rates
 from pacelab.hosts.agents.roles import AgentName
 from pacelab.options.table import BY_FIELD
 from pacelab.schemes import HookSettings
@@ -87,7 +87,9 @@ def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, 
         "as_json": values["json"],
         "quiet": values["quiet"],
     }
-    return Task.model_validate(task | own)
+    found = Task.model_validate(task | own)
+    check_path_known(agent, scheme, found.path_rates)
+    return found
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:

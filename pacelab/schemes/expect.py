@@ -37,6 +37,7 @@ SCHEMES = (
         gateway=expect_gateway,
         station=expect_station,
         traffic=("tcp",),
+        by_path=True,
         brings={"ack": "every"},
         acting=GAP | {"acks_suppressed"},
     ),

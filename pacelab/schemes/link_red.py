@@ -84,6 +84,7 @@ SCHEMES = (
         style=Style("#cc79a7", "d", "-"),
         link=link_pacing,
         takes=("extra_backoff",),
+        by_path=True,
         acting=frozenset({"paced"}),
     ),
     Scheme(
@@ -93,6 +94,7 @@ SCHEMES = (
         style=Style("#009e73", "$M$", "-."),
         link=link_red_pacing,
         takes=("extra_backoff",),
+        by_path=True,
         acting=frozenset({"dropped", "paced"}),
     ),
     Scheme(
@@ -102,6 +104,7 @@ SCHEMES = (
         style=Style("#d55e00", "*", "--"),
         link=link_red_marking_pacing,
         takes=("extra_backoff",),
+        by_path=True,
         ecn=True,
         acting=frozenset({"dropped", "marked", "paced"}),
     ),

@@ -99,6 +99,9 @@ class Scheme:
     """Options of an experiment that belong to schemes and are for this one (`pacelab.options.table.SCHEME_OPTIONS`)."""
     settings: tuple[str, ...] = ()
     """Those of them that it cannot do without."""
+    by_path: bool = False
+    """Its hooks compute a pace from the rates of the way over the air, and have none without. A run knows them of its
+    topology; who starts an agent says them (--path-rates)."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
     ecn_throttles: tuple[str, ...] = ()

@@ -36,6 +36,7 @@ SCHEMES = (
         style=Style("#d55e00", "D", "-"),
         sender=ap_sender,
         traffic=("tcp",),
+        by_path=True,
         acting=PACING,
     ),
     Scheme(
@@ -45,6 +46,7 @@ SCHEMES = (
         style=Style("#d55e00", "P", "-."),
         sender=ap_sender_out_of_interference,
         traffic=("tcp",),
+        by_path=True,
         acting=PACING,
     ),
     Scheme(
@@ -63,6 +65,7 @@ SCHEMES = (
         style=Style("#d55e00", "<", ":"),
         sender=ap_sender,
         traffic=("tcp",),
+        by_path=True,
         brings={"ack": "dynamic"},
         acting=PACING,
     ),

@@ -40,6 +40,7 @@ SCHEMES = (
         gateway=gap_gateway,
         sender=gap_sender,
         traffic=("tcp",),
+        by_path=True,
         acting=GAP,
     ),
     Scheme(
@@ -50,6 +51,7 @@ SCHEMES = (
         gateway=partial(gap_gateway, control=False),
         sender=gap_sender,
         traffic=("tcp",),
+        by_path=True,
         acting=GAP,
     ),
     Scheme(
@@ -60,6 +62,7 @@ SCHEMES = (
         gateway=partial(gap_gateway, reading="code"),
         sender=partial(gap_sender, reading="code"),
         traffic=("tcp",),
+        by_path=True,
         acting=GAP,
     ),
     Scheme(
@@ -70,6 +73,7 @@ SCHEMES = (
         gateway=partial(gap_gateway, reading="evaluated"),
         sender=partial(gap_sender, reading="evaluated"),
         traffic=("tcp",),
+        by_path=True,
         acting=GAP,
         brings={"rto_backoff": "wired"},
     ),
@@ -81,6 +85,7 @@ SCHEMES = (
         gateway=partial(gap_gateway, reading="evaluated", control=False),
         sender=partial(gap_sender, reading="evaluated"),
         traffic=("tcp",),
+        by_path=True,
         acting=GAP,
         brings={"rto_backoff": "wired"},
     ),

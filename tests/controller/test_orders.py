@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import sys
 from collections.abc import Iterator
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from running import Running, wait_until
 from pacelab.controller.web.client import TOKEN
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
-from pacelab.hosts.agents.run import make_hook
+from pacelab.hosts.agents.run import Lead, make_hook
 from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
@@ -32,6 +33,15 @@ def test_what_is_offered_acts_at_a_gateway_or_not_at_all() -> None:
     assert not {"lred", "tcp-ap", "delayed-ack", "edca"} & set(offered())
     for name in offered():
         make(name, {"pace_rate_bps": 1_000_000})
+
+
+def test_a_scheme_that_goes_by_the_path_is_refused_where_nobody_said_the_path() -> None:
+    url = "unix:none"
+    settings = HookSettings()
+    with pytest.raises(ConfigError, match="'tcp-gap' needs --path-rates"):
+        Lead(url=url, name="GA", settings=settings, path_rates={}).make("tcp-gap", {})
+    known = Lead(url=url, name="GA", settings=settings, path_rates={IPv4Network("10.0.0.5"): (2_000_000,)})
+    assert known.make("tcp-gap", {}).counters()
 
 
 def test_limits_are_checked_as_options_are() -> None:

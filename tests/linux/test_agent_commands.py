@@ -69,6 +69,11 @@ STATUS = {
         (["gateway", "--scheme", "newreno", "--air", "a", "--wired", "b"], "nothing to do at a gateway"),
         (["gateway", "--scheme", "nope", "--air", "a", "--wired", "b"], "'nope'"),
         (["gateway", "--scheme", "fixed-rate", "--air", "a", "--wired", "b"], "needs --pace-rate"),
+        (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b"], "'tcp-gap' needs --path-rates"),
+        (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b", "--datapath", "tc"], "nearest hop first"),
+        (["sender", "--scheme", "tcp-ap+delayed-ack", "--air", "a"], "needs --path-rates"),
+        (["station", "--scheme", "tcp-expect", "--air", "a"], "needs --path-rates"),
+        (["relay", "--scheme", "lred+pacing", "--air", "a", "--mediumd", "x", "--station", "n"], "needs --path-rates"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "a"], "another interface than --air"),
         (["sender", "--scheme", "lred", "--air", "a"], "one of tcp-gap"),
@@ -91,7 +96,7 @@ def test_agent_commands_refuse_in_one_line_with_exit_2(arguments, said, capsys) 
 def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        assert main(["sender", "--scheme", "tcp-ap", "--air", "lo", "--metrics", port]) == 3
+        assert main(["sender", "--scheme", "fixed-rate", "--pace-rate", "1", "--air", "lo", "--metrics", port]) == 3
     assert f"--metrics {port}" in capsys.readouterr().err
 
 

@@ -17,12 +17,13 @@ from network import PACELAB, Host, Line, RunningAgent, iperf, missing_for_namesp
 
 
 FOUR_HOPS = ("--path-rates", "2,2,2,2")
+SCHEME = ("--scheme", "tcp-gap", *FOUR_HOPS)
 WINDOW = "-w 64K"
 """As the papers'. Beyond 1 MiB per flow the pacing queue overflows, and releases ahead of its pace."""
 
 
 def test_gateway_paces_a_real_tcp_by_the_papers_formula(line: Line) -> None:
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     result = iperf(line.wired, line.station, line.STATION, seconds=5)
     status = agent.stop()
     # Packets of 1500 B over four hops of 2 Mbit/s: T >= 4 x 6 ms, so at most 1/T = 41.7 segments/s of 1448 or 1460 B.
@@ -46,7 +47,7 @@ def test_gateway_fixed_rate_keeps_the_average_exactly(line: Line) -> None:
 
 
 def test_gateway_writes_rtt_wired_into_acks_for_the_station(line: Line, tmp_path: Path) -> None:
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     with (tmp_path / "seen.pcap").open("wb") as seen:
         command = ("tcpdump", "-i", "eth0", "--immediate-mode", "-U", "-w", "-", "tcp")
         dump = line.station.start(*command, stdout=seen, stderr=subprocess.PIPE)
@@ -131,7 +132,7 @@ def test_gateway_guard_ends_with_an_agent_that_is_killed(line: Line) -> None:
 
 
 def test_gateway_bad_packets_pass_unharmed_and_are_counted(line: Line, make) -> None:
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     line.wired.run("ping -c 3 -i 0.2 10.9.2.1")
     line.wired.run("ping -c 2 -i 0.2 -s 4000 10.9.2.1")  # three fragments each way
     send = """
@@ -174,13 +175,13 @@ def test_gateway_ipv6_passes_and_is_counted(line: Line) -> None:
     for net, host, inner in ((1, line.wired, "wired0"), (2, line.station, "air0")):
         line.gateway.run(f"ip -6 addr add fd00:{net}::fe/64 dev {inner} nodad")
         host.run(f"ip -6 addr add fd00:{net}::1/64 dev eth0 nodad; ip -6 route add default via fd00:{net}::fe")
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     line.wired.run("ping -6 -c 3 -i 0.2 fd00:2::1")
     assert agent.stop()["passed_unseen"]["ipv6"] >= 6
 
 
 def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) -> None:
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     before = _resident_bytes(agent)
     line.station.run("ip route add blackhole 10.9.1.0/24")  # no answers: half-open for ever
     line.wired.python(_SYN_FLOOD, "10000").wait(60)
@@ -203,7 +204,7 @@ def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) 
 def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> None:
     def fails(*arguments: str) -> str:
         done = line.gateway.start(
-            *PACELAB, "gateway", "--scheme", "tcp-gap", *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            *PACELAB, "gateway", *SCHEME, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         _out, said = done.communicate(timeout=30)
         assert done.returncode == 3, said
@@ -213,7 +214,7 @@ def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> N
     assert "'nope'" in fails("--air", "nope", "--wired", "wired0")
     assert "'nope'" in fails("--air", "air0", "--wired", "nope")
     assert line.rules() == ""
-    agent = line.agent("--scheme", "tcp-gap")
+    agent = line.agent(*SCHEME)
     rules = line.rules()
     assert "in use" in fails("--air", "air0", "--wired", "wired0")
     assert "20481: in use" in fails("--air", "air0", "--wired", "wired0", "--queue", "20481")
@@ -224,7 +225,7 @@ def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> N
 
 def test_gateway_without_permission_is_one_line_exit_3(line: Line) -> None:
     command = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", *PACELAB, "gateway"]
-    own = ("--scheme", "tcp-gap", "--air", "air0", "--wired", "wired0")
+    own = (*SCHEME, "--air", "air0", "--wired", "wired0")
     done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _out, said = done.communicate(timeout=30)
     assert (done.returncode, said.count("\n")) == (3, 1), said
@@ -305,7 +306,7 @@ def _segments_in(line: Line) -> int:
 
 
 def test_sender_paces_by_round_trips_less_the_option_of_a_gateway(line: Line) -> None:
-    gateway = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    gateway = line.agent(*SCHEME)
     agent = RunningAgent(line.station, "sender", "--scheme", "tcp-gap", "--air", "eth0", *FOUR_HOPS)
     result = iperf(line.station, line.wired, line.WIRED, "-w 64K", seconds=5)
     status = agent.stop()
@@ -342,7 +343,7 @@ def test_relay_without_mediumd_says_what_it_needs(line: Line) -> None:
 
 def test_agents_of_one_host_do_not_get_in_each_others_way(line: Line) -> None:
     # A gateway that is also told to act as a sender for its own applications: four queues, two sets of rules.
-    gateway = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    gateway = line.agent(*SCHEME)
     sender = RunningAgent(line.gateway, "sender", "--scheme", "tcp-gap", "--air", "air0", *FOUR_HOPS)
     line.gateway.run("ping -c 1 10.9.2.1")
     line.wired.run("ping -c 1 10.9.2.1")
@@ -363,7 +364,7 @@ def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
 
 def test_agent_whose_terminal_goes_ends(line: Line, hangup: Callable[[signal.Handlers], object]) -> None:
     hangup(signal.SIG_DFL)
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     os.kill(agent.ready["pid"], signal.SIGHUP)
     assert agent.process.wait(10) == 0
     assert line.rules() == ""
@@ -371,7 +372,7 @@ def test_agent_whose_terminal_goes_ends(line: Line, hangup: Callable[[signal.Han
 
 def test_agent_under_nohup_outlives_its_terminal(line: Line, hangup: Callable[[signal.Handlers], object]) -> None:
     hangup(signal.SIG_IGN)
-    agent = line.agent("--scheme", "tcp-gap", *FOUR_HOPS)
+    agent = line.agent(*SCHEME)
     os.kill(agent.ready["pid"], signal.SIGHUP)
     assert agent.read()["event"] == "status"
     agent.stop()

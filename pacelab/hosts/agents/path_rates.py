@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 
 from pacelab.errors import ConfigError
+from pacelab.hosts.agents.roles import POINT_OF, AgentName
 from pacelab.options.phys import ALL_RATES
 from pacelab.pacer.linux.paths import PathTable
+from pacelab.schemes import find_scheme
 
 ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
 
@@ -26,6 +28,13 @@ def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
         except ValueError as error:
             raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
     return found
+
+
+def check_path_known(agent: AgentName, name: str, rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> None:
+    """ConfigError when the scheme goes by the path at this agent's place and nobody said what the path is made of."""
+    scheme = find_scheme(name)
+    if scheme.by_path and getattr(scheme, POINT_OF[agent]) is not None and not rates_bps:
+        raise ConfigError(f"--scheme {name!r} needs --path-rates, it paces nothing without: {ALLOWED}")
 
 
 def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:

@@ -8,13 +8,14 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.orders import Orders, is_baseline, offered, own_name
-from pacelab.hosts.agents.path_rates import path_table
+from pacelab.hosts.agents.path_rates import check_path_known, path_table
 from pacelab.hosts.agents.roles import POINT_OF, AgentName
 from pacelab.hosts.agents.task import MOST_BYTES, Task
 from pacelab.hosts.validation import read_document
@@ -38,17 +39,19 @@ def main() -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Lead:
+class Lead:
     """The controller that leads a gateway's agent."""
 
     url: str
     name: str
     settings: HookSettings
+    path_rates: dict[IPv4Network, tuple[int, ...]]
 
     def make(self, scheme: str, limits: Mapping[str, Any]) -> Hook:
         """A hook for an order."""
         if scheme not in offered():
             raise ConfigError(f"scheme {scheme!r}: allowed is one of {', '.join(offered())}")
+        check_path_known("gateway", scheme, self.path_rates)
         return make_hook("gateway", scheme, replace(self.settings, **limits), idle_too=True)
 
 
@@ -57,7 +60,8 @@ def perform(task: Task) -> None:
     hook = make_hook(task.agent, task.scheme, task.settings, idle_too=task.controller is not None)
     lead = None
     if task.controller is not None:
-        lead = _Lead(url=task.controller, name=own_name(task.name), settings=task.settings)
+        name = own_name(task.name)
+        lead = Lead(url=task.controller, name=name, settings=task.settings, path_rates=task.path_rates)
     _check_platform(task.agent)
     from pacelab.pacer.linux.agent import ROLES, AgentConfig
 
@@ -121,7 +125,7 @@ def _check_platform(agent: str) -> None:
         raise HostError(f"pacelab {agent}: it works on the packets of a Linux host; this is {sys.platform}")
 
 
-def _serve(task: Task, config: AgentConfig, hook: Hook, lead: _Lead | None) -> None:
+def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> None:
     from pacelab.pacer.linux.agent import Agent
     from pacelab.pacer.linux.errors import AgentError
 
@@ -153,7 +157,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: _Lead | None) -> N
         feed.close()
 
 
-def _follow(lead: _Lead, config: AgentConfig) -> Orders:
+def _follow(lead: Lead, config: AgentConfig) -> Orders:
     from pacelab.pacer.linux.kernel.interfaces import address_of
 
     own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air

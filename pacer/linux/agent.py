@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
+from pacelab.pacer.linux.doubts import Traffic, of_interfaces
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
@@ -150,6 +151,7 @@ class Agent:
         self._on_status = on_status
         self._hook = hook
         self._monitor = FlowMonitor()
+        self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
         self._lateness_ns: deque[int] = deque(maxlen=_LATENESS_KEPT)
         self._said: set[str] = set()
         self._started_ns = time.monotonic_ns()
@@ -217,11 +219,19 @@ class Agent:
         self._queue = NfQueue(tuple(self._points))
         undo.callback(self._queue.close)
         self._shell = HookShell(
-            self._hook, self, paths=config.paths, mtu_bytes=mtu, clamp=config.clamp_mss, monitor=self._monitor
+            self._hook,
+            self,
+            paths=config.paths,
+            mtu_bytes=mtu,
+            clamp=config.clamp_mss,
+            monitor=self._monitor,
+            traffic=self._traffic,
         )
         undo.callback(self._rules.remove)
         if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
             self._say(LEFT_BEHIND.format(", ".join(removed)))
+        for line in of_interfaces(config.air, config.wired):
+            self._say(line)
 
     def _captures(self, first: int) -> list[Capture]:
         air, wired = self._config.air, self._config.wired
@@ -319,6 +329,7 @@ class Agent:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
         if self._guard.released:
             self._once("it stood still for a while, and packets passed unseen meanwhile")
+        self._traffic.look(now_ns, seen=shell.done["seen"], two_way=len(self._points) > 1)
         if ticks % _COLLECT_TICKS == 0 and not shell.held:
             gc.collect(1)
 

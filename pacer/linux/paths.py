@@ -18,6 +18,10 @@ class PathTable:
     by_network: tuple[tuple[IPv4Network, tuple[int, ...]], ...] = ()
     _cache: dict[int, tuple[int, ...]] = field(default_factory=dict, repr=False, compare=False)
 
+    def __bool__(self) -> bool:
+        """Whether anything is known."""
+        return bool(self.default_bps or self.by_network)
+
     def rates_bps(self, address: int) -> tuple[int, ...]:
         """Rates on the way to (and from) an IPv4 address."""
         found = self._cache.get(address)

@@ -29,6 +29,7 @@ from pacelab.pacer.core.contract import (
 )
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.build import build
+from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.nfqueue import Queued
 from pacelab.pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
@@ -88,11 +89,13 @@ class HookShell:
         mtu_bytes: int,
         clamp: bool = False,
         monitor: FlowMonitor | None = None,
+        traffic: Traffic | None = None,
     ) -> None:
         """`clamp`: lower the MSS in SYNs so that every segment has room for the RTT_wired option."""
         self.hook = hook
         self.reader = PacketReader(largest_bytes=mtu_bytes)
         self.monitor = monitor
+        self._traffic = traffic
         self._port = port
         self._paths = paths
         self._mtu = mtu_bytes
@@ -139,7 +142,10 @@ class HookShell:
         if self._reports:
             self._remember(segment, packet.data)
         flow = segment.flow
-        rates = self._paths.rates_bps(flow.dst if point in OUTWARD else flow.src)
+        far = flow.dst if point in OUTWARD else flow.src
+        rates = self._paths.rates_bps(far)
+        if self._traffic is not None and segment.protocol == TCP:
+            self._traffic.met(point, far, path_known=bool(rates))
         self._run(now_ns, SegmentSeen(point, segment, rates))
 
     def transmitted(self, now_ns: int, name: FrameName, result: TransmitResult) -> None:

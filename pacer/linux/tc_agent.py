@@ -25,6 +25,7 @@ from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
+from pacelab.pacer.linux.doubts import Traffic, of_interfaces
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
@@ -89,6 +90,7 @@ class TcAgent:
         self._out, self._in = points[config.role.name == "gateway"]
         self._reader = PacketReader(largest_bytes=_LARGEST_SUPER_PACKET, whole=False)
         self._monitor = FlowMonitor()
+        self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
         self._new: list[FlowKey] = []
         self._count: Counter[str] = Counter()
@@ -113,6 +115,8 @@ class TcAgent:
             undo.callback(self._kernel.close)
             if removed := [*self._kernel.removed, *remove_stale()]:
                 self._say(LEFT_BEHIND.format(", ".join(removed)))
+            for line in of_interfaces(self._config.air, self._config.wired):
+                self._say(line)
             punctual = self._config.realtime and be_punctual()
             self._on_status(self._ready(punctual))
             self._serve(stop)
@@ -146,6 +150,7 @@ class TcAgent:
                     self._tap.sample_less()
                 tick_ns, seen = max(tick_ns + TICK_NS, now_ns), 0
                 self._forget_idle(now_ns)
+                self._traffic.look(now_ns, seen=self._count["seen"], two_way=True)
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:
                     return
@@ -166,7 +171,10 @@ class TcAgent:
         self._advance(packet.at_ns)
         far = segment.flow.dst if packet.outgoing else segment.flow.src
         point = self._out if packet.outgoing else self._in
-        event = SegmentSeen(point, segment, self._config.paths.rates_bps(far))
+        rates = self._config.paths.rates_bps(far)
+        if segment.protocol == TCP:
+            self._traffic.met(point, far, path_known=bool(rates))
+        event = SegmentSeen(point, segment, rates)
         self._guard(lambda: self._hook.handle(self._now_ns, event))
         if packet.outgoing and segment.protocol == TCP and (segment.is_data or segment.flags & SYN):
             self._note(segment)

@@ -22,6 +22,7 @@ from pacelab.pacer.core.contract import (
     TransmitResult,
 )
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
+from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.kernel.nfqueue import Queued
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.paths import PathTable
@@ -123,6 +124,15 @@ def test_shell_tells_the_path_of_the_wireless_end(hook, port, make) -> None:
     shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
     shell.see(0, Point.AIR_TO_WIRED, Queued(0, 2, make.tcp()))
     assert [event.path_rates_bps for event in hook.seen] == [(5_500_000,), RATES]
+
+
+def test_shell_names_a_wireless_end_of_tcp_without_a_path_once(hook, port, make) -> None:
+    said: list[str] = []
+    traffic = Traffic("air0", "wired0", paths_known=True, say=said.append)
+    shell = HookShell(hook, port, paths=PathTable(), mtu_bytes=1500, traffic=traffic)
+    for number, packet in enumerate((make.udp(b"x"), make.tcp(), make.tcp())):
+        shell.see(0, Point.WIRED_TO_AIR, Queued(0, number, packet))
+    assert [line.partition(":")[0] for line in said] == ["no --path-rates for 10.2.0.9"]
 
 
 def test_shell_keeps_the_changed_packet_for_resending(shell, hook, port, make) -> None:

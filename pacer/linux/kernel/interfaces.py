@@ -8,9 +8,11 @@ import struct
 
 from pacelab.pacer.linux.errors import AgentError
 
+_SIOCGIFFLAGS = 0x8913
 _SIOCGIFMTU = 0x8921
 _SIOCGIFADDR = 0x8915
 _NAME_BYTES = 15
+_UP, _RUNNING = 0x1, 0x40
 
 
 def mtu_of(interface: str) -> int:
@@ -31,6 +33,16 @@ def check_wired(interface: str | None) -> None:
         mtu_of(interface)
 
 
+def is_up(interface: str) -> bool:
+    """Whether it is switched on."""
+    return bool(_flags(interface) & _UP)
+
+
+def has_carrier(interface: str) -> bool:
+    """Whether there is anything at its other end."""
+    return bool(_flags(interface) & _RUNNING)
+
+
 def address_of(interface: str) -> str:
     """Its IPv4 address; AgentError when it has none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
@@ -39,6 +51,12 @@ def address_of(interface: str) -> str:
         except OSError:
             raise AgentError(f"interface {interface!r}: it has no IPv4 address") from None
     return socket.inet_ntoa(answer[20:24])
+
+
+def _flags(interface: str) -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
+    return int(struct.unpack("16sH14x", answer)[1])
 
 
 def _present() -> str:

@@ -94,13 +94,10 @@ def said_of(line: Line, *options: str) -> str:
 @pytest.mark.parametrize("datapath", ["nfqueue", "tc"])
 def test_interfaces_that_let_nothing_pass_are_named_at_the_start(line: Line, datapath: str) -> None:
     line.gateway.run("sysctl -qw net.ipv4.ip_forward=0; ip link set wired0 down")
-    line.station.run("ip link set eth0 down")
-    line.gateway.run("until ip link show air0 | grep -q NO-CARRIER; do sleep 0.05; done")  # the kernel takes its time
     lines = said_of(line, "--datapath", datapath, "--wired", "wired0").splitlines()
     assert any("wired0 is down" in one and "ip link set wired0 up" in one for one in lines), lines
-    assert any("air0 has no carrier" in one for one in lines), lines
     assert any("does not forward what comes by air0" in one for one in lines), lines
-    assert len(lines) == 4
+    assert len(lines) == 3
 
 
 def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line: Line) -> None:

@@ -12,7 +12,7 @@ _SIOCGIFFLAGS = 0x8913
 _SIOCGIFMTU = 0x8921
 _SIOCGIFADDR = 0x8915
 _NAME_BYTES = 15
-_UP, _RUNNING = 0x1, 0x40
+_UP = 0x1
 
 
 def mtu_of(interface: str) -> int:
@@ -34,13 +34,10 @@ def check_wired(interface: str | None) -> None:
 
 
 def is_up(interface: str) -> bool:
-    """Whether it is switched on."""
-    return bool(_flags(interface) & _UP)
-
-
-def has_carrier(interface: str) -> bool:
-    """Whether there is anything at its other end."""
-    return bool(_flags(interface) & _RUNNING)
+    """Whether it is switched on. (Whether it has a carrier the kernel says up to a second later.)"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
+    return bool(struct.unpack("16sH14x", answer)[1] & _UP)
 
 
 def address_of(interface: str) -> str:
@@ -51,12 +48,6 @@ def address_of(interface: str) -> str:
         except OSError:
             raise AgentError(f"interface {interface!r}: it has no IPv4 address") from None
     return socket.inet_ntoa(answer[20:24])
-
-
-def _flags(interface: str) -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
-    return int(struct.unpack("16sH14x", answer)[1])
 
 
 def _present() -> str:

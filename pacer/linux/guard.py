@@ -8,6 +8,7 @@ Invariants
 1. The guard has none of the agent's sockets: when the agent is killed, its queues are gone at once.
 2. It has a session of its own: a Ctrl-Z at the terminal stops the agent alone. It ends with the agent.
 3. Who was asleep itself (a suspended machine) blames nobody: the agent is given its time once more.
+4. No agent goes on without its guard.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import Rules
 from pacelab.units import NS_PER_S
@@ -56,18 +58,31 @@ class Guard:
         guard.close()
 
     def beat(self, now_ns: int) -> int:
-        """The agent lives; when it is to say so again. Puts the rules in again when they were taken out."""
+        """The agent lives; when it is to say so again. Puts the rules in again when they were taken out.
+
+        AgentError when the guard has ended.
+        """
         if now_ns < self._due_ns:
             return self._due_ns
-        with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            if self._agent.recv(1):
-                self._rules.install()
-                self.released += 1
-                self.released_ns += now_ns - self._last_ns
+        if self._has_released():
+            self._rules.install()
+            self.released += 1
+            self.released_ns += now_ns - self._last_ns
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             self._agent.send(b".")
         self._last_ns, self._due_ns = now_ns, now_ns + BEAT_NS
         return self._due_ns
+
+    def _has_released(self) -> bool:
+        try:
+            word = self._agent.recv(1)
+        except BlockingIOError:
+            return False
+        except ConnectionResetError:  # it has ended with beats unread
+            word = b""
+        if not word:
+            raise AgentError("its guard was killed, and packets would wait should it stand still: start it again")
+        return True
 
     def close(self) -> None:
         """End it; harmless when repeated."""

@@ -116,14 +116,26 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
     assert line.rules() == ""
 
 
+def guard_of(agent: RunningAgent) -> int:
+    """Its process."""
+    pid = agent.ready["pid"]
+    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    (guard,) = [child for child in children if Path(f"/proc/{child}/comm").read_text() != "display\n"]
+    return guard
+
+
+def test_gateway_ends_when_its_guard_is_killed_and_packets_pass(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
+    os.kill(guard_of(agent), signal.SIGKILL)
+    assert agent.process.wait(10) == 3
+    said = agent.said()
+    assert (said.count("\n"), "its guard was killed" in said) == (1, True), said
+    assert line.rules() == ""
+
+
 def test_gateway_guard_ends_with_an_agent_that_is_killed(line: Line) -> None:
     agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "4")
-    pid = agent.ready["pid"]
-    (guard,) = [
-        child
-        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
-        if Path(f"/proc/{child}/comm").read_text() != "display\n"
-    ]
+    guard = guard_of(agent)
     agent.kill()
     deadline_s = time.monotonic() + 10
     while Path(f"/proc/{guard}/stat").exists() and time.monotonic() < deadline_s:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json as json_module
 import os
 import secrets
 import shlex
+import signal
 import socket
 import sys
 import threading
@@ -15,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.controller.errors import ControllerError, InputError
+from pacelab.controller.network_file import read_network
 from pacelab.controller.web.client import TOKEN
 
 OPENFLOW_PORT = 6653
@@ -80,7 +84,8 @@ def _serve(
     try:
         start(shell, host=host, port=number)
     except OSError as error:
-        raise ControllerError(f"--listen {listen}: {error.strerror}; choose another port") from None
+        raise ControllerError(f"--listen {listen}: {_why(error)}") from None
+    _end_cleanly(path)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={token}"
     if json:
@@ -90,8 +95,20 @@ def _serve(
     if not quiet:
         threading.Thread(target=_follow, args=(shell, json), daemon=True).start()
     serve(shell, sockets, token=token, names=known["names"], picture=known["picture"])
-    sys.stdout.flush()
-    os._exit(0)  # os-ken's threads wait for switches
+
+
+def _end_cleanly(path: Path | None) -> None:
+    """SIGTERM and Ctrl-C end the process with exit code 0, and its Unix socket with it: os-ken's threads wait for
+    switches, and uvicorn gives a signal back when it has served.
+    """
+
+    def end(_number: int, _frame: Any) -> None:
+        if path is not None:
+            path.unlink(missing_ok=True)
+        os._exit(0)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
 
 
 def read_listen(text: str) -> tuple[str, int]:
@@ -102,35 +119,28 @@ def read_listen(text: str) -> tuple[str, int]:
     return host, int(number)
 
 
-def read_network(path: Path | None) -> dict[str, Any]:
-    """`names`, `switches` (None: any may connect) and `picture` of a file."""
-    if path is None:
-        return {"names": {}, "switches": None, "picture": None}
-    try:
-        found = json_module.loads(path.read_text("utf-8"))
-        switches = found.get("switches")
-        known = {
-            "names": {str(key): str(name) for key, name in found.get("names", {}).items()},
-            "switches": None if switches is None else [int(dpid, 16) for dpid in switches],
-            "picture": found.get("picture"),
-        }
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"--network {path}: {error}; docs/controller.md has an example") from None
-    return known
+def _why(error: OSError) -> str:
+    """Why nobody can listen there, and what to do."""
+    if error.errno == errno.EADDRNOTAVAIL or (error.errno or 0) < 0:  # below 0: no such name
+        return "this host has no such address; take one of `ip addr`, as 127.0.0.1, or 0.0.0.0 for all"
+    if error.errno == errno.EADDRINUSE:
+        return "Address already in use, maybe by another controller; choose another port"
+    return f"{os.strerror(error.errno or 0)}; choose another port"
 
 
 def _follow(shell: Any, as_json: bool) -> None:
-    """Say what happens, as it does."""
+    """Say what happens, as it does, while anybody reads it."""
     number = 1
-    while True:
-        with shell.news:
-            shell.news.wait(0.5)
-        for entry in shell.ask(lambda brain, _now_ns, at=number: brain.journal.since(at)):
-            number = entry.number + 1
-            if as_json:
-                print(json_module.dumps({"event": entry.kind, **entry.data}), flush=True)
-            else:
-                _say(f"{entry.kind}: " + ", ".join(f"{name} {value}" for name, value in entry.data.items()))
+    with contextlib.suppress(BrokenPipeError):
+        while True:
+            with shell.news:
+                shell.news.wait(0.5)
+            for entry in shell.ask(lambda brain, _now_ns, at=number: brain.journal.since(at)):
+                number = entry.number + 1
+                if as_json:
+                    print(json_module.dumps({"event": entry.kind, **entry.data}), flush=True)
+                else:
+                    _say(f"{entry.kind}: " + ", ".join(f"{name} {value}" for name, value in entry.data.items()))
 
 
 def _say(line: str) -> None:

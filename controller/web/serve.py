@@ -18,6 +18,7 @@ LOOPBACK = "127.0.0.1"
 UNIX_HOST = "localhost"
 """The Host of requests over the Unix socket."""
 MOST_CONNECTIONS = 128
+LONGEST_UNIX_BYTES = 107
 
 
 def open_port(port: int) -> socket.socket:
@@ -29,7 +30,11 @@ def open_port(port: int) -> socket.socket:
 
 
 def open_unix(path: Path) -> socket.socket:
-    """A listening Unix socket for this user alone; one that a dead process left is replaced."""
+    """A listening Unix socket for this user alone; one that a dead process left is replaced, a living one's is not."""
+    if len(os.fsencode(path)) > LONGEST_UNIX_BYTES:
+        raise ControllerError(f"--socket {path}: a path of at most {LONGEST_UNIX_BYTES} bytes is allowed")
+    if path.is_socket() and _answers(path):
+        raise ControllerError(f"--socket {path}: in use by a process that answers; choose another place")
     listening = socket.socket(socket.AF_UNIX)
     try:
         if path.is_socket():
@@ -44,6 +49,16 @@ def open_unix(path: Path) -> socket.socket:
         listening.close()
         raise ControllerError(f"--socket {path}: {error.strerror}; choose another place") from None
     return listening
+
+
+def _answers(path: Path) -> bool:
+    """Whether anybody listens at a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        try:
+            asking.connect(str(path))
+        except OSError:
+            return False
+    return True
 
 
 def serve(

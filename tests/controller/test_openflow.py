@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shlex
 import socket
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,13 +33,17 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
-from running import ROOT, Running, wait_until
+from running import PROGRAM, ROOT, Running, wait_until
 
 from pacelab.cli.main import main
 from pacelab.controller.core.flows import COUNTED, OURS
 from pacelab.controller.core.messages import FoundRule, Match, Rule
+from pacelab.controller.errors import ControllerError, InputError
+from pacelab.controller.network_file import read_network
 from pacelab.controller.openflow import convert
 from pacelab.controller.switches import wired
+from pacelab.controller.web.client import TOKEN, Client
+from pacelab.controller.web.serve import open_unix
 
 SWITCH = ProtocolDesc(version=ofp.OFP_VERSION)
 TCP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 6, 5, 80)
@@ -270,7 +276,7 @@ def test_a_port_in_use_is_one_line() -> None:
     ("arguments", "said"),
     [
         (("--listen", "nowhere"), "allowed is HOST:PORT"),
-        (("--network", "/nonexistent"), "No such file"),
+        (("--network", "/nonexistent/network.json"), "No such file"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str) -> None:
@@ -278,6 +284,76 @@ def test_a_wrong_command_line_is_one_line(arguments: tuple[str, ...], said: str)
     assert ran.returncode == 2
     assert said in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "Expecting property name"),
+        ("[]", "allowed is an object with names, switches, picture"),
+        ('{"switchs": ["1"]}', "'switchs': allowed is one of names, switches, picture"),
+        ('{"switches": "0000000000000001"}', "switches: allowed is a list"),
+        ('{"switches": [1]}', "switches: 1: allowed are a switch's up to 16 hexadecimal digits"),
+        ('{"switches": ["-1"]}', "switches: '-1'"),
+        ('{"names": {"10.0.0.300": "host"}}', "names: '10.0.0.300'"),
+        ('{"names": {"1": 1}}', "names: allowed is an object of texts"),
+        ('{"picture": 5}', "picture: allowed is an object"),
+    ],
+)
+def test_a_wrong_network_file_is_told_by_what_is_wrong_in_it(content: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "network.json"
+    file.write_text(content)
+    with pytest.raises(InputError) as refused:
+        read_network(file)
+    assert str(refused.value).startswith(f"--network {file}: ")
+    assert said in str(refused.value)
+
+
+def test_a_network_file_names_switches_as_people_write_them(tmp_path: Path) -> None:
+    file = tmp_path / "network.json"
+    file.write_text(json.dumps({"switches": ["A", "0x1"], "names": {"A": "GA", "10.0.0.5": "host"}}))
+    known = read_network(file)
+    assert known["switches"] == [10, 1]
+    assert known["names"] == {"000000000000000a": "GA", "10.0.0.5": "host"}
+
+
+def test_an_address_that_this_host_has_not_is_told_so() -> None:
+    ran = python(COMMAND, "--listen", "192.0.2.1:6653")
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (3, 1)
+    assert "this host has no such address" in ran.stderr
+
+
+def test_a_controllers_unix_socket_is_not_taken_while_it_lives(tmp_path: Path) -> None:
+    place, long = tmp_path / "rest.sock", tmp_path / ("a" * 120)
+    with open_unix(place):
+        with pytest.raises(ControllerError, match="in use by a process that answers"):
+            open_unix(place)
+        assert place.is_socket()
+    open_unix(place).close()  # what a dead process left
+    with pytest.raises(ControllerError, match="at most 107 bytes"):
+        open_unix(long)
+
+
+def test_a_controller_ends_cleanly_and_when_nobody_reads_its_events_says_nothing(tmp_path: Path) -> None:
+    rest = tmp_path / "rest.sock"
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        listen = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [*PROGRAM, "--listen", listen, "--socket", str(rest), "--json"]
+    variables = os.environ | {TOKEN: "test-token"}
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        hello = {"address": "10.9.0.2", "schemes": ["newreno"], "limits": [], "scheme": "newreno"}
+        client = Client(f"unix:{rest}", "test-token")
+        for number in range(3):
+            assert client.ask("PUT", f"/v1/gateways/G{number}", hello)[0] == 200
+            time.sleep(0.1)  # so that each is told by itself
+        process.terminate()
+        said = process.stderr.read()
+    assert (process.returncode, said) == (0, b"")
+    assert not rest.exists()
 
 
 def test_without_os_ken_the_pip_of_this_python_is_named(

@@ -45,7 +45,10 @@ class Client:
         answer = connection.getresponse()
         if answer.status != 200:
             connection.close()
-            raise OSError(f"{self._url}: events: status {answer.status}")
+            reason = (
+                f"events: status {answer.status}" if answer.status != 401 else f"it takes another token than {TOKEN}"
+            )
+            raise OSError(f"{self._url}: {reason}")
         return _read_events(connection, answer)
 
     def _connect(self) -> http.client.HTTPConnection:

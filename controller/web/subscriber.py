@@ -50,7 +50,7 @@ class Subscriber:
             try:
                 self._follow()
             except (OSError, ValueError) as error:
-                self._say(False, f"the controller is gone ({error}): going on without it")
+                self._say(False, f"no controller ({error}): going on without it")
             time.sleep(AGAIN_S)
 
     def _follow(self) -> None:

@@ -15,7 +15,7 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
 from running import Running, wait_until
 
-from pacelab.controller.web.client import TOKEN
+from pacelab.controller.web.client import TOKEN, Client
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
 from pacelab.hosts.agents.run import Lead, make_hook
@@ -144,3 +144,8 @@ def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
     assert led.want(scheme="newreno") == 200
     wait_until(led.told)
     assert isinstance(led.found[0][1], NullHook)
+
+
+def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
+    with pytest.raises(OSError, match=f"it takes another token than {TOKEN}"):
+        Client(led.controller.url, "another").events()

@@ -63,6 +63,9 @@ STATUS = {
 }
 
 
+LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--controller")
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -76,6 +79,9 @@ STATUS = {
         (["relay", "--scheme", "lred+pacing", "--air", "a", "--mediumd", "x", "--station", "n"], "needs --path-rates"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "a"], "another interface than --air"),
+        ([*LED, "http://10.0.0.1:8080"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
+        ([*LED, "http://127.0.0.1:x"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
+        ([*LED, "http://localhost:99999"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
         (["sender", "--scheme", "lred", "--air", "a"], "one of tcp-gap"),
         (["relay", "--scheme", "lred", "--air", "a", "--mediumd", "x"], "--mediumd and --station"),
         (["station", "--scheme", "tcp-gap", "--air", "a"], "delayed-ack"),
@@ -91,6 +97,11 @@ def test_agent_commands_refuse_in_one_line_with_exit_2(arguments, said, capsys) 
     text = capsys.readouterr().err
     assert said in text
     assert text.count("\n") == 1
+
+
+def test_agent_commands_name_a_missing_interface_as_such_under_a_controller_too(capsys) -> None:
+    assert main([*LED, "http://127.0.0.1:1"]) == 3
+    assert "interface 'b': no such interface" in capsys.readouterr().err
 
 
 def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:

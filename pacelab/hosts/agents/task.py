@@ -5,6 +5,7 @@ People give flags. A run hands each of its agents a document, so that nothing of
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Network
 from typing import Annotated
 
@@ -21,6 +22,9 @@ MOST_BYTES = 1_000_000
 """Size of a task as JSON; one with the ways to 96 hosts is about 10 kB."""
 
 RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
+
+
+_URL = re.compile(r"http://(?:127\.0\.0\.1|localhost):(\d{1,5})/?|unix:.+")
 
 
 class Task(Document):
@@ -85,6 +89,12 @@ class Task(Document):
                 raise ConfigError(f"--name {self.name}: allowed with --controller URL alone")
         elif self.datapath != "nfqueue":
             raise ConfigError(f"--controller with --datapath {self.datapath}: allowed is nfqueue")
-        elif not self.controller.startswith(("http://127.0.0.1:", "http://localhost:", "unix:")):
+        elif not _reachable(self.controller):
             raise ConfigError(f"--controller {self.controller!r}: allowed is http://127.0.0.1:PORT or unix:PATH")
         return self
+
+
+def _reachable(url: str) -> bool:
+    """Whether a controller can be there: on this host's loopback or a Unix socket."""
+    found = _URL.fullmatch(url)
+    return found is not None and (found[1] is None or 0 < int(found[1]) < 65_536)

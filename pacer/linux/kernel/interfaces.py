@@ -41,7 +41,8 @@ def is_up(interface: str) -> bool:
 
 
 def address_of(interface: str) -> str:
-    """Its IPv4 address; AgentError when it has none."""
+    """Its IPv4 address; AgentError when it has none, or there is no such interface."""
+    mtu_of(interface)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
             answer = fcntl.ioctl(asked, _SIOCGIFADDR, struct.pack("16s16x", interface.encode()[:_NAME_BYTES]))

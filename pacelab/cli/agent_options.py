@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pacelab.cli.options import Command, extend, hook_parameters
+from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one
 from pacelab.hosts.agents.path_rates import ALLOWED as PATH_RATES
 from pacelab.hosts.agents.path_rates import check_path_known, read_path_rates
 from pacelab.hosts.agents.roles import AgentName
-from pacelab.options.table import BY_FIELD
-from pacelab.schemes import HookSettings
+from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
+from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS
 from pacelab.topologies.domain import Domain, Real, Whole
 
@@ -89,7 +90,19 @@ def task_of_flags(agent: AgentName, scheme: str, air: str, values: Mapping[str, 
     }
     found = Task.model_validate(task | own)
     check_path_known(agent, scheme, found.path_rates)
+    if found.controller is None:  # which may change the scheme to one that takes them
+        _check_taken(scheme, values)
     return found
+
+
+def _check_taken(name: str, values: Mapping[str, Any]) -> None:
+    """ConfigError for an option of other schemes; a scheme of one's own may look at all of them."""
+    if name not in SCHEMES:
+        return
+    for option in SCHEME_OPTIONS:
+        if values[option] is not None and option not in SCHEMES[name].takes:
+            takers = ", ".join(other for other, scheme in SCHEMES.items() if option in scheme.takes)
+            raise ConfigError(f"{BY_FIELD[option].flag} with --scheme {name}: allowed is one of {takers}")
 
 
 def hook_settings(values: Mapping[str, Any]) -> HookSettings:

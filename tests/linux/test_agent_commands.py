@@ -63,6 +63,7 @@ STATUS = {
 }
 
 
+GAP = ("gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b", "--path-rates", "11")
 LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--controller")
 
 
@@ -79,6 +80,11 @@ LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--contro
         (["relay", "--scheme", "lred+pacing", "--air", "a", "--mediumd", "x", "--station", "n"], "needs --path-rates"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a"], "--wired"),
         (["gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "a"], "another interface than --air"),
+        ([*GAP, "--pace-rate", "1"], "--pace-rate with --scheme tcp-gap: allowed is one of fixed-rate"),
+        ([*GAP, "--throttle", "drop"], "--throttle with --scheme tcp-gap: allowed is one of ack-suppression"),
+        ([*GAP, "--datapath", "tc", "--clamp-mss"], "--clamp-mss: allowed with --datapath nfqueue alone"),
+        ([*GAP, "--datapath", "tc", "--queue", "5"], "--queue 5: allowed with --datapath nfqueue alone"),
+        ([*GAP, "--path-rates", "2"], "--path-rates '2': there are rates for these addresses already"),
         ([*LED, "http://10.0.0.1:8080"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
         ([*LED, "http://127.0.0.1:x"], "allowed is http://127.0.0.1:PORT or unix:PATH"),
         ([*LED, "http://localhost:99999"], "allowed is http://127.0.0.1:PORT or unix:PATH"),

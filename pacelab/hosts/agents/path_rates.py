@@ -19,12 +19,15 @@ EVERYWHERE = IPv4Network("0.0.0.0/0")
 
 def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
     """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
-    found = {}
+    found: dict[IPv4Network, tuple[int, ...]] = {}
     for text in texts:
         address, equals, rates_text = text.rpartition("=")
         try:
             rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
-            found[IPv4Network(address) if equals else EVERYWHERE] = rates
+            network = IPv4Network(address) if equals else EVERYWHERE
+            if network in found:
+                raise ValueError("there are rates for these addresses already")
+            found[network] = rates
         except ValueError as error:
             raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
     return found

@@ -69,6 +69,9 @@ class Task(Document):
     def _goes_together(self) -> Task:
         if self.datapath not in DATAPATHS:
             raise ConfigError(f"--datapath {self.datapath!r}: allowed is one of {', '.join(DATAPATHS)}")
+        if self.datapath == "tc" and (self.clamp_mss or self.queue is not None):
+            flag = "--clamp-mss" if self.clamp_mss else f"--queue {self.queue}"
+            raise ConfigError(f"{flag}: allowed with --datapath nfqueue alone")
         if self.link not in LINKS:
             raise ConfigError(f"--link {self.link!r}: allowed is one of {', '.join(LINKS)}")
         if self.link == "nl80211" and not find_scheme(self.scheme).counts_suffice:

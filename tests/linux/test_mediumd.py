@@ -174,7 +174,7 @@ while time.monotonic() < end:
 """All that a host can send."""
 
 
-@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "shutdown"])
+@pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "SIGHUP", "shutdown"])
 def test_a_clean_end_leaves_neither_tap_nor_socket(make_air: MakeAir, end: str) -> None:
     air = make_air([0, 200])
     assert [air.tap_exists(0), air.tap_exists(1)] == [True, True]

@@ -212,11 +212,12 @@ fn work(
     Ok((Box::new(move || pump.run()), infos))
 }
 
-/// SIGTERM and SIGINT come as a descriptor; call while there is one thread.
+/// SIGTERM, SIGINT and SIGHUP (but not under `nohup`) come as a descriptor; call while there is one thread.
 fn watch_signals() -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGTERM);
     mask.add(Signal::SIGINT);
+    mask.add(Signal::SIGHUP);
     mask.thread_block()?;
     SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::{Group, chown};
 
+/// sun_path less the final zero, unix(7). An empty one would be a socket that nobody finds.
+const PATH_BYTES_MAX: usize = 107;
+
 /// A listening socket and its file.
 #[derive(Debug)]
 pub struct SocketFile {
@@ -25,6 +28,10 @@ impl SocketFile {
     /// One line.
     pub fn listen(path: &Path, group: Option<&str>) -> Result<Self, String> {
         let told = |what: String| format!("socket {}: {what}", path.display());
+        let bytes = path.as_os_str().len();
+        if !(1..=PATH_BYTES_MAX).contains(&bytes) {
+            return Err(told(format!("a path of {bytes} bytes; allowed are 1 to {PATH_BYTES_MAX}")));
+        }
         let group = group.map(|name| match Group::from_name(name) {
             Ok(Some(group)) => Ok(group.gid),
             Ok(None) => Err(told(format!("there is no group {name:?}; try: groupadd {name}"))),
@@ -90,6 +97,10 @@ mod tests {
         drop(SocketFile::listen(&path, None).expect("replacing"));
         fs::write(&path, "text").expect("a file");
         assert!(SocketFile::listen(&path, None).expect_err("a file").contains("something else"));
+        let long = folder.join("a".repeat(108));
+        for path in [Path::new(""), &long] {
+            assert!(SocketFile::listen(path, None).expect_err("a length").contains("allowed are 1 to 107"));
+        }
         fs::remove_dir_all(&folder).expect("removing");
     }
 }

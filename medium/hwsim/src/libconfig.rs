@@ -4,6 +4,7 @@
 //! Source: libconfig's manual, "Configuration Files". Deviates: no `@include`, no escapes but `\"` and `\\`.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 
 /// A setting's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +57,23 @@ impl Value {
     /// A boolean; numbers count as C has it.
     pub fn truth(&self) -> Option<bool> {
         if let Value::Bool(truth) = *self { Some(truth) } else { self.number().map(|number| number != 0.0) }
+    }
+}
+
+/// As a file has it, for people; a group without its settings.
+impl Display for Value {
+    fn fmt(&self, f: &mut Formatter) -> fmt::Result {
+        match self {
+            Value::Group(_) => f.write_str("{...}"),
+            Value::List(items) => {
+                let items: Vec<String> = items.iter().map(Value::to_string).collect();
+                write!(f, "({})", items.join(", "))
+            }
+            Value::Text(text) => write!(f, "{text:?}"),
+            Value::Integer(number) => write!(f, "{number}"),
+            Value::Float(number) => write!(f, "{number}"),
+            Value::Bool(truth) => write!(f, "{truth}"),
+        }
     }
 }
 
@@ -114,6 +132,9 @@ impl Reader<'_> {
                 return self.fail(&format!("'=' is expected after {name:?}"));
             }
             let value = self.value()?;
+            if settings.contains_key(&name) {
+                return self.fail(&format!("{name:?} stands there twice"));
+            }
             settings.insert(name, value);
             let _ = self.take(b';') || self.take(b',');
         }

@@ -18,6 +18,8 @@ const SPEED_OF_LIGHT: f64 = 2.997_924_58e8;
 const NEAREST_M: f64 = 0.1;
 /// Strength of a link that only an error probability is known of, above noise.
 const GOOD_SNR_DB: f64 = 40.0;
+/// Of a pair that no link names: wmediumd's SNR_DEFAULT.
+const UNNAMED_SNR_DB: f64 = 30.0;
 const NOISE_DBM: f64 = -91.0;
 
 /// A radio's interface.
@@ -153,7 +155,11 @@ impl Mesh {
                 let snr_db = power_dbm + a.gain_db + b.gain_db - path_loss_db(*law, a, b, carrier_mhz) - noise_dbm;
                 Some(Quality { snr_db, loss: 0.0, fading_db: self.fading_db })
             }
-            Rule::Snr(table) => table[from][to].map(|snr_db| Quality { snr_db, loss: 0.0, fading_db: self.fading_db }),
+            _ if from == to => None,
+            Rule::Snr(table) => {
+                let snr_db = table[from][to].unwrap_or(UNNAMED_SNR_DB);
+                Some(Quality { snr_db, loss: 0.0, fading_db: self.fading_db })
+            }
             Rule::Loss { table, otherwise } => {
                 let loss = table[from][to].unwrap_or(*otherwise);
                 (loss < 1.0).then_some(Quality { snr_db: GOOD_SNR_DB, loss, fading_db: 0.0 })
@@ -359,6 +365,13 @@ mod tests {
     }
 
     #[test]
+    fn pairs_that_no_link_names_hear_each_other_as_wmediumds_do() {
+        let mesh = mesh(Model::Snr(Vec::new()));
+        assert_eq!(mesh.quality(0, 1, 2412).map(|quality| quality.snr_db), Some(30.0));
+        assert_eq!(mesh.quality(0, 0, 2412), None);
+    }
+
+    #[test]
     fn error_probability_is_a_loss_and_one_is_silence() {
         let mesh = mesh(Model::ErrorProbability { links: vec![(0, 1, 0.25)], otherwise: 1.0 });
         let quality = mesh.quality(0, 1, 2412).unwrap();
@@ -372,6 +385,7 @@ mod tests {
         let c = [2, 0, 0, 0, 2, 0];
         assert_eq!(mesh.apply(&Request::Add(B)), (Outcome::Duplicate, 1));
         assert_eq!(mesh.apply(&Request::Add(c)), (Outcome::Done, 2));
+        assert_eq!(mesh.quality(2, 1, 2412).unwrap().snr_db, 30.0);
         assert_eq!(mesh.apply(&Request::Snr { from: A, to: c, snr_db: 15 }).0, Outcome::Done);
         assert_eq!(mesh.quality(0, 2, 2412).unwrap().snr_db, 15.0);
         assert_eq!(mesh.apply(&Request::DeleteById(2)).0, Outcome::Done);

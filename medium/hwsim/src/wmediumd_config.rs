@@ -57,7 +57,7 @@ pub enum Model {
         /// The law.
         law: Law,
     },
-    /// (from, to, dB); other pairs do not hear each other. Each holds both ways until the other way is named.
+    /// (from, to, dB); other pairs have wmediumd's default. Each holds both ways until the other way is named.
     Snr(Vec<(usize, usize, f64)>),
     /// (from, to, probability of loss), and that of all other pairs.
     ErrorProbability {
@@ -155,7 +155,8 @@ pub fn written(mac: Mac) -> String {
 
 fn mac(value: &Value) -> Result<Mac, String> {
     let text = value.text().unwrap_or_default();
-    let octets: Option<Vec<u8>> = text.split(':').map(|part| u8::from_str_radix(part, 16).ok()).collect();
+    let octet = |part: &str| if part.starts_with('+') { None } else { u8::from_str_radix(part, 16).ok() };
+    let octets: Option<Vec<u8>> = text.split(':').map(octet).collect();
     octets
         .and_then(|octets| Mac::try_from(octets).ok())
         .ok_or_else(|| format!("ifaces.ids: {text:?}: allowed is an address such as 02:00:00:00:00:00"))
@@ -163,9 +164,7 @@ fn mac(value: &Value) -> Result<Mac, String> {
 
 fn mediums(file: &Value, count: usize) -> Result<Vec<i32>, String> {
     let mut medium_of = vec![0; count];
-    for (number, members) in
-        file.at("ifaces.medium_array").and_then(Value::items).unwrap_or_default().iter().enumerate()
-    {
+    for (number, members) in list_or_none(file, "ifaces.medium_array")?.iter().enumerate() {
         for member in members.items().ok_or("ifaces.medium_array: a list of lists is needed")? {
             // Those that are listed nowhere share the medium 0; listed ones start at 1.
             medium_of[place(member, count, "ifaces.medium_array")?] = number as i32 + 1;
@@ -174,10 +173,22 @@ fn mediums(file: &Value, count: usize) -> Result<Vec<i32>, String> {
     Ok(medium_of)
 }
 
+/// The list under `key`; empty when there is no such key.
+fn list_or_none<'a>(file: &'a Value, key: &str) -> Result<&'a [Value], String> {
+    let Some(value) = file.at(key) else { return Ok(&[]) };
+    value.items().ok_or_else(|| format!("{key}: {value}: a list is needed"))
+}
+
+/// The number under `key`, or what stands for it when there is no such key.
+fn number_or(file: &Value, key: &str, otherwise: f64) -> Result<f64, String> {
+    let Some(value) = file.at(key) else { return Ok(otherwise) };
+    value.number().ok_or_else(|| format!("{key}: {value}: a number is needed"))
+}
+
 fn place(value: &Value, count: usize, key: &str) -> Result<usize, String> {
     match value {
         Value::Integer(number) if (0..count as i64).contains(number) => Ok(*number as usize),
-        _ => Err(format!("{key}: {value:?}: allowed is an interface, 0 to {}", count - 1)),
+        _ => Err(format!("{key}: {value}: allowed is an interface, 0 to {}", count - 1)),
     }
 }
 
@@ -186,10 +197,11 @@ fn model(file: &Value, count: usize) -> Result<Model, String> {
         Some("path_loss") => path_loss(file, count),
         Some("snr") => Ok(Model::Snr(links(file, "model.links", count)?)),
         Some("prob") => {
-            let otherwise = file.at("model.default_prob").and_then(Value::number).unwrap_or(1.0);
+            let otherwise = number_or(file, "model.default_prob", 0.0)?;
             let links = links(file, "model.links", count)?;
-            if let Some(link) = links.iter().find(|link| !(0.0..=1.0).contains(&link.2)) {
-                return Err(format!("model.links: probability {}: allowed is 0 to 1", link.2));
+            let mut all = links.iter().map(|link| link.2).chain([otherwise]);
+            if let Some(wrong) = all.find(|probability| !(0.0..=1.0).contains(probability)) {
+                return Err(format!("model.links, default_prob: probability {wrong}: allowed is 0 to 1"));
             }
             Ok(Model::ErrorProbability { links, otherwise })
         }
@@ -198,19 +210,22 @@ fn model(file: &Value, count: usize) -> Result<Model, String> {
 }
 
 fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64)>, String> {
-    let rows = file.at(key).or_else(|| file.at("ifaces.links")).and_then(Value::items).unwrap_or_default();
-    rows.iter()
+    list_or_none(file, if file.at(key).is_some() { key } else { "ifaces.links" })?
+        .iter()
         .map(|row| match row.items() {
             Some([from, to, value]) => {
-                let number = value.number().ok_or_else(|| format!("{key}: {value:?}: a number is needed"))?;
+                let number = value.number().ok_or_else(|| format!("{key}: {value}: a number is needed"))?;
                 Ok((place(from, count, key)?, place(to, count, key)?, number))
             }
-            _ => Err(format!("{key}: {row:?}: allowed is (from, to, value)")),
+            _ => Err(format!("{key}: {row}: allowed is (from, to, value)")),
         })
         .collect()
 }
 
 fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
+    if file.at("model.directions").is_some() {
+        return Err("model.directions: nobody moves by the file here; move interfaces by the socket (-s)".to_owned());
+    }
     let rows = of_all(file, "model.positions", count)?.ok_or("model.positions: needed with path_loss")?;
     let positions_m = rows
         .iter()
@@ -229,7 +244,7 @@ fn path_loss(file: &Value, count: usize) -> Result<Model, String> {
         positions_m,
         tx_powers_dbm: tx_powers_dbm.ok_or("model.tx_powers: numbers in dBm are needed")?,
         access_points,
-        noise_dbm: file.at("model.noise_threshold").and_then(Value::number).unwrap_or(NOISE_DBM),
+        noise_dbm: number_or(file, "model.noise_threshold", NOISE_DBM)?,
         law: law(file)?,
     })
 }
@@ -238,7 +253,7 @@ fn fading_db(file: &Value) -> Result<f64, String> {
     match file.at("model.fading_coefficient") {
         None => Ok(0.0),
         Some(value) => value.number().filter(|db| (0.0..=MOST_FADING_DB).contains(db)).ok_or_else(|| {
-            format!("model.fading_coefficient: {value:?}: allowed is a number of dB, 0 to {MOST_FADING_DB}")
+            format!("model.fading_coefficient: {value}: allowed is a number of dB, 0 to {MOST_FADING_DB}")
         }),
     }
 }
@@ -276,13 +291,18 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 fn own(file: &Value) -> Result<Own, String> {
-    if let Some(Value::Group(settings)) = file.at("pacelab") {
+    if let Some(value) = file.at("pacelab") {
+        let Value::Group(settings) = value else { return Err(format!("pacelab: {value}: a group {{ }} is needed")) };
         if let Some(key) = settings.keys().find(|key| !OWN_KEYS.contains(&key.as_str())) {
             return Err(format!("pacelab.{key}: allowed are {}", OWN_KEYS.join(", ")));
         }
         let wordless = |key: &&&str| settings.get(**key).is_some_and(|value| value.number().is_none());
         if let Some(key) = OWN_KEYS[2..].iter().find(wordless) {
             return Err(format!("pacelab.{key}: a number is needed"));
+        }
+        let counts = |key: &&str| !matches!(settings.get(*key), None | Some(Value::Integer(0..)));
+        if let Some(key) = ["rts_threshold", "seed"].into_iter().find(counts) {
+            return Err(format!("pacelab.{key}: {}: allowed is a whole number from 0 on", settings[key]));
         }
     }
     let number = |key: &str| file.at(&format!("pacelab.{key}")).and_then(Value::number);
@@ -412,6 +432,25 @@ model:
         assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));
         assert!(wrong("log_distance", "magic").starts_with("model.model_name"));
+        assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
+        assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": a number"));
+        assert!(wrong("xg = 0.0;", "xg = 0.0; directions = ((1.0, 0.0), (0.0, 0.0));").starts_with("model.directions"));
+        assert!(wrong("xg = 0.0;", "xg = 0.0; xg = 1.0;").ends_with("\"xg\" stands there twice"));
+        for (settings, said) in [
+            ("medium_array = 5", "ifaces.medium_array: 5: a list"),
+            ("links = 5", "ifaces.links: 5: a list"),
+            ("links = ((0, 7, 20))", "model.links: 7: allowed is an interface, 0 to 1"),
+            ("links = ((0, \"x\"))", "model.links: (0, \"x\"): allowed is (from, to, value)"),
+            ("}; model: { type = \"prob\"; default_prob = 7", "model.links, default_prob: probability 7"),
+            ("}; model: { type = \"prob\"; default_prob = true", "model.default_prob: true: a number"),
+            ("}; pacelab = 5; a: { b = 1", "pacelab: 5: a group"),
+            ("}; pacelab: { seed = -5", "pacelab.seed: -5: allowed is a whole number"),
+            ("}; pacelab: { rts_threshold = 1.5", "pacelab.rts_threshold: 1.5: allowed is a whole number"),
+        ] {
+            let ids = "ids = [\"02:00:00:00:00:00\", \"02:00:00:00:01:00\"]";
+            let told = Config::read(&format!("ifaces: {{ {ids}; {settings}; }};"), None).unwrap_err();
+            assert!(told.starts_with(said), "{told}");
+        }
         assert!(Config::read("", None).unwrap_err().starts_with("ifaces.ids"));
         assert!(Config::read("ifaces: { ids = []; };", None).unwrap_err().contains("allowed are 1 to"));
     }

@@ -14,7 +14,7 @@ pub enum Command {
     Version,
 }
 
-/// Reads the arguments after the program's name, as getopt("hVc:l:x:sd") does.
+/// Reads the arguments after the program's name, as getopt("hVc:l:x:sd") does; and the two words that people try first.
 ///
 /// # Errors
 /// One line that names the argument.
@@ -22,6 +22,11 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
     let (mut config, mut serves) = (None, false);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--help" => return Ok(Command::Help),
+            "--version" => return Ok(Command::Version),
+            _ => {}
+        }
         let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
             return Err(format!("{argument}: no such option; {USAGE}"));
         };
@@ -62,6 +67,7 @@ mod tests {
         assert_eq!(read("-l0 -cnet.cfg"), run(false));
         assert_eq!(read("-sdc net.cfg"), run(true));
         assert_eq!((read("-h"), read("-V")), (Ok(Command::Help), Ok(Command::Version)));
+        assert_eq!((read("--help"), read("--version")), (Ok(Command::Help), Ok(Command::Version)));
         for (line, told) in [("", "-c is missing"), ("-c", "needs a value"), ("-z", "no such"), ("x", "no such")] {
             assert!(read(line).expect_err(line).contains(told));
         }

@@ -1,5 +1,6 @@
 //! The configuration, version 1, as PROTOCOL.md states it. The radio is that of an air configuration.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use pacelab_air_config::{Propagation, Radio as RadioSettings};
@@ -103,8 +104,9 @@ impl Config {
             }
         }
         let count = self.stations.len() as u32;
-        if let Some((from, to, _)) = self.link_rates_bps.iter().find(|&&(from, to, _)| from.max(to) >= count) {
-            return Err(format!("link_rates_bps: {from} to {to}: stations are numbered 0..{count}"));
+        let is_none = |&&(from, to, _): &&(u32, u32, u32)| from.max(to) >= count || from == to;
+        if let Some((from, to, _)) = self.link_rates_bps.iter().find(is_none) {
+            return Err(format!("link_rates_bps: {from} to {to}: two different stations of 0..{count}"));
         }
         let link_rates = self.link_rates_bps.iter().map(|&(_, _, rate_bps)| rate_bps);
         self.check_propagation(&self.radio.propagation)?;
@@ -183,7 +185,11 @@ fn check_numbers(propagation: &Propagation, stations: u32) -> Result<(), String>
     match propagation {
         Propagation::Matrix { links, capture_db } => {
             check_number("capture_db", *capture_db, 0.0, 100.0)?;
+            let mut named = BTreeSet::new();
             for &(from, to, power_w) in links {
+                if !named.insert((from, to)) {
+                    return Err(format!("matrix: {from} to {to}: this link stands there twice"));
+                }
                 if from.max(to) >= stations || from == to {
                     return Err(format!("matrix: {from} to {to}: two different stations of 0..{stations}"));
                 }
@@ -261,6 +267,12 @@ pub mod tests {
             ("\"queue_pkts\": 50", "\"queue_pkts\": 1000000", "queue_pkts 1000000"),
             ("\"seed\": 1", "\"seed\": 1, \"mtu_bytes\": 9000", "mtu_bytes 9000"),
             ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[0, 2, 1000000]]", "0 to 2"),
+            ("\"seed\": 1", "\"seed\": 1, \"link_rates_bps\": [[1, 1, 1000000]]", "1 to 1: two different"),
+            (
+                "\"two-ray\"",
+                "\"matrix\", \"links\": [[0, 1, 1e-9], [0, 1, 1e-6]]",
+                "0 to 1: this link stands there twice",
+            ),
             ("\"two-ray\"", "\"range\", \"decode_m\": 550, \"sense_m\": 250", "decode_m 550"),
         ] {
             assert!(good.contains(old), "{old}");

@@ -12,13 +12,13 @@ import math
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.own.bases import Pacer, Sample
-from pacelab.own.calls import OwnCalls
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import Scheme
+from pacelab.sim.own_calls import OwnCalls
 from pacelab.units import NS_PER_S, s_from_ns
 
 LONGEST_S = 1.0
@@ -41,8 +41,8 @@ def run_pacer(
 
 def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
     """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
-    code = OwnCalls("pacer", pacer, watched=watched)
-    pace = _Pace(code)
+    code = OwnCalls(f"pacer {pacer.__name__}", watched=watched)
+    pace = _Pace(code, pacer)
     control = GoodputControlConfig() if goodput_control else None
     return Scheme(
         name=pacer.__name__,
@@ -59,11 +59,12 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
 class _Pace:
     """Makes an estimator of the student's class for each flow."""
 
-    def __init__(self, code: OwnCalls) -> None:
+    def __init__(self, code: OwnCalls, made: type[Pacer]) -> None:
         self._code = code
+        self._made = made
 
     def estimator(self) -> _Estimator:
-        return _Estimator(self._code, self._code.make())
+        return _Estimator(self._code, self._code.call(self._made))
 
 
 class _Estimator:

@@ -45,7 +45,7 @@ def run(
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    hear = _heard(on_progress or _ignore, scheme)
+    hear = on_progress or _ignore
     outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
     hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
@@ -55,19 +55,6 @@ def run(
         host=cast("Host", times | {"events": outcome.air["events"]} | outcome.host),
         series=join_series(experiment, outcome.air["series"]),
     )
-
-
-def _heard(on_progress: Progress, scheme: Scheme) -> Progress:
-    """`on_progress`, and a run's end by what the scheme's own code has failed of."""
-    raise_failure = scheme.raise_failure
-    if raise_failure is None:
-        return on_progress
-
-    def hear(fraction: float) -> None:
-        on_progress(fraction)
-        raise_failure()
-
-    return hear
 
 
 def run_many(

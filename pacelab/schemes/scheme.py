@@ -67,6 +67,7 @@ class HookSettings:
 POINTS = ("gateway", "sender", "station", "link")
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
 """What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
+LARGEST_MASK = 2**32 - 1
 
 HookFactory = Callable[[HookSettings], "Hook"]
 
@@ -181,10 +182,18 @@ class Scheme:
             if not place:
                 raise
             raise UserCodeError(f"scheme {self.name!r}: {point}= failed:\n{own_traceback(error, factory)}") from error
-        missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
-        if missing and place:
-            raise UserCodeError(
-                f"scheme {self.name!r}: {point}= gave {hook!r:.80} without {', '.join(missing)}: "
-                f"allowed is a hook (pacelab.Hook)\n{place.rstrip()}"
-            )
+        wrong = _amiss(hook)
+        if wrong and place:
+            raise UserCodeError(f"scheme {self.name!r}: {point}= gave {hook!r:.80} {wrong}\n{place.rstrip()}")
         return hook
+
+
+def _amiss(hook: object) -> str:
+    """In what an object is no hook, and what is allowed; empty when it is one."""
+    missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
+    if missing:
+        return f"without {', '.join(missing)}: allowed is a hook (pacelab.Hook)"
+    mask = getattr(hook, "event_mask", None)
+    if not isinstance(mask, int) or not 0 <= mask <= LARGEST_MASK:
+        return f"with event_mask {mask!r:.40}: allowed are SEGMENT and TRANSMIT of pacelab.EventMask, or both"
+    return ""

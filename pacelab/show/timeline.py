@@ -13,7 +13,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.sim.airconfig import compile_air
-from pacelab.sim.engine import run_air
+from pacelab.sim.backend import run_scheme
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 
 if TYPE_CHECKING:
@@ -73,9 +73,8 @@ CHARACTER_IN = 0.075
 
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
-    attachments = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
-    records: list[Record] = run_air(air, attachments, lambda _fraction: None, cc=experiment.cc)["tap"]
+    records: list[Record] = run_scheme(air, experiment, experiment.chosen_scheme).air["tap"]
     return records
 
 

@@ -113,7 +113,8 @@ class Scheme:
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
     raise_failure: Callable[[], None] | None = None
-    """Of hooks of one's own: raises what they have failed of, which a run asks while it goes on and in the end."""
+    """Of hooks that keep what they have failed of: raises it, which a run asks while it goes on and in the end. Other
+    hooks of one's own are watched (see `pacelab.sim.own_hooks`)."""
     style: Style = OTHER
     """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
 

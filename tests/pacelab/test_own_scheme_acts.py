@@ -9,6 +9,7 @@ import pytest
 from pacelab import ConfigError, Experiment, Scheme, SegmentSeen, TransmitResult, record_air, run
 from pacelab.options.own_code import UserCodeError
 from pacelab.pacer.core.null import NullHook
+from pacelab.sim.own_hooks import guard
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -143,6 +144,22 @@ def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
         run(experiment, scheme=scheme)
     fails[0] = False
     assert run(experiment, scheme=scheme).run["flows"] == run(experiment).run["flows"]
+
+
+def test_a_scheme_that_keeps_its_failures_itself_is_asked_for_them() -> None:
+    class Kept(Exception):
+        pass
+
+    def tell() -> None:
+        raise Kept
+
+    hook = NullHook()
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: hook, raise_failure=tell)
+    experiment = Experiment(topology_options={"hops": 2}, duration_s=1)
+    (attachment,), _ = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
+    assert attachment.hook is hook  # not watched: it may take its time
+    with pytest.raises(Kept):
+        run(experiment, scheme=scheme)
 
 
 def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:

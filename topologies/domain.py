@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import Any, Protocol
 
 
@@ -174,6 +175,13 @@ class Text:
 
 ON_OFF = Choice({"on": True, "off": False})
 """A switch."""
+
+
+def plain(value: Any) -> Any:
+    """A number, switch or text of numpy's as Python's own, a path as its text; anything else as it is."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def _refusal(value: object, allowed: str) -> ValueError:

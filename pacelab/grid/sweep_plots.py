@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.grid.grid import FLOWS
 from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
+from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
@@ -42,6 +43,7 @@ class Points:
     """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
+@checked(folder=path, whole_runs=switch)
 def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
     """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
 
@@ -86,6 +88,13 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+@checked(
+    points=an(Points, "what pacelab.load_points gives"),
+    x=optional(a_text),
+    y=a_text,
+    by=texts,
+    where=optional(values_by_name),
+)
 def plot_points(
     points: Points,
     ax: Axes | None = None,

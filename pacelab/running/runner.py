@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.results.outcome import Progress
 from pacelab.results.pcap import PcapFile
 from pacelab.results.results import RunResult, assemble, join_series
@@ -29,6 +30,9 @@ class Stopped(Exception):
     """The parent process wants this worker to stop."""
 
 
+@checked(
+    experiment=an(Experiment), scheme=optional(an(Scheme)), on_progress=optional(function), pcap=optional(an(PcapFile))
+)
 def run(
     experiment: Experiment,
     *,
@@ -57,6 +61,7 @@ def run(
     )
 
 
+@checked(experiments=several(Experiment), on_done=optional(function))
 def run_many(
     experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:

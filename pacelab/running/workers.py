@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab.errors import ConfigError, HostError
+from pacelab.options.arguments import a_text, optional, settle, whole
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -50,6 +51,7 @@ class Workers:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
+        settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
             raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
 

@@ -8,8 +8,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import a_text, function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, own_traceback, place_of
-from pacelab.options.table import BY_FIELD
+from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
 
@@ -64,6 +65,8 @@ class HookSettings:
         return Random(f"{name}/{self.seed}/{self.node}")  # a string seeds by SHA-512, the same everywhere
 
 
+TRAFFIC = ("tcp", "udp-saturated", "cbr", "voice")
+"""The engine's kinds."""
 POINTS = ("gateway", "sender", "station", "link")
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
 """What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
@@ -94,7 +97,7 @@ class Scheme:
     link: HookFactory | None = None
     needs: tuple[str, ...] = ()
     """Features that a topology must have (see `Topology.features`)."""
-    traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
+    traffic: tuple[str, ...] = TRAFFIC
     """Kinds of traffic that it can act on."""
     takes: tuple[str, ...] = ()
     """Options of an experiment that belong to schemes and are for this one (`pacelab.options.table.SCHEME_OPTIONS`)."""
@@ -117,6 +120,19 @@ class Scheme:
     hooks of one's own are watched (see `pacelab.sim.own_hooks`)."""
     style: Style = OTHER
     """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            name=a_text,
+            **dict.fromkeys(POINTS, optional(function)),
+            needs=texts,
+            traffic=some_of(*TRAFFIC),
+            takes=some_of(*SCHEME_OPTIONS),
+            settings=some_of(*SCHEME_OPTIONS),
+            acting=lambda value: frozenset(texts(value)),
+            raise_failure=optional(function),
+        )
 
     @property
     def points(self) -> tuple[str, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import an, checked
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
@@ -30,6 +31,13 @@ LOG_RATIO = 5.0
 """From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
 
 KBPS = 1e-3
+
+
+def _compared(value: Any) -> Compared:
+    """A comparison; what one is stands above this."""
+    if not hasattr(value, "compare"):
+        raise ValueError("what pacelab.compare gives")
+    return cast("Compared", value)
 
 
 def style_of(scheme: str) -> Style:
@@ -52,6 +60,7 @@ def find_series(given: str) -> tuple[Quantity, str]:
     return quantity, quantity.series
 
 
+@checked(result=an(RunResult))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     ax = ax or _new_axes()
@@ -83,6 +92,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     return ax
 
 
+@checked(comparison=_compared)
 def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Mean goodput with its interval against the first numeric option that varies (hops where it does).
 

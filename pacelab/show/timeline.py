@@ -6,11 +6,12 @@ Colour, hatch and letters say the same thing, so that the picture can be read in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import above_zero, an, checked
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.backend import run_scheme
@@ -24,6 +25,9 @@ SEARCH_S = 1.0
 """How much of a run is looked through for a window, s."""
 LONGEST_S = 10.0
 """A window further on than this would need more records than a picture is worth, s."""
+
+RECORD_FIELDS = 5
+"""When, at which node, what, with which peer, a value."""
 
 Window = tuple[int, int]
 """From and to, ns."""
@@ -71,6 +75,7 @@ CHARACTER_IN = 0.075
 """Width of a character of the small font: what does not fit into a block is left out."""
 
 
+@checked(experiment=an(Experiment), until_s=above_zero(1_000_000))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
@@ -78,6 +83,15 @@ def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     return records
 
 
+def _records(value: Any) -> list[Any]:
+    """The engine's records."""
+    found = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if not all(isinstance(record, list | tuple) and len(record) == RECORD_FIELDS for record in found):
+        raise ValueError("what pacelab.record_air gives")
+    return found
+
+
+@checked(records=_records)
 def plot_timeline(
     records: Sequence[Record],
     ax: Axes | None = None,

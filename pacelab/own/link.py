@@ -16,6 +16,7 @@ from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.sim.own_calls import OwnCalls
+from pacelab.topologies.domain import plain
 
 
 def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
@@ -59,7 +60,7 @@ class _Hook:
             if event.next_hop is not None:  # a broadcast is never repeated
                 self._code.call(self._layer.sent, event.attempts, event.delivered)
         elif isinstance(event, SegmentSeen):
-            passes = self._code.call(self._layer.passes)
+            passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
             if not isinstance(passes, bool):
                 raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
             self._dropped += not passes

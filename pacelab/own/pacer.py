@@ -8,6 +8,7 @@ pacer turns round trips into the time between two packets.
 from __future__ import annotations
 
 import math
+from typing import SupportsFloat
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -19,6 +20,7 @@ from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import Scheme
 from pacelab.sim.own_calls import OwnCalls
+from pacelab.topologies.domain import plain
 from pacelab.units import NS_PER_S, s_from_ns
 
 LONGEST_S = 1.0
@@ -99,8 +101,8 @@ class _Estimator:
                 ack_bytes=ack_bytes,
             ),
         )
-        interval_s = self._pacer.interval_s
-        if isinstance(interval_s, bool) or not hasattr(interval_s, "__float__"):
+        interval_s = plain(self._pacer.interval_s)
+        if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
             raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
         if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
             raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")

@@ -13,9 +13,13 @@ import pacelab
 from pacelab import (
     ConfigError,
     Experiment,
+    Flow,
     Kept,
+    Move,
+    Node,
     PcapFile,
     Scheme,
+    Topology,
     Workers,
     compare,
     jain,
@@ -140,6 +144,26 @@ def test_numbers_of_numpy_are_numbers(in_tmp: Path) -> None:
     assert {type(value) for values in found.axes.values() for value in values} == {int, float}
     found.write("compared")  # which JSON could not be of numpy's
     assert jain(np.array([1.0, 3.0])) == jain(iter([1, 3])) == 0.8  # type: ignore[arg-type]
+
+
+def test_a_topology_of_numpys_numbers_is_the_same() -> None:
+    places: Any = np.array([[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]])
+    numbers: Any = np.arange(3)
+    made, plain = (
+        Topology(
+            name="three",
+            description="",
+            nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=place) for i, place in enumerate(at)),
+            flows=(Flow(src=nodes[0], dst=nodes[2]),),
+            moves=(Move(node=nodes[1], at_s=1.0, position_m=at[1]),),
+            decode_m=250.0,
+            sense_m=550.0,
+        )
+        for at, nodes in ((places, numbers), ([(0.0, 0.0), [200.0, 0.0], (400.0, 0.0)], [0, 1, 2]))
+    )
+    assert made == plain
+    assert made.nodes[1].position_m == (200.0, 0.0)
+    assert type(made.flows[0].dst) is int
 
 
 def test_a_topology_is_a_path_as_well() -> None:

@@ -204,6 +204,7 @@ _stop: Event | None = None
 def _start_worker(stop: Event) -> None:
     global _stop
     _stop = stop
+    sys.stdout = sys.stderr  # what a user's own code prints there is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

@@ -9,6 +9,7 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
+from pacelab.grid.entries import changes_of
 from pacelab.options.own_code import UserCodeError, load_own
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -176,11 +177,35 @@ def test_a_class_that_fails_ends_the_comparison_with_its_line(
     assert "ZeroDivisionError" in told
 
 
-def test_two_of_one_name_are_not_compared(tmp_path: Path) -> None:
+def test_two_of_one_name_are_not_compared(in_tmp: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / f"{name}.py").write_text(SCHEME)
-    with pytest.raises(pacelab.ConfigError, match="each name once"):
-        pacelab.compare(pacelab.Experiment(), schemes=[f"{tmp_path}/{name}.py:OWN" for name in ("a", "b")])
+        (in_tmp / f"{name}.py").write_text(SCHEME)
+    told = "comparing a.py:OWN and b.py:OWN: both are called dropper: allowed is each name once: rename one"
+    with pytest.raises(pacelab.ConfigError, match=f"^{told}$"):
+        pacelab.compare(pacelab.Experiment(), schemes=["a.py:OWN", "newreno", "b.py:OWN"])
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--seeds", "2", "--jobs", "2"]], ids=lambda words: words[0])
+def test_what_ones_own_file_prints_is_not_in_the_document(
+    command: list[str], in_tmp: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "mine.py").write_text("print('hello')\n" + SCHEME)
+    own = ["--scheme" if command[0] == "run" else "--schemes", "mine.py:OWN"]
+    assert main([command[0], "cell", *command[1:], *own, "--traffic", "tcp", "--seconds", "0.1", "--json"]) == 0
+    captured = capfd.readouterr()
+    assert command[0] in json.loads(captured.out)
+    assert "hello" in captured.err
+
+
+def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: Path) -> None:
+    text = "with open('loads', 'a') as file:\n    file.write('x')\n" + SCHEME
+    (in_tmp / "mine.py").write_text(text)
+    for _point in range(3):
+        assert changes_of("mine.py:OWN") == {"scheme": "mine.py:OWN"}
+    assert (in_tmp / "loads").read_text() == "x"
+    (in_tmp / "mine.py").write_text(text + "# changed\n")
+    changes_of("mine.py:OWN")
+    assert (in_tmp / "loads").read_text() == "xx"
 
 
 def test_a_file_that_is_not_there_is_said() -> None:

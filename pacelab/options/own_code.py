@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import inspect
@@ -44,6 +45,13 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
         del sys.modules[spec.name]
         raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
     return module, attribute
+
+
+def meant_instead(module: ModuleType, name: str) -> str:
+    """What the file has by a similar name, as the end of a sentence; empty where there is none."""
+    known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
+    like = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {known[like[0]]!r}?" if like else ""
 
 
 def digest_of(flag: str, path: str) -> str:

@@ -20,7 +20,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, load_own, own_traceback, place_of
+from pacelab.options.own_code import UserCodeError, load_own, meant_instead, own_traceback, place_of
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
 
@@ -76,7 +76,9 @@ def load_control(name: str) -> type[CongestionControl]:
     if hasattr(found, "AMONG_SCHEMES") or isinstance(found, Scheme):
         raise ConfigError(f"--cc {name!r}: it is for --scheme {name}")
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        raise ConfigError(f"--cc {name!r}: the file has no subclass of pacelab.CongestionControl called {class_name!r}")
+        instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
+        told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}{instead}"
+        raise ConfigError(f"--cc {name!r}: {told}")
     return found
 
 

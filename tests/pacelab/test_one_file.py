@@ -208,6 +208,26 @@ def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: P
     assert (in_tmp / "loads").read_text() == "xx"
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"scheme": "mine.py"}, "--scheme 'mine.py': allowed is FILE.py:NAME, with a name that stands in the file"),
+        ({"scheme": "mine.py:Own"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Own'; did you mean 'OWN'?"),
+        ({"scheme": "mine.py:Other"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Other'"),
+        ({"cc": "mine.py"}, "--cc 'mine.py': allowed is FILE.py:CLASS, with a class that stands in the file"),
+        (
+            {"cc": "mine.py:dropper"},
+            "no subclass of pacelab.CongestionControl called 'dropper'; did you mean 'Dropper'?",
+        ),
+    ],
+)
+def test_a_name_that_is_not_in_the_file_is_said(options: dict[str, str], told: str, in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SCHEME)
+    with pytest.raises(pacelab.ConfigError) as caught:
+        pacelab.run(pacelab.Experiment().vary(**options))
+    assert str(caught.value).endswith(told)
+
+
 def test_a_file_that_is_not_there_is_said() -> None:
     with pytest.raises(pacelab.ConfigError, match=r"^--scheme: reading 'nowhere\.py': No such file"):
         pacelab.Experiment(scheme="nowhere.py:OWN")

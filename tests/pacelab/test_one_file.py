@@ -233,7 +233,7 @@ def test_a_file_that_is_not_there_is_said() -> None:
         pacelab.Experiment(scheme="nowhere.py:OWN")
 
 
-FACTORIES = """
+FACTORIES = """import functools
 import pacelab
 
 
@@ -248,6 +248,15 @@ def empty(settings):
 Raises = pacelab.Scheme(name="raises", summary="", source="", link=failing)
 Empty = pacelab.Scheme(name="empty", summary="", source="", link=empty)
 Slip = pacelab.Scheme(name="slip", summary="", source="", link=lambda: None)
+
+
+class Maker:
+    def __call__(self, settings):
+        raise ValueError("mine")
+
+
+Partial = pacelab.Scheme(name="partial", summary="", source="", link=functools.partial(failing))
+Object = pacelab.Scheme(name="object", summary="", source="", link=Maker())
 """
 
 
@@ -257,6 +266,8 @@ Slip = pacelab.Scheme(name="slip", summary="", source="", link=lambda: None)
         ("Raises", 6, "ValueError: mine"),
         ("Empty", 9, "gave None without event_mask, handle, "),
         ("Slip", 15, "takes 0 positional arguments but 1 was given"),
+        ("Partial", 6, "ValueError: mine"),
+        ("Object", 20, "ValueError: mine"),
     ],
 )
 def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(

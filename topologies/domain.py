@@ -119,7 +119,8 @@ class Choice:
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
-            raise _refusal(value, self.allowed)
+            named = self.values.get(str(value))  # as on the command line, where rates are Mbit/s
+            raise _refusal(value, self.allowed if named is None else f"{self.allowed}: here {value} is {named!r}")
 
     def show(self, value: Any) -> str:
         return next(name for name, known in self.values.items() if known == value)

@@ -19,9 +19,9 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import names_of
 from pacelab.grid.grid import MOST_SEEDS, Grid, Point, describe_runs
 from pacelab.options.arguments import (
-    a_text,
     an,
     checked,
+    file_name,
     function,
     names,
     optional,
@@ -99,7 +99,7 @@ class Comparison:
             host=self.host,
         )
 
-    @checked(out=optional(path), name=optional(a_text), cdf=switch)
+    @checked(out=optional(path), name=optional(file_name), cdf=switch)
     def write(self, out: Path | str | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
         """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
 

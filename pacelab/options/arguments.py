@@ -127,6 +127,20 @@ def switch(value: Any) -> bool:
     return found
 
 
+def file_name(value: Any) -> str:
+    """The name of a file or folder, without a path."""
+    if not isinstance(value, str) or not value or {"/", "\\", "\0"} & set(value) or value in (".", ".."):
+        raise ValueError("a name without a path")
+    return value
+
+
+def axes(value: Any) -> Any:
+    """Axes of matplotlib's, which need not be loaded for this."""
+    if not hasattr(value, "errorbar"):
+        raise ValueError("matplotlib's Axes")
+    return value
+
+
 def path(value: Any) -> Path:
     """A path, or its text."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or not os.fspath(value):

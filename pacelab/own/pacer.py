@@ -12,6 +12,7 @@ from typing import SupportsFloat
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import checked, switch
 from pacelab.own.bases import Pacer, Sample
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -28,6 +29,7 @@ LONGEST_S = 1.0
 ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
+@checked(goodput_control=switch, watched=switch)
 def run_pacer(
     experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
 ) -> RunResult:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.arguments import above_zero, an, checked
+from pacelab.options.arguments import above_zero, an, axes, checked, optional
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.backend import run_scheme
+from pacelab.topologies.domain import plain
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 
 if TYPE_CHECKING:
@@ -83,6 +84,14 @@ def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     return records
 
 
+def _window(value: Any) -> Window:
+    """From and to, in whole ns."""
+    found = tuple(map(plain, value)) if isinstance(value, Iterable) and not isinstance(value, str) else ()
+    if len(found) != 2 or not all(isinstance(edge, int | float) for edge in found) or not found[0] < found[1]:
+        raise ValueError("two numbers of ns, from and a later to")
+    return cast("Window", found)
+
+
 def _records(value: Any) -> list[Any]:
     """The engine's records."""
     found = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
@@ -91,7 +100,7 @@ def _records(value: Any) -> list[Any]:
     return found
 
 
-@checked(records=_records)
+@checked(records=_records, ax=optional(axes), window_ns=optional(_window))
 def plot_timeline(
     records: Sequence[Record],
     ax: Axes | None = None,
@@ -109,6 +118,8 @@ def plot_timeline(
     window_ns = window_ns or find_window(log)
     names = names or {node: f"n{node}" for node in log.nodes}
     lanes = list(names) if lanes is None else lanes
+    if not isinstance(lanes, Iterable) or not set(lanes) <= set(names):
+        raise ConfigError(f"lanes {lanes!r:.60}: allowed is a list of nodes, of {', '.join(map(str, names))}")
     if ax is None:
         from matplotlib import pyplot
 

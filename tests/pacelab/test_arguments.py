@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from pacelab import (
     run,
     run_sweep,
 )
+from pacelab.grid.sweep_plots import Points
 
 CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
 HERE = Workers(jobs=1)
@@ -40,6 +42,12 @@ def swept(**given: Any) -> pacelab.Sweep:
     return run_sweep(CELL, **({"schemes": ["newreno"], "out": "s", "workers": HERE} | given))
 
 
+AX: Any = SimpleNamespace(errorbar=None)
+TWO = Points(config={}, axes={}, rows=[])
+PAIR = pacelab.Comparison(
+    compare={"axes": {"hops": [1, 2], "rts": [True, False]}, "schemes": ["newreno"], "rows": []}, host={}
+)
+RECORD = [0, 0, "backoff", None, 7]
 API: Any = pacelab
 """Without its types."""
 EXPERIMENT = "allowed is a pacelab.Experiment"
@@ -92,6 +100,19 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.PcapFile(path=3), f"PcapFile: path 3: {PATH}"),
     (lambda: API.Kept(folder=""), f"Kept: folder '': {PATH}"),
     (lambda: API.plot_goodput("x"), "plot_goodput: comparison 'x': allowed is what pacelab.compare gives"),
+    (lambda: API.plot_points(TWO, 3), "plot_points: ax 3: allowed is matplotlib's Axes"),
+    (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax 3: allowed is matplotlib's Axes"),
+    (lambda: API.plot_goodput(PAIR, point=3), "plot_goodput: point 3: allowed is a mapping"),
+    (lambda: API.plot_goodput(PAIR, AX, point={"x": 1}), "point 'x': allowed is an option that varies: hops, rts"),
+    (lambda: API.plot_goodput(PAIR, AX, point={"rts": "off"}), "point 'rts': 'off': allowed is one of True, False"),
+    (lambda: PAIR.write(name="../x"), "write: name '../x': allowed is a name without a path"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=[9]), "lanes [9]: allowed is a list of nodes, of 0"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=3), "lanes 3: allowed is a list of nodes, of 0"),
+    (lambda: API.plot_timeline([RECORD], window_ns=(5, 1)), "window_ns (5, 1): allowed is two numbers of ns, from"),
+    (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched 'no': allowed is True or False"),
+    (lambda: API.Experiment(rate_bps=2), "--rate 2: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54: "),
+    (lambda: API.Experiment(rate_bps=2), ": here 2 is 2000000"),
+    (lambda: API.Experiment(rts="on"), "--rts 'on': allowed is one of on, off: here on is True"),
     (lambda: API.plot_series("x"), "plot_series: result 'x': allowed is a pacelab.RunResult"),
     (lambda: API.plot_points("x"), "plot_points: points 'x': allowed is what pacelab.load_points gives"),
     (lambda: API.plot_timeline("x"), "plot_timeline: records 'x': allowed is what pacelab.record_air gives"),

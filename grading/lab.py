@@ -190,16 +190,15 @@ class Lab:
             hooks.append(self.hook(name, allowed=allowed, **values))
             return hooks[-1]
 
-        def obey(_fraction: float) -> None:
+        def raise_failure() -> None:
             for hook in hooks:
                 if hook.failure is not None:
                     raise hook.failure
 
-        empty = Scheme(name="submission", summary="a student's", source="")
+        empty = Scheme(name="submission", summary="a student's", source="", raise_failure=raise_failure)
         scheme = replace(empty, gateway=make) if point == "gateway" else replace(empty, link=make)
         self.step(f"simulate {_described(experiment)} with {name} at {point}")
-        result: dict[str, Any] = {**run(experiment, scheme=scheme, on_progress=obey).run}
-        obey(1.0)
+        result: dict[str, Any] = {**run(experiment, scheme=scheme).run}
         invalid = sum(report["errors"] for report in result["hooks"]["points"])
         if invalid:
             raise Wrong("actions that name segments which the hook holds", f"{invalid} actions with an unknown handle")
@@ -217,15 +216,21 @@ class Lab:
             hooks.append(make())
             return hooks[-1]
 
-        def obey(_fraction: float) -> None:
+        def raise_failure() -> None:
             for hook in hooks:
                 if hook.failure is not None:
                     raise hook.failure
 
-        scheme = Scheme(name="submission", summary="", source="", gateway=once, traffic=("tcp", "voice"))
+        scheme = Scheme(
+            name="submission",
+            summary="",
+            source="",
+            gateway=once,
+            traffic=("tcp", "voice"),
+            raise_failure=raise_failure,
+        )
         self.step(f"simulate {_described(experiment)}")
-        result: dict[str, Any] = {**run(experiment, scheme=scheme, on_progress=obey).run}
-        obey(1.0)
+        result: dict[str, Any] = {**run(experiment, scheme=scheme).run}
         self.memory[known] = result
         return result
 

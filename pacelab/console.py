@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,9 +25,27 @@ def log(text: str) -> None:
     print(f"pacelab: {shown}", file=sys.stderr)
 
 
+_documents: TextIO | None = None
+"""Where documents go; None: to stdout."""
+
+
+@contextlib.contextmanager
+def stdout_for_documents() -> Iterator[None]:
+    """Meanwhile stdout has what `print_json` prints and nothing else: what a user's own code prints is on stderr."""
+    global _documents
+    if sys.stdout is None:  # it is closed
+        yield
+        return
+    _documents, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield
+    finally:
+        sys.stdout, _documents = _documents, None
+
+
 def print_json(document: dict[str, Any]) -> None:
     """The one document of `--json` on stdout."""
-    print(json.dumps(document, indent=2, allow_nan=False))
+    print(json.dumps(document, indent=2, allow_nan=False), file=_documents)
 
 
 def print_table(table: Table, *, title: str = "") -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike, fspath
 from typing import Any, Protocol
 
 
@@ -118,7 +119,8 @@ class Choice:
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
-            raise _refusal(value, self.allowed)
+            named = self.values.get(str(value))  # as on the command line, where rates are Mbit/s
+            raise _refusal(value, self.allowed if named is None else f"{self.allowed}: here {value} is {named!r}")
 
     def show(self, value: Any) -> str:
         return next(name for name, known in self.values.items() if known == value)
@@ -174,6 +176,13 @@ class Text:
 
 ON_OFF = Choice({"on": True, "off": False})
 """A switch."""
+
+
+def plain(value: Any) -> Any:
+    """A number, switch or text of numpy's as Python's own, a path as its text; anything else as it is."""
+    if isinstance(value, PathLike):
+        return fspath(value)
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
 def _refusal(value: object, allowed: str) -> ValueError:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
+
+from pacelab.topologies.domain import plain
 
 LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
 """Of flows, and of wires: the engine counts nanoseconds, which must fit."""
@@ -27,8 +29,22 @@ MOST_SHADOWING_DB = 20.0
 MOST_QUEUE_PKTS = 10_000
 
 
+class _Part:
+    """Holds Python's own numbers, whatever they came as: numpy's are no int, and its arrays no places."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        part: Any = self
+        for item in fields(part):
+            value = plain(getattr(self, item.name))
+            if item.name == "position_m" and isinstance(value, Iterable) and not isinstance(value, str):
+                value = tuple(map(plain, value))
+            object.__setattr__(self, item.name, value)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(_Part):
     """A host or router. A wired host (`wireless=False`) has a position for drawings only."""
 
     name: str
@@ -37,7 +53,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WiredLink:
+class WiredLink(_Part):
     """A full-duplex wire between the nodes numbered `a` and `b`, with a drop-tail queue at each end."""
 
     a: int
@@ -48,7 +64,7 @@ class WiredLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class Flow(_Part):
     """Where one flow starts and ends (node numbers), and when; what it carries is the experiment's business."""
 
     src: int
@@ -61,7 +77,7 @@ class Flow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Move(_Part):
     """The node is at `position_m` at `at_s` seconds, and on straight lines between its moves."""
 
     node: int
@@ -70,7 +86,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkRate:
+class LinkRate(_Part):
     """Data rate from node `a` to node `b` (that direction) from `at_s` seconds on, in place of the experiment's."""
 
     a: int
@@ -80,7 +96,7 @@ class LinkRate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PathLoss:
+class PathLoss(_Part):
     """Log-distance loss in the place of two-ray ground: 10 `exponent` dB a decade of distance.
 
     Each pair of nodes deviates by a normal draw of `shadowing_db` standard deviation that belongs to the run's seed, so

@@ -70,6 +70,8 @@ def plot_topology(topology: Topology, ax: Axes | None = None) -> Axes:
     thick ones are wires; each flow is an arrow along its path, with its number. Large circles are the ranges of the
     first flow's radio. Axes are in metres; wired hosts stand beside their gateway, not to scale.
     """
+    if not isinstance(topology, Topology):
+        raise ValueError(f"topology {topology!r:.60}: allowed is a pacelab.Topology, as load_topology gives it")
     from matplotlib import pyplot
 
     if ax is None:

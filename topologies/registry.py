@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
+from pacelab.topologies.domain import plain
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.shapes import (
@@ -41,8 +43,11 @@ FILES = (".yaml", ".yml", ".py")
 """Endings of a file that defines a topology."""
 
 
-def find_kind(name: str) -> Kind:
+def find_kind(name: str | PathLike[str]) -> Kind:
     """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
+    name = plain(name)
+    if not isinstance(name, str):
+        raise ValueError(f"topology {name!r:.60}: allowed is a name, or a path to a .yaml or .py file")
     if name.endswith(FILES):
         from pacelab.topologies.own import load_kind
 
@@ -52,7 +57,7 @@ def find_kind(name: str) -> Kind:
     return KINDS[name]
 
 
-def load_topology(name: str, *, direction: str | None = None, **options: Any) -> Topology:
+def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
     """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
 
     `name` may be the path of a YAML or Python file (docs/own-topology.md). `direction` is "up" (wireless to wired),
@@ -60,6 +65,7 @@ def load_topology(name: str, *, direction: str | None = None, **options: Any) ->
     `pacelab topologies NAME`), lengths in metres. Raises ValueError for an unknown name, option or value.
     """
     kind = find_kind(name)
+    options = {option: plain(value) for option, value in options.items()}
     direction = direction or kind.default_direction(options)
     kind.check(direction, options)
     values = {option.name: option.default for option in kind.options} | options

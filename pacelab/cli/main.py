@@ -12,15 +12,18 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
 from pacelab import __version__
 from pacelab.cli.lazy import COMMANDS, OTHERS, LazyGroup
-from pacelab.console import log
+from pacelab.console import log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
 
+RUN_OWN = ("run", "compare", "sweep", "timeline", "topologies", "reproduce")
+"""Commands that run files of a user's own, which may print."""
 OK, BUG, INTERRUPTED = 0, PaceLabError.exit_code, 130
 
 app = typer.Typer(
@@ -42,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal without ± still gets its table
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code: int | None = app(words, prog_name="pacelab", standalone_mode=False)
+        apart = "--json" in words and "--help" not in words and words[0] in RUN_OWN
+        with stdout_for_documents() if apart else nullcontext():
+            code: int | None = app(words, prog_name="pacelab", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
         return _fail("interrupted", INTERRUPTED) if code == INTERRUPTED else code or OK

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import PurePath
-from typing import Unpack
+from typing import Any, Unpack, cast
 
 from pacelab.backends.kinds import BACK_ENDS
 from pacelab.experiment.resolve import Resolved, resolve
@@ -13,6 +14,7 @@ from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.request import Request
 from pacelab.options.table import BACKEND_OPTIONS, CONTROL_OPTIONS, CONTROLS, OPTIONS, SCHEME_OPTIONS
 from pacelab.schemes import HookSettings, Scheme
+from pacelab.topologies.domain import plain
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.traffic.flows import PlannedFlow
@@ -50,6 +52,7 @@ class Experiment(Options):
     """What was given."""
 
     def __init__(self, **given: Unpack[Request]) -> None:
+        given = _as_python(given)
         resolved = resolve(given)
         for item in fields(Options):
             object.__setattr__(self, item.name, getattr(resolved.options, item.name))
@@ -116,6 +119,15 @@ class Experiment(Options):
             found["scheme"] = f"{PurePath(path).name}:{name}"
             found["scheme_sha256"] = digest_of("--scheme", path)
         return found
+
+
+def _as_python(given: Request) -> Request:
+    """Numbers of numpy's, and paths, as resolving, JSON and other processes take them."""
+    found: Any = {name: plain(value) for name, value in given.items()}
+    options = found.get("topology_options")
+    if isinstance(options, Mapping):
+        found["topology_options"] = {name: plain(value) for name, value in options.items()}
+    return cast("Request", found)
 
 
 def _again(given: Request) -> Experiment:

@@ -174,7 +174,7 @@ def _text(request: Request, name: Literal["topology", "scheme"], default: str) -
 
 def _own_options(request: Request) -> dict[str, object]:
     value: object = request.get("topology_options")
-    if value is not None and not isinstance(value, Mapping):
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
         raise ConfigError(f"topology_options {value!r:.60}: allowed is a mapping, as {{'hops': 7}}")
     return dict(value or {})
 

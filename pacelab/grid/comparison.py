@@ -17,7 +17,19 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import names_of
-from pacelab.grid.grid import Grid, Point, describe_runs
+from pacelab.grid.grid import MOST_SEEDS, Grid, Point, describe_runs
+from pacelab.options.arguments import (
+    an,
+    checked,
+    file_name,
+    function,
+    names,
+    optional,
+    path,
+    switch,
+    values_by_name,
+    whole,
+)
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
@@ -87,7 +99,8 @@ class Comparison:
             host=self.host,
         )
 
-    def write(self, out: Path | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
+    @checked(out=optional(path), name=optional(file_name), cdf=switch)
+    def write(self, out: Path | str | None = None, *, name: str | None = None, cdf: bool = False) -> Path:
         """Write compare.json, host.json, table.csv and the figure (PNG, SVG) into `out` or a fresh `runs/NAME-N`.
 
         With `cdf` also that of the distributions over flows.
@@ -102,9 +115,20 @@ class Comparison:
             **render_comparison(self),
             **(render_curves(self) if cdf else {}),
         }
-        return write_folder(out, files, name=name or f"compare-{self.compare['config']['topology']}")
+        return write_folder(
+            None if out is None else Path(out), files, name=name or f"compare-{self.compare['config']['topology']}"
+        )
 
 
+@checked(
+    base=an(Experiment),
+    schemes=names,
+    axes=optional(values_by_name),
+    seeds=optional(whole(1, MOST_SEEDS)),
+    full=switch,
+    kept=optional(an(Kept)),
+    on_done=optional(function),
+)
 def compare(
     base: Experiment,
     *,
@@ -126,19 +150,17 @@ def compare(
     Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
-    if seeds < 1 or not schemes:
-        raise ConfigError(f"comparing {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None)
     refused: dict[str, str] = {}
     if list(schemes) == [ALL]:
         grid, refused = _applicable(grid)
-    names = names_of(list(grid.schemes))
-    own = dict(zip(grid.schemes, names, strict=True))
+    own_names = names_of(list(grid.schemes))
+    own = dict(zip(grid.schemes, own_names, strict=True))
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
     results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=on_done)
     rows = [
-        _row(point, names[place % len(names)], results[place * seeds : (place + 1) * seeds])
+        _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
     add_gains(rows, paired=not full)
@@ -146,7 +168,7 @@ def compare(
         "schema_version": SCHEMA_VERSION,
         "config": experiments[0].config(),  # the first run's; axes, schemes and seeds below vary it
         "axes": grid.axes,
-        "schemes": names,
+        "schemes": own_names,
         "seeds": list(grid.seeds),
         "interval": {"level": LEVEL, "over": "batches" if full else "seeds"},
         "rows": rows,

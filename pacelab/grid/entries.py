@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import PurePath
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import is_own, load_own
+from pacelab.options.own_code import digest_of, is_own, load_own
 from pacelab.options.request import Request
 from pacelab.options.table import CONTROLS
 from pacelab.schemes import SCHEMES, find_scheme
@@ -20,10 +21,14 @@ def changes_of(entry: str) -> Request:
 
 def names_of(entries: list[str]) -> list[str]:
     """Their own names, as tables and legends have them; ConfigError where two are the same."""
-    names = [_name(entry) for entry in entries]
-    if len(set(names)) < len(names):
-        raise ConfigError(f"comparing {', '.join(names)}: allowed is each name once")
-    return names
+    found: dict[str, str] = {}
+    for entry in entries:
+        name = _name(entry)
+        if name in found:
+            both = f"{found[name]} and {entry}"
+            raise ConfigError(f"comparing {both}: both are called {name}: allowed is each name once: rename one")
+        found[name] = entry
+    return list(found)
 
 
 def _name(entry: str) -> str:
@@ -37,7 +42,14 @@ def _name(entry: str) -> str:
 
 def _is_control(entry: str) -> bool:
     if is_own(entry):
-        module, name = load_own("--schemes", entry)
-        found = getattr(module, name, None)
-        return isinstance(found, type) and issubclass(found, CongestionControl)
+        path = entry.rpartition(":")[0]
+        return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))
     return entry not in SCHEMES and entry in CONTROLS
+
+
+@lru_cache(maxsize=16)
+def _is_own_control(entry: str, _digest: str) -> bool:
+    """Once for all points of a grid, unless the file changes: the file runs."""
+    module, name = load_own("--schemes", entry)
+    found = getattr(module, name, None)
+    return isinstance(found, type) and issubclass(found, CongestionControl)

@@ -6,7 +6,7 @@ Sweeps keep the rows, comparisons aggregate over the seeds.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import changes_of
+from pacelab.options.arguments import listed, taken
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
 from pacelab.results.quantities import read_flows, read_quantities
@@ -24,6 +25,15 @@ from pacelab.show.tables import BASELINE, show_name, show_value
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
 
+MOST_SEEDS = 10_000
+_SCHEMES = "schemes=['newreno', 'tcp-gap'] lists schemes"
+ELSEWHERE = {
+    "scheme": _SCHEMES,
+    "schemes": _SCHEMES,
+    "seeds": "seeds=N says how many seeds",
+    "topology_options": "each of the topology's is an axis by its own name, as 'hops'",
+}
+"""No axis -> where it stands."""
 FLOWS = "flows"
 """In the row of a run: quantity -> its value of each flow, or of each call."""
 _FIELDS = frozenset(item.name for item in fields(Options))
@@ -52,15 +62,13 @@ class Grid:
         fixed: Request | None = None,
     ) -> Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
-        names = () if isinstance(schemes, str) else tuple(schemes)
-        if isinstance(schemes, str) or not all(isinstance(name, str) for name in names):
-            raise ConfigError(f"schemes {schemes!r:.60}: allowed is a list of names, as ['newreno', 'tcp-gap']")
-        found = {name: _values(name, values) for name, values in (axes or {}).items()}
+        _refuse_elsewhere(axes or {})
+        found = {name: taken(f"axis {name!r}:", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
         return cls(
             base=base,
             axes=found,
-            schemes=names,
+            schemes=tuple(schemes),
             seeds=tuple(base.seed + offset for offset in range(seeds)),
             fixed=fixed or {},
         )
@@ -107,13 +115,11 @@ class Grid:
         ]
 
 
-def _values(name: str, values: Sequence[Any]) -> list[Any]:
-    """Those of an axis; ConfigError where it is no list, or has none."""
-    if isinstance(values, str) or not isinstance(values, Iterable) or not (found := list(values)):
-        raise ConfigError(
-            f"axis {name!r}: {values!r:.60}: allowed is a list or a range of one value or more, as [1, 2]"
-        )
-    return found
+def _refuse_elsewhere(axes: Mapping[str, object]) -> None:
+    """ConfigError for an axis of what is asked for in another way."""
+    for name, instead in ELSEWHERE.items():
+        if name in axes:
+            raise ConfigError(f"axis {name!r}: allowed is an option of a run; {instead}")
 
 
 def _refuse_unheard(axes: Mapping[str, list[Any]], fixed: Mapping[str, object]) -> None:

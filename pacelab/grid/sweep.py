@@ -16,7 +16,8 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.grid import Grid, describe_runs
+from pacelab.grid.grid import MOST_SEEDS, Grid, describe_runs
+from pacelab.options.arguments import an, checked, function, names, optional, path, values_by_name, whole
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES
 from pacelab.results.results import dump
@@ -44,14 +45,24 @@ class Sweep:
         return rows
 
 
+@checked(
+    base=an(Experiment),
+    schemes=names,
+    out=path,
+    axes=optional(values_by_name),
+    seeds=whole(1, MOST_SEEDS),
+    cache=optional(path),
+    workers=an(Workers),
+    on_done=optional(function),
+)
 def run_sweep(
     base: Experiment,
     *,
     schemes: Sequence[str],
-    out: Path,
+    out: Path | str,
     axes: Mapping[str, Sequence[Any]] | None = None,
     seeds: int = 1,
-    cache: Path | None = None,
+    cache: Path | str | None = None,
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Sweep:
@@ -62,13 +73,12 @@ def run_sweep(
     the runs finished and their number. All combinations are checked before the first run. Worker processes import the
     calling script: call this below `if __name__ == "__main__":`, or with `Workers(jobs=1)`.
     """
-    if seeds < 1 or not schemes:
-        raise ConfigError(f"a sweep of {len(schemes)} schemes over {seeds} seeds: allowed is at least one of each")
+    out = Path(out)
     check_sweep_folder(out)
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds)
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    results, fresh = run_cached(experiments, cache or out / RUNS, workers=workers, on_done=on_done)
+    results, fresh = run_cached(experiments, Path(cache or out / RUNS), workers=workers, on_done=on_done)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it

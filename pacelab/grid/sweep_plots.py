@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.grid.grid import FLOWS
 from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
+from pacelab.options import arguments
+from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
 from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
@@ -42,6 +44,7 @@ class Points:
     """The seeds of runs whose batches of packets stand in the rows, each for a run; empty: rows are runs."""
 
 
+@checked(folder=path, whole_runs=switch)
 def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
     """Read the folder of a sweep or comparison; ConfigError when it is none, or a sweep that has not ended.
 
@@ -86,6 +89,14 @@ def parse_where(texts: Sequence[str]) -> dict[str, str]:
     return found
 
 
+@checked(
+    points=an(Points, "what pacelab.load_points gives"),
+    ax=optional(arguments.axes),
+    x=optional(a_text),
+    y=a_text,
+    by=texts,
+    where=optional(values_by_name),
+)
 def plot_points(
     points: Points,
     ax: Axes | None = None,
@@ -93,13 +104,13 @@ def plot_points(
     x: str | None = None,
     y: str = "goodput",
     by: Sequence[str] = ("scheme",),
-    where: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
 ) -> Axes:
     """Means of a quantity against the option `x` (default: the first that varies), a line for each combination of `by`.
 
     `y` is a quantity's name, short or as in files. The other names are those of options, on the command line or as in
-    `Experiment`, or "scheme"; `where` picks runs by option -> value as written on the command line. ConfigError when
-    another option varies: its values must not be mixed.
+    `Experiment`, or "scheme"; `where` picks runs by option -> value, as in `Experiment` or as written on the command
+    line. ConfigError when another option varies: its values must not be mixed.
     """
     if ax is None:
         from matplotlib import pyplot
@@ -208,14 +219,15 @@ def _draw_lines(
     return counts
 
 
-def _pick(points: Points, where: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[str]]:
+def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows that fit, and the names that picked them."""
     rows, picked = points.rows, []
-    for given, text in where.items():
+    for given, value in where.items():
         name = _name(points, "--where", given)
+        text = value if isinstance(value, str) else _as_written(name, value)
         left = [row for row in rows if _as_written(name, _value(row, name)) == text]
         if not left:
-            shown = ", ".join(_as_written(name, value) for value in points.axes[name])
+            shown = ", ".join(_as_written(name, known) for known in points.axes[name])
             raise ConfigError(f"--where {given}={text}: allowed is one of {shown}")
         rows = left
         picked.append(name)

@@ -36,6 +36,7 @@ class RealHosts:
         """See `Backend.run`."""
         from pacelab.hosts.compile import compile_plan
         from pacelab.hosts.where.run import run_plan
+        from pacelab.sim.own_hooks import refuse_failed
         from pacelab.traffic.flows import ENGINE_KIND
 
         own = _with_code(experiment, scheme)
@@ -55,11 +56,13 @@ class RealHosts:
             pcap.check()
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
         result = run_plan(experiment, plan, on_progress, code="" if own is None else own.code, pcap=pcap)
+        points = tuple(point for point, _node in scheme.sites(experiment.network))
+        refuse_failed(scheme, points, result["air"]["hooks"])
         for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
             flow["kind"] = ENGINE_KIND[planned.carried.kind]
         return Outcome(
             air=result["air"],
-            points=tuple(point for point, _node in scheme.sites(experiment.network)),
+            points=points,
             fidelity=result["fidelity"],
             notes=tuple(result["notes"]),
             guest=result.get("guest"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import inspect
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from itertools import dropwhile
 from pathlib import Path
 from types import ModuleType
@@ -46,6 +48,13 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     return module, attribute
 
 
+def meant_instead(module: ModuleType, name: str) -> str:
+    """What the file has by a similar name, as the end of a sentence; empty where there is none."""
+    known = {there.lower(): there for there in vars(module) if not there.startswith("_")}
+    like = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {known[like[0]]!r}?" if like else ""
+
+
 def digest_of(flag: str, path: str) -> str:
     """SHA-256 of a file, in hexadecimal digits; ConfigError when it cannot be read."""
     try:
@@ -65,8 +74,11 @@ def own_traceback(error: BaseException, called: Callable[..., Any] | None = None
 def place_of(called: Callable[..., Any] | None) -> str:
     """File and line of a function or of a class's `__init__` (without one of yours: of the class), as in a traceback.
 
-    Empty where Python does not know it.
+    Of a partial: of its function; of an object: of its `__call__`. Empty where Python does not know it.
     """
+    called = called.func if isinstance(called, partial) else called
+    if not isinstance(called, type) and not hasattr(called, "__code__"):
+        called = getattr(type(called), "__call__", None)  # noqa: B004  # the function itself
     code = getattr(called.__init__ if isinstance(called, type) else called, "__code__", None)  # type: ignore[misc]
     if code is not None and not _is_ours(code.co_filename):
         place = code.co_filename, code.co_firstlineno, code.co_name

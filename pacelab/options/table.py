@@ -94,6 +94,8 @@ class ControlDomain:
 
     def check(self, value: Any) -> None:
         """Raise ValueError when it is neither; the file itself is read later."""
+        if isinstance(value, str) and value.endswith(".py"):
+            raise ValueError(f"{value!r}: allowed is FILE.py:CLASS, with a class that stands in the file")
         path, _, class_name = str(value).rpartition(":")
         if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
             raise ValueError(f"{value!r}: allowed is {self.allowed}")

@@ -11,11 +11,12 @@ from collections import deque
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.own.bases import LinkLayer
-from pacelab.own.calls import OwnCalls
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
+from pacelab.sim.own_calls import OwnCalls
+from pacelab.topologies.domain import plain
 
 
 def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
@@ -30,12 +31,12 @@ def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
 
 def link_scheme(layer: type[LinkLayer]) -> Scheme:
     """The scheme that has this link layer at every wireless node, for one run: a failure stays with it."""
-    code = OwnCalls("link layer", layer)
+    code = OwnCalls(f"link layer {layer.__name__}")
     return Scheme(
         name=layer.__name__,
         summary="a link layer of one's own",
         source=layer.__module__,
-        link=lambda settings: _Hook(code, settings),
+        link=lambda settings: _Hook(code, layer, settings),
         acting=frozenset({"dropped"}),
         raise_failure=code.raise_failure,
     )
@@ -46,9 +47,9 @@ class _Hook:
 
     event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
 
-    def __init__(self, code: OwnCalls, settings: HookSettings) -> None:
+    def __init__(self, code: OwnCalls, made: type[LinkLayer], settings: HookSettings) -> None:
         self._code = code
-        self._layer: LinkLayer = code.make(settings.stream("own link layer"))
+        self._layer: LinkLayer = code.call(made, settings.stream("own link layer"))
         self._layer.node = settings.node
         self._actions: deque[Action] = deque()
         self._dropped = 0
@@ -59,7 +60,7 @@ class _Hook:
             if event.next_hop is not None:  # a broadcast is never repeated
                 self._code.call(self._layer.sent, event.attempts, event.delivered)
         elif isinstance(event, SegmentSeen):
-            passes = self._code.call(self._layer.passes)
+            passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
             if not isinstance(passes, bool):
                 raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
             self._dropped += not passes

@@ -216,6 +216,8 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     for path in contents:
         if path.exists():
             raise ConfigError(f"new {kind} {name}: {str(path)!r} is there already: allowed is another name")
+    if kind != "claim" and file.startswith("test_"):
+        raise ConfigError(f"new {kind} {name}: pytest would take {file}.py for a test: allowed is another name")
     if kind != "claim" and _is_module(file, folder):
         raise ConfigError(
             f"new {kind} {name}: beside {file}.py no program could import the module {file}: allowed is another name"

@@ -8,17 +8,20 @@ pacer turns round trips into the time between two packets.
 from __future__ import annotations
 
 import math
+from typing import SupportsFloat
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import checked, switch
 from pacelab.own.bases import Pacer, Sample
-from pacelab.own.calls import OwnCalls
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import Scheme
+from pacelab.sim.own_calls import OwnCalls
+from pacelab.topologies.domain import plain
 from pacelab.units import NS_PER_S, s_from_ns
 
 LONGEST_S = 1.0
@@ -26,6 +29,7 @@ LONGEST_S = 1.0
 ACTING = frozenset({"delayed", "copies_absorbed", "throttled"})
 
 
+@checked(goodput_control=switch, watched=switch)
 def run_pacer(
     experiment: Experiment, pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True
 ) -> RunResult:
@@ -41,8 +45,8 @@ def run_pacer(
 
 def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: bool = True) -> Scheme:
     """The scheme that has this pacer at gateways and wireless sources, for one run: a failure stays with it."""
-    code = OwnCalls("pacer", pacer, watched=watched)
-    pace = _Pace(code)
+    code = OwnCalls(f"pacer {pacer.__name__}", watched=watched)
+    pace = _Pace(code, pacer)
     control = GoodputControlConfig() if goodput_control else None
     return Scheme(
         name=pacer.__name__,
@@ -59,11 +63,12 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
 class _Pace:
     """Makes an estimator of the student's class for each flow."""
 
-    def __init__(self, code: OwnCalls) -> None:
+    def __init__(self, code: OwnCalls, made: type[Pacer]) -> None:
         self._code = code
+        self._made = made
 
     def estimator(self) -> _Estimator:
-        return _Estimator(self._code, self._code.make())
+        return _Estimator(self._code, self._code.call(self._made))
 
 
 class _Estimator:
@@ -98,8 +103,8 @@ class _Estimator:
                 ack_bytes=ack_bytes,
             ),
         )
-        interval_s = self._pacer.interval_s
-        if isinstance(interval_s, bool) or not hasattr(interval_s, "__float__"):
+        interval_s = plain(self._pacer.interval_s)
+        if isinstance(interval_s, bool) or not isinstance(interval_s, SupportsFloat) or hasattr(interval_s, "shape"):
             raise self._code.fail(f"set interval_s to {interval_s!r}, which is no number of seconds")
         if not 0 <= float(interval_s) < math.inf:  # NaN is not, either
             raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pacelab.errors import ConfigError, HostError
+from pacelab.options import arguments
+from pacelab.options.arguments import checked
 
 RUNS = Path("runs")
 WRITING = "writing"
@@ -143,9 +145,10 @@ def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | Ho
     return ConfigError(f"{what} {str(out)!r}: cannot write there ({error.strerror}): allowed is a writable place")
 
 
-def write_file(path: Path, content: bytes) -> None:
+@checked(path=arguments.path, content=arguments.an(bytes, "bytes"))
+def write_file(path: Path | str, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
-    path = path.resolve()
+    path = Path(path).resolve()
     if path.is_dir():
         raise ConfigError(f"writing {str(path)!r}: it is a folder: allowed is a file name")
     parent, made = _make_parents(path)

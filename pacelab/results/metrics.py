@@ -9,10 +9,13 @@ None where a figure is not defined.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from pacelab.options.arguments import checked
+from pacelab.topologies.domain import plain
 
 LEVEL = 0.95
 
@@ -26,8 +29,19 @@ class Estimate:
     samples: tuple[float, ...]
 
 
+def _rates(value: Any) -> list[float]:
+    """Finite numbers from 0 on, as they are."""
+    found: list[Any] = [plain(rate) for rate in value] if isinstance(value, Iterable) else [None]
+    if not all(isinstance(rate, int | float) and 0 <= rate < math.inf for rate in found):
+        raise ValueError("a list of finite numbers, 0 or more")
+    return found
+
+
+@checked(rates=_rates)
 def jain(rates: Sequence[float]) -> float | None:
     """Jain's fairness index of the flows' rates: 1/n (one flow has all) .. 1 (equal); None when all are zero.
+
+    ConfigError for what is no rate.
 
     Source: Jain, Chiu, Hawe, DEC-TR-301 (1984), eq. (1).
     """

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import path, settle, switch
 from pacelab.results.folder import write_file
 from pacelab.topologies.domain import Whole
 
@@ -39,6 +40,7 @@ class PcapFile:
     garbled: bool = False
 
     def __post_init__(self) -> None:
+        settle(self, path=path, garbled=switch)
         try:
             SNAPS.check(self.snap_bytes)
         except ValueError as error:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import a_text, taken
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.types import FlowResult, Run
 
@@ -60,6 +61,7 @@ class Quantity:
 
 def find_quantity(given: str) -> Quantity:
     """The quantity of this name: short, of a file's column or of a time series. ConfigError says what is like it."""
+    given = taken("--y", a_text, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
     like = difflib.get_close_matches(given, _BY_NAME, n=1)

@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import checked, optional, path
 from pacelab.options.voice import SERIES as VOICE_SERIES
 from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
@@ -61,9 +62,11 @@ class RunResult:
         tables = {f"flow-{flow['id']}.csv": _csv(self.series["t_s"], flow) for flow in self.series["flows"]}
         return {"run.json": dump(self.run), "host.json": dump(self.host), **tables}
 
-    def write(self, out: Path | None = None) -> Path:
+    @checked(out=optional(path))
+    def write(self, out: Path | str | None = None) -> Path:
         """Write the result folder: `out` (new or empty), or a fresh one under runs/; returns it."""
         config = self.run["config"]
+        out = None if out is None else Path(out)
         return write_folder(out, self.files(), name=f"{config['topology']}-{acting_name(config)}")
 
 
@@ -202,6 +205,7 @@ def series_ids(run: Run) -> list[int]:
     ]
 
 
+@checked(folder=path)
 def load_result(folder: Path | str) -> RunResult:
     """Read a result folder; ConfigError when it is none, is damaged or of another schema version."""
     folder = Path(folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pacelab.console import log
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import path, settle, switch
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.registry import in_real_time
@@ -26,6 +27,9 @@ class Kept:
 
     folder: Path
     until_done: bool = False
+
+    def __post_init__(self) -> None:
+        settle(self, folder=path, until_done=switch)
 
 
 def run_kept(

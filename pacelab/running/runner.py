@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.results.outcome import Progress
 from pacelab.results.pcap import PcapFile
 from pacelab.results.results import RunResult, assemble, join_series
@@ -29,6 +30,9 @@ class Stopped(Exception):
     """The parent process wants this worker to stop."""
 
 
+@checked(
+    experiment=an(Experiment), scheme=optional(an(Scheme)), on_progress=optional(function), pcap=optional(an(PcapFile))
+)
 def run(
     experiment: Experiment,
     *,
@@ -45,7 +49,7 @@ def run(
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    hear = _heard(on_progress or _ignore, scheme)
+    hear = on_progress or _ignore
     outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
     hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
@@ -57,19 +61,7 @@ def run(
     )
 
 
-def _heard(on_progress: Progress, scheme: Scheme) -> Progress:
-    """`on_progress`, and a run's end by what the scheme's own code has failed of."""
-    raise_failure = scheme.raise_failure
-    if raise_failure is None:
-        return on_progress
-
-    def hear(fraction: float) -> None:
-        on_progress(fraction)
-        raise_failure()
-
-    return hear
-
-
+@checked(experiments=several(Experiment), on_done=optional(function))
 def run_many(
     experiments: Sequence[Experiment], *, jobs: int | None = None, on_done: Callable[[int, int], None] | None = None
 ) -> list[RunResult]:

@@ -28,6 +28,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab.errors import ConfigError, HostError
+from pacelab.options.arguments import a_text, optional, settle, whole
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -50,6 +51,7 @@ class Workers:
     scheduler: str | None = None
 
     def __post_init__(self) -> None:
+        settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
             raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
 
@@ -202,6 +204,7 @@ _stop: Event | None = None
 def _start_worker(stop: Event) -> None:
     global _stop
     _stop = stop
+    sys.stdout = sys.stderr  # what a user's own code prints there is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

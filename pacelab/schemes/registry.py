@@ -30,6 +30,8 @@ def find_scheme(name: str) -> Scheme:
     """The scheme called `name`, or one's own as FILE.py:NAME; ConfigError names the known ones."""
     if is_own(name):
         return load_scheme(name)
+    if name.endswith(".py"):
+        raise ConfigError(f"--scheme {name!r}: allowed is FILE.py:NAME, with a name that stands in the file")
     if name not in SCHEMES:
         raise ConfigError(f"--scheme {name!r}: allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME")
     return SCHEMES[name]

@@ -8,8 +8,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import a_text, function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, own_traceback, place_of
-from pacelab.options.table import BY_FIELD
+from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.model import Topology
 
@@ -64,9 +65,12 @@ class HookSettings:
         return Random(f"{name}/{self.seed}/{self.node}")  # a string seeds by SHA-512, the same everywhere
 
 
+TRAFFIC = ("tcp", "udp-saturated", "cbr", "voice")
+"""The engine's kinds."""
 POINTS = ("gateway", "sender", "station", "link")
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
 """What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
+LARGEST_MASK = 2**32 - 1
 
 HookFactory = Callable[[HookSettings], "Hook"]
 
@@ -93,7 +97,7 @@ class Scheme:
     link: HookFactory | None = None
     needs: tuple[str, ...] = ()
     """Features that a topology must have (see `Topology.features`)."""
-    traffic: tuple[str, ...] = ("tcp", "udp-saturated", "cbr", "voice")
+    traffic: tuple[str, ...] = TRAFFIC
     """Kinds of traffic that it can act on."""
     takes: tuple[str, ...] = ()
     """Options of an experiment that belong to schemes and are for this one (`pacelab.options.table.SCHEME_OPTIONS`)."""
@@ -115,9 +119,23 @@ class Scheme:
     acting: frozenset[str] = frozenset()
     """Counters of its hooks that stand for a changed fate of a packet; the others are bookkeeping."""
     raise_failure: Callable[[], None] | None = None
-    """Of hooks of one's own: raises what they have failed of, which a run asks while it goes on and in the end."""
+    """Of hooks that keep what they have failed of: raises it, which a run asks while it goes on and in the end. Other
+    hooks of one's own are watched (see `pacelab.sim.own_hooks`)."""
     style: Style = OTHER
     """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            name=a_text,
+            **dict.fromkeys(POINTS, optional(function)),
+            needs=texts,
+            traffic=some_of(*TRAFFIC),
+            takes=some_of(*SCHEME_OPTIONS),
+            settings=some_of(*SCHEME_OPTIONS),
+            acting=lambda value: frozenset(texts(value)),
+            raise_failure=optional(function),
+        )
 
     @property
     def points(self) -> tuple[str, ...]:
@@ -184,10 +202,18 @@ class Scheme:
             if not place:
                 raise
             raise UserCodeError(f"scheme {self.name!r}: {point}= failed:\n{own_traceback(error, factory)}") from error
-        missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
-        if missing and place:
-            raise UserCodeError(
-                f"scheme {self.name!r}: {point}= gave {hook!r:.80} without {', '.join(missing)}: "
-                f"allowed is a hook (pacelab.Hook)\n{place.rstrip()}"
-            )
+        wrong = _amiss(hook)
+        if wrong and place:
+            raise UserCodeError(f"scheme {self.name!r}: {point}= gave {hook!r:.80} {wrong}\n{place.rstrip()}")
         return hook
+
+
+def _amiss(hook: object) -> str:
+    """In what an object is no hook, and what is allowed; empty when it is one."""
+    missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
+    if missing:
+        return f"without {', '.join(missing)}: allowed is a hook (pacelab.Hook)"
+    mask = getattr(hook, "event_mask", None)
+    if not isinstance(mask, int) or not 0 <= mask <= LARGEST_MASK:
+        return f"with event_mask {mask!r:.40}: allowed are SEGMENT and TRANSMIT of pacelab.EventMask, or both"
+    return ""

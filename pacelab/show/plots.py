@@ -7,11 +7,12 @@ Figures of one result are the same bytes each time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import ConfigError
+from pacelab.options.arguments import an, axes, checked, optional, values_by_name
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
@@ -30,6 +31,13 @@ LOG_RATIO = 5.0
 """From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
 
 KBPS = 1e-3
+
+
+def _compared(value: Any) -> Compared:
+    """A comparison; what one is stands above this."""
+    if not hasattr(value, "compare"):
+        raise ValueError("what pacelab.compare gives")
+    return cast("Compared", value)
 
 
 def style_of(scheme: str) -> Style:
@@ -52,6 +60,7 @@ def find_series(given: str) -> tuple[Quantity, str]:
     return quantity, quantity.series
 
 
+@checked(result=an(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     ax = ax or _new_axes()
@@ -83,6 +92,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     return ax
 
 
+@checked(comparison=_compared, ax=optional(axes), point=optional(values_by_name))
 def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Mean goodput with its interval against the first numeric option that varies (hops where it does).
 
@@ -144,6 +154,7 @@ def _draw(
     without: str | None = None,
 ) -> None:
     """A line for each scheme but one; `read` gives mean and half width of a row."""
+    _check_point(comparison, point or {})
     looks = styles_of(comparison.compare["schemes"])
     schemes = [scheme for scheme in looks if scheme != without]
     for place, scheme in enumerate(schemes):
@@ -152,6 +163,17 @@ def _draw(
         look = looks[scheme]._asdict()
         ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
     _frame(ax, comparison, schemes, point)
+
+
+def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:
+    """ConfigError for what no row has."""
+    for name, value in point.items():
+        if name not in comparison.axes:
+            varying = ", ".join(comparison.axes) or "none does"
+            raise ConfigError(f"point {name!r}: allowed is an option that varies: {varying}")
+        if value not in comparison.axes[name]:
+            known = ", ".join(map(repr, comparison.axes[name]))
+            raise ConfigError(f"point {name!r}: {value!r}: allowed is one of {known}")
 
 
 def _scaled(value: dict[str, Any] | None, scale: float) -> tuple[float, float]:

@@ -6,14 +6,16 @@ Colour, hatch and letters say the same thing, so that the picture can be read in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.arguments import above_zero, an, axes, checked, optional
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.sim.airconfig import compile_air
-from pacelab.sim.engine import run_air
+from pacelab.sim.backend import run_scheme
+from pacelab.topologies.domain import plain
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ SEARCH_S = 1.0
 """How much of a run is looked through for a window, s."""
 LONGEST_S = 10.0
 """A window further on than this would need more records than a picture is worth, s."""
+
+RECORD_FIELDS = 5
+"""When, at which node, what, with which peer, a value."""
 
 Window = tuple[int, int]
 """From and to, ns."""
@@ -71,14 +76,31 @@ CHARACTER_IN = 0.075
 """Width of a character of the small font: what does not fit into a block is left out."""
 
 
+@checked(experiment=an(Experiment), until_s=above_zero(1_000_000))
 def record_air(experiment: Experiment, *, until_s: float) -> list[Record]:
     """Run the first `until_s` seconds of an experiment; returns the engine's records."""
-    attachments = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     air = compile_air(experiment) | {"tap": True, "duration_s": until_s, "warmup_s": 0.0}
-    records: list[Record] = run_air(air, attachments, lambda _fraction: None, cc=experiment.cc)["tap"]
+    records: list[Record] = run_scheme(air, experiment, experiment.chosen_scheme).air["tap"]
     return records
 
 
+def _window(value: Any) -> Window:
+    """From and to, in whole ns."""
+    found = tuple(map(plain, value)) if isinstance(value, Iterable) and not isinstance(value, str) else ()
+    if len(found) != 2 or not all(isinstance(edge, int | float) for edge in found) or not found[0] < found[1]:
+        raise ValueError("two numbers of ns, from and a later to")
+    return cast("Window", found)
+
+
+def _records(value: Any) -> list[Any]:
+    """The engine's records."""
+    found = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
+    if not all(isinstance(record, list | tuple) and len(record) == RECORD_FIELDS for record in found):
+        raise ValueError("what pacelab.record_air gives")
+    return found
+
+
+@checked(records=_records, ax=optional(axes), window_ns=optional(_window))
 def plot_timeline(
     records: Sequence[Record],
     ax: Axes | None = None,
@@ -96,6 +118,8 @@ def plot_timeline(
     window_ns = window_ns or find_window(log)
     names = names or {node: f"n{node}" for node in log.nodes}
     lanes = list(names) if lanes is None else lanes
+    if not isinstance(lanes, Iterable) or not set(lanes) <= set(names):
+        raise ConfigError(f"lanes {lanes!r:.60}: allowed is a list of nodes, of {', '.join(map(str, names))}")
     if ax is None:
         from matplotlib import pyplot
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
+from pacelab.sim.own_hooks import guard, refuse_failed
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -28,10 +30,33 @@ class Sim:
         pcap: PcapFile | None,
     ) -> Outcome:
         """See `Backend.run`."""
-        attachments = scheme.attach(experiment.network, experiment.hook_settings)
-        config = compile_air(experiment)
+        air = compile_air(experiment)
         if pcap is not None:
             pcap.check()
-            config["capture"] = pcap.air_key()
-        air = run_air(config, attachments, on_progress, pcap.write if pcap is not None else None, experiment.cc)
-        return Outcome(air=air, points=tuple(attachment.point for attachment in attachments))
+            air["capture"] = pcap.air_key()
+        return run_scheme(air, experiment, scheme, on_progress, None if pcap is None else pcap.write)
+
+
+def run_scheme(
+    air: dict[str, Any],
+    experiment: Experiment,
+    scheme: Scheme,
+    on_progress: Progress = lambda _fraction: None,
+    on_capture: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """Run an air configuration of the experiment with the hooks of this scheme.
+
+    Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
+    """
+    attachments, raise_failure = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
+
+    def hear(fraction: float) -> None:
+        on_progress(fraction)
+        raise_failure()
+
+    result = run_air(air, attachments, hear, on_capture, experiment.cc)
+    raise_failure()
+    points = tuple(attachment.point for attachment in attachments)
+    if scheme.raise_failure is None:
+        refuse_failed(scheme, points, result["hooks"])
+    return Outcome(air=result, points=points)

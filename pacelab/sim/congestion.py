@@ -13,12 +13,15 @@ import os
 import sys
 import threading
 import time
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, load_own, own_traceback, place_of
+from pacelab.options.own_code import UserCodeError, load_own, meant_instead, own_traceback, place_of
+from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
 
 PATIENCE_S = 5.0
@@ -70,8 +73,12 @@ def load_control(name: str) -> type[CongestionControl]:
     """
     module, class_name = load_own("--cc", name)
     found = getattr(module, class_name, None)
+    if hasattr(found, "AMONG_SCHEMES") or isinstance(found, Scheme):
+        raise ConfigError(f"--cc {name!r}: it is for --scheme {name}")
     if not (isinstance(found, type) and issubclass(found, CongestionControl)):
-        raise ConfigError(f"--cc {name!r}: the file has no subclass of pacelab.CongestionControl called {class_name!r}")
+        instead = "" if hasattr(module, class_name) else meant_instead(module, class_name)
+        told = f"the file has no subclass of pacelab.CongestionControl called {class_name!r}{instead}"
+        raise ConfigError(f"--cc {name!r}: {told}")
     return found
 
 
@@ -136,7 +143,7 @@ class Guard:
             place = place_of(type(self._control)).rstrip()
             raise UserCodeError(f"{self._where()} has no self.window: {asks}\n{place}")
         window = self._control.window
-        if not isinstance(window, int | float) or not 0 < window < float("inf"):
+        if not isinstance(window, Real) or not 0 < float(window) < float("inf"):
             raise UserCodeError(f"{self._where()} set its window to {window!r}: a number of segments above 0 is needed")
         self.window = float(window)
 
@@ -145,7 +152,8 @@ class Guard:
 
 
 class Watchdog:
-    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed.
+    """Interrupts a call of Python code that lasts longer than `PATIENCE_S`. One thread, started when first needed; it
+    ends when nobody has the watchdog any more.
 
     A call that takes no notice of `UNHEEDED` interrupts ends the process, with its traceback on stderr: no hang.
     """
@@ -155,6 +163,7 @@ class Watchdog:
         self._caller = 0
         self._where: Callable[[], str] = str
         self._thread: threading.Thread | None = None
+        self._told_s, self._times = 0.0, 0
 
     def call(self, where: Callable[[], str]) -> Watchdog:
         """The watch over a call, for `with`; `where` tells of what and when."""
@@ -163,32 +172,40 @@ class Watchdog:
 
     def __enter__(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, daemon=True, name="pacelab-watchdog")
+            self._thread = threading.Thread(
+                target=_watch, args=(weakref.ref(self),), daemon=True, name="pacelab-watchdog"
+            )
             self._thread.start()
         self._caller = threading.get_ident()
         self._entered_s = time.monotonic()
 
     def __exit__(self, *_error: object) -> None:
-        self._entered_s = None
+        self._entered_s, self._where = None, str  # `where` is a method of who has us: no circle of references stays
 
-    def _watch(self) -> None:
-        told_s, times = 0.0, 0
-        while True:
-            time.sleep(PATIENCE_S / 10)
-            entered_s = self._entered_s
-            if entered_s is None:
-                continue
-            if entered_s != told_s:
-                told_s, times = entered_s, 0
-            if time.monotonic() - entered_s <= PATIENCE_S * (times + 1):
-                continue
-            times += 1
-            if times > UNHEEDED:
-                self._give_up()
-            raised = ctypes.py_object(NeverEnds)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
+    def look(self) -> None:
+        """Interrupt a call that has taken too long by now."""
+        entered_s = self._entered_s
+        if entered_s is None:
+            return
+        if entered_s != self._told_s:
+            self._told_s, self._times = entered_s, 0
+        if time.monotonic() - entered_s <= PATIENCE_S * (self._times + 1):
+            return
+        self._times += 1
+        if self._times > UNHEEDED:
+            self._give_up()
+        raised = ctypes.py_object(NeverEnds)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
 
     def _give_up(self) -> None:
         print(f"pacelab: {self._where()} does not return, and takes no interrupt:", file=sys.stderr, flush=True)
         faulthandler.dump_traceback(sys.stderr)
         os._exit(UserCodeError.exit_code)
+
+
+def _watch(watchdog: weakref.ref[Watchdog]) -> None:
+    """Look every tenth of the patience, until it is gone."""
+    while (there := watchdog()) is not None:
+        there.look()
+        del there
+        time.sleep(PATIENCE_S / 10)

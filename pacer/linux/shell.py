@@ -10,6 +10,8 @@ Invariants, those of `pacelab.pacer.core.contract` as the simulator's has them (
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
+from pathlib import PurePath
+from traceback import extract_tb
 from typing import NamedTuple, Protocol
 
 from pacelab.pacer.core.contract import (
@@ -214,7 +216,7 @@ class HookShell:
             self._bypass(error)
 
     def _bypass(self, error: Exception) -> None:
-        self.failure = f"{type(error).__name__}: {error}"
+        self.failure = f"{type(error).__name__}: {error} ({_place_of(error)})"
         self.let_go()
 
     def _carry_out(self, now_ns: int, action: Action) -> bool:
@@ -303,3 +305,9 @@ class HookShell:
         self._recent.setdefault(name, deque()).append(segment)
         if len(self._recent) > MAX_REPORTABLE:
             self._recent.popitem(last=False)
+
+
+def _place_of(error: Exception) -> str:
+    """File, line and function that raised it."""
+    frame = extract_tb(error.__traceback__)[-1]
+    return f"{PurePath(frame.filename).name}, line {frame.lineno}, in {frame.name}"

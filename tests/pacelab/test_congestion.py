@@ -1,13 +1,16 @@
 """A congestion control in Python: used as any other, and its failures are told."""
 
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 import pacelab
 from pacelab.sim import congestion
+from pacelab.sim.own_calls import OwnCalls
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
 AIMD = """
@@ -130,6 +133,35 @@ def test_a_call_that_takes_no_interrupt_does_not_hang(tmp_path: Path, loop: str)
     assert ended.returncode == (1 if "UserCodeError" in ended.stderr else congestion.UserCodeError.exit_code)
     assert "s of simulated time" in ended.stderr
     assert "mine.py" in ended.stderr  # its traceback
+
+
+def test_a_watch_ends_with_who_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else each run of own code would leave a thread."""
+    monkeypatch.setattr(congestion, "PATIENCE_S", 0.1)
+    before = set(threading.enumerate())
+    code = OwnCalls("mine")
+    assert code.call(int) == 0
+    (thread,) = set(threading.enumerate()) - before
+    del code  # refers to the watch, but not the other way round
+    thread.join(timeout=60)
+    assert not thread.is_alive()
+
+
+def test_a_pacer_is_no_control(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import pacelab\n\nclass Mine(pacelab.Pacer): ...\n")
+    name = f"{tmp_path / 'mine.py'}:Mine"
+    with pytest.raises(pacelab.ConfigError, match="^" + re.escape(f"--cc {name!r}: it is for --scheme {name}") + "$"):
+        pacelab.run(experiment(name))
+
+
+@pytest.mark.parametrize("number", ["np.int64(2)", "np.float32(2)", "Fraction(2)"])
+def test_a_window_may_be_any_number(tmp_path: Path, number: str) -> None:
+    body = f"    def acknowledged(self, *a): self.window = {number}\n    def lost(self, *a): pass\n"
+    path = tmp_path / "mine.py"
+    path.write_text(f"import numpy as np\nfrom fractions import Fraction\n{HEADER}{body}")
+    own_result = pacelab.run(experiment(f"{path}:Mine").vary(duration_s=1))
+    path.write_text(HEADER + body.replace(number, "2.0"))
+    assert own_result.run["flows"] == pacelab.run(experiment(f"{path}:Mine").vary(duration_s=1)).run["flows"]
 
 
 @pytest.mark.parametrize("name", ["nowhere.py:Mine", "fast", "mine.py", ":Mine"])

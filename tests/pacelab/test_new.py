@@ -63,6 +63,7 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
         (["new", "cc", "__init__"], "that begins with a letter"),
         (["new", "cc", "float"], "it is a name that the file itself needs"),
         (["new", "pacer", "Experiment"], "it is a name that the file itself needs"),
+        (["new", "cc", "Test_x"], "pytest would take test_x.py for a test: allowed is another name"),
     ],
 )
 def test_what_cannot_be_is_told(words: list[str], told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

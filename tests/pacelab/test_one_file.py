@@ -9,6 +9,7 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
+from pacelab.grid.entries import changes_of
 from pacelab.options.own_code import UserCodeError, load_own
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -176,11 +177,55 @@ def test_a_class_that_fails_ends_the_comparison_with_its_line(
     assert "ZeroDivisionError" in told
 
 
-def test_two_of_one_name_are_not_compared(tmp_path: Path) -> None:
+def test_two_of_one_name_are_not_compared(in_tmp: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / f"{name}.py").write_text(SCHEME)
-    with pytest.raises(pacelab.ConfigError, match="each name once"):
-        pacelab.compare(pacelab.Experiment(), schemes=[f"{tmp_path}/{name}.py:OWN" for name in ("a", "b")])
+        (in_tmp / f"{name}.py").write_text(SCHEME)
+    told = "comparing a.py:OWN and b.py:OWN: both are called dropper: allowed is each name once: rename one"
+    with pytest.raises(pacelab.ConfigError, match=f"^{told}$"):
+        pacelab.compare(pacelab.Experiment(), schemes=["a.py:OWN", "newreno", "b.py:OWN"])
+
+
+@pytest.mark.parametrize("command", [["run"], ["compare", "--seeds", "2", "--jobs", "2"]], ids=lambda words: words[0])
+def test_what_ones_own_file_prints_is_not_in_the_document(
+    command: list[str], in_tmp: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "mine.py").write_text("print('hello')\n" + SCHEME)
+    own = ["--scheme" if command[0] == "run" else "--schemes", "mine.py:OWN"]
+    assert main([command[0], "cell", *command[1:], *own, "--traffic", "tcp", "--seconds", "0.1", "--json"]) == 0
+    captured = capfd.readouterr()
+    assert command[0] in json.loads(captured.out)
+    assert "hello" in captured.err
+
+
+def test_a_file_is_read_once_for_all_points_of_a_grid_until_it_changes(in_tmp: Path) -> None:
+    text = "with open('loads', 'a') as file:\n    file.write('x')\n" + SCHEME
+    (in_tmp / "mine.py").write_text(text)
+    for _point in range(3):
+        assert changes_of("mine.py:OWN") == {"scheme": "mine.py:OWN"}
+    assert (in_tmp / "loads").read_text() == "x"
+    (in_tmp / "mine.py").write_text(text + "# changed\n")
+    changes_of("mine.py:OWN")
+    assert (in_tmp / "loads").read_text() == "xx"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"scheme": "mine.py"}, "--scheme 'mine.py': allowed is FILE.py:NAME, with a name that stands in the file"),
+        ({"scheme": "mine.py:Own"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Own'; did you mean 'OWN'?"),
+        ({"scheme": "mine.py:Other"}, "no pacelab.Scheme, Pacer or LinkLayer called 'Other'"),
+        ({"cc": "mine.py"}, "--cc 'mine.py': allowed is FILE.py:CLASS, with a class that stands in the file"),
+        (
+            {"cc": "mine.py:dropper"},
+            "no subclass of pacelab.CongestionControl called 'dropper'; did you mean 'Dropper'?",
+        ),
+    ],
+)
+def test_a_name_that_is_not_in_the_file_is_said(options: dict[str, str], told: str, in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SCHEME)
+    with pytest.raises(pacelab.ConfigError) as caught:
+        pacelab.run(pacelab.Experiment().vary(**options))
+    assert str(caught.value).endswith(told)
 
 
 def test_a_file_that_is_not_there_is_said() -> None:
@@ -188,7 +233,7 @@ def test_a_file_that_is_not_there_is_said() -> None:
         pacelab.Experiment(scheme="nowhere.py:OWN")
 
 
-FACTORIES = """
+FACTORIES = """import functools
 import pacelab
 
 
@@ -203,6 +248,15 @@ def empty(settings):
 Raises = pacelab.Scheme(name="raises", summary="", source="", link=failing)
 Empty = pacelab.Scheme(name="empty", summary="", source="", link=empty)
 Slip = pacelab.Scheme(name="slip", summary="", source="", link=lambda: None)
+
+
+class Maker:
+    def __call__(self, settings):
+        raise ValueError("mine")
+
+
+Partial = pacelab.Scheme(name="partial", summary="", source="", link=functools.partial(failing))
+Object = pacelab.Scheme(name="object", summary="", source="", link=Maker())
 """
 
 
@@ -212,6 +266,8 @@ Slip = pacelab.Scheme(name="slip", summary="", source="", link=lambda: None)
         ("Raises", 6, "ValueError: mine"),
         ("Empty", 9, "gave None without event_mask, handle, "),
         ("Slip", 15, "takes 0 positional arguments but 1 was given"),
+        ("Partial", 6, "ValueError: mine"),
+        ("Object", 20, "ValueError: mine"),
     ],
 )
 def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(

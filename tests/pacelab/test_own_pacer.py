@@ -6,6 +6,7 @@ import math
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, run, run_link_layer, run_pacer
@@ -61,6 +62,7 @@ def test_own_pacer_that_does_nothing_is_newreno() -> None:
         (-0.1, r"set interval_s to -0.1: allowed is 0 or more"),
         ("soon", r"set interval_s to 'soon', which is no number of seconds"),
         (True, r"set interval_s to True, which is no number"),
+        (np.array([0.1, 0.2]), r"set interval_s to array\(\[0\.1, 0\.2\]\), which is no number"),
     ],
 )
 def test_own_pacer_with_a_bad_interval_is_told(interval: Any, told: str) -> None:
@@ -116,6 +118,19 @@ def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
 
     with pytest.raises(ConfigError, match="it had not returned after 0"):
         run_pacer(DOWN, Endless)
+
+
+def test_numpys_words_are_understood() -> None:
+    class Numbers(Pacer):
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = np.float32(0.02)  # type: ignore[assignment]
+
+    class Passes(LinkLayer):
+        def passes(self) -> bool:
+            return np.float64(1) > 0  # type: ignore[return-value]
+
+    assert run_pacer(DOWN, Numbers).run["hooks"]["actions"] > 100
+    assert run_link_layer(CHAIN, Passes).run["flows"] == run(CHAIN).run["flows"]
 
 
 def test_own_pacer_must_be_a_class_of_pacers() -> None:

@@ -1,4 +1,4 @@
-"""A scheme of one's own, as FILE.py:NAME, is said to have acted when it did, whatever its hooks count."""
+"""A scheme of one's own is said to have acted when it did, whatever its hooks count; what it fails of stops the run."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment
-from pacelab.running.runner import run
+from pacelab import ConfigError, Experiment, Scheme, SegmentSeen, TransmitResult, record_air, run
+from pacelab.options.own_code import UserCodeError
+from pacelab.pacer.core.null import NullHook
+from pacelab.sim.own_hooks import guard
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -66,8 +67,108 @@ def test_a_congestion_control_among_schemes_is_told_its_option(in_tmp: Path) -> 
         Experiment(scheme="mine.py:Mine")
 
 
-def test_an_own_scheme_that_ends_python_fails_as_by_any_exception(in_tmp: Path) -> None:
-    (in_tmp / "mine.py").write_text(COUNTING.replace("self.seen += 1\n", "raise SystemExit(3)\n"))
-    result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=1))
-    assert result.run["hooks"]["failed"] == 1
-    assert any("SystemExit: 3" in note for note in result.notes)
+IN_POLL = "return self.actions.pop(0) if self.actions else None"
+IN_DEADLINE = "return None"
+IN_COUNTERS = 'return {"every_fiftieth": self.seen // 50}'
+AT = r"^scheme mine at [\d.]+ s of simulated time"
+
+
+def failing(folder: Path, place: str, put: str) -> Experiment:
+    (folder / "mine.py").write_text(COUNTING.replace(place, put, 1))
+    return Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=1)
+
+
+@pytest.mark.parametrize(
+    ("place", "put", "told"),
+    [
+        ("self.seen += 1", "raise KeyError('oops')", AT + r" failed:\n.*mine\.py\", line 13, in handle\n.*\nKeyError"),
+        (
+            "self.seen += 1",
+            "raise SystemExit(3)",
+            AT + r" failed:\n.*mine\.py\", line 13, in handle\n.*\nSystemExit: 3",
+        ),
+        (IN_POLL, "1 / 0", AT + r" failed:\n.*mine\.py\", line 18, in poll_action\n.*\nZeroDivisionError"),
+        (
+            IN_POLL,
+            "return 'go'",
+            AT + r" gave 'go' from poll_action\(\): allowed is None, or .*\n.*mine\.py\", line 17",
+        ),
+        (IN_DEADLINE, "return 1e9", AT + r" gave 1000000000\.0 from deadline\(\): allowed .*\n.*mine\.py\", line 20"),
+        (IN_DEADLINE, "return -1, ''", AT + r" gave \(-1, ''\) from deadline\(\): allowed .* 0 or more"),
+        (
+            IN_COUNTERS,
+            "return None",
+            AT + r" gave None from counters\(\): allowed is a mapping .*\n.*mine\.py\", line 26",
+        ),
+        (
+            "Forward(handle))",
+            "Forward('x'))",
+            r"^scheme mine: the gateway hook at node 2 failed: TypeError: .*\n.*mine\.py\", line 30",
+        ),
+        (
+            "event_mask = EventMask.SEGMENT",
+            "event_mask = 'SEGMENT'",
+            r"^scheme 'mine': gateway= gave .* with event_mask 'SEGMENT': allowed are .*\n.*mine\.py\", line 30",
+        ),
+    ],
+)
+def test_what_an_own_scheme_fails_of_stops_the_run_with_its_place(
+    place: str, put: str, told: str, in_tmp: Path
+) -> None:
+    experiment = failing(in_tmp, place, put)
+    with pytest.raises(UserCodeError, match=f"(?s){told}"):
+        run(experiment)
+
+
+def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) -> None:
+    experiment = failing(in_tmp, "self.seen += 1", "raise KeyError('oops')")
+    with pytest.raises(UserCodeError, match=r"mine\.py\", line 13, in handle"):
+        run(experiment.vary(scheme="newreno"), scheme=experiment.chosen_scheme)
+    with pytest.raises(UserCodeError, match=r"mine\.py\", line 13, in handle"):
+        record_air(experiment, until_s=1.0)
+
+
+def test_a_run_after_one_that_failed_is_a_run_of_its_own() -> None:
+    """Failures stay with their run, not with the scheme."""
+    fails = [True]
+
+    class Hook(NullHook):
+        def handle(self, now_ns: int, event: SegmentSeen | TransmitResult) -> None:
+            if fails[0]:
+                raise KeyError("oops")
+            super().handle(now_ns, event)
+
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Hook())
+    experiment = Experiment(topology_options={"hops": 2}, duration_s=1)
+    with pytest.raises(UserCodeError, match=r"in handle\n"):
+        run(experiment, scheme=scheme)
+    fails[0] = False
+    assert run(experiment, scheme=scheme).run["flows"] == run(experiment).run["flows"]
+
+
+def test_a_scheme_that_keeps_its_failures_itself_is_asked_for_them() -> None:
+    class Kept(Exception):
+        pass
+
+    def tell() -> None:
+        raise Kept
+
+    hook = NullHook()
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: hook, raise_failure=tell)
+    experiment = Experiment(topology_options={"hops": 2}, duration_s=1)
+    (attachment,), _ = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
+    assert attachment.hook is hook  # not watched: it may take its time
+    with pytest.raises(Kept):
+        run(experiment, scheme=scheme)
+
+
+def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(in_tmp, "", "")
+    report = {"node": 2, "errors": 0, "failed": "KeyError: 'oops' (own.py, line 13, in handle)", "counters": {}}
+    found = {"air": {"flows": [], "hooks": [report]}, "fidelity": None, "notes": [], "host": {}}
+    monkeypatch.setattr("pacelab.hosts.where.run.run_plan", lambda *_given, **_named: found)
+    experiment = Experiment(
+        topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", backend="tap", where="uml"
+    )
+    with pytest.raises(UserCodeError, match=r"^scheme mine: the gateway hook at node 2 failed: KeyError: 'oops' \(own"):
+        run(experiment)

@@ -60,6 +60,11 @@ def test_plot_draws_means_and_intervals_by_scheme() -> None:
     assert "n = 3 per point, seeds 1-3; bars: 95% t intervals" in ax.texts[-1].get_text()
 
 
+def test_where_takes_values_as_an_experiment_has_them() -> None:
+    one, other = (draw(points(), x="hops", where=where) for where in ({"rts": "on"}, {"rts": True}))
+    assert lines(one) == lines(other)
+
+
 def test_plot_draws_a_line_for_each_combination() -> None:
     ax = draw(points(), x="hops", by=["scheme", "rts"])
     assert list(lines(ax)) == ["newreno, rts on", "tcp-gap, rts on", "newreno, rts off", "tcp-gap, rts off"]

@@ -1,4 +1,4 @@
-"""A user's class inside a simulation: called with a time limit, its first failure kept and told with its place.
+"""A user's code inside a simulation: called with a time limit, its first failure kept and told with its place.
 
 The engine carries on without a hook that fails, as a network must. The author of that hook wants to hear of it instead.
 """
@@ -16,21 +16,16 @@ from pacelab.units import s_from_ns
 
 
 class OwnCalls:
-    """Calls a user's class and its methods. `now_ns` is for the message; whoever calls sets it.
+    """Calls a user's classes and their methods. `now_ns` is for the message; whoever calls sets it.
 
-    With `watched` off a call may take as long as it likes.
+    `what` is said to have failed, as "pacer Mine". With `watched` off a call may take as long as it likes.
     """
 
-    def __init__(self, kind: str, made: type, *, watched: bool = True) -> None:
-        self._kind = kind
-        self._made = made
+    def __init__(self, what: str, *, watched: bool = True) -> None:
+        self._what = what
         self._watch = Watchdog() if watched else None
         self._failure: str | None = None
         self.now_ns = 0
-
-    def make(self, *arguments: Any) -> Any:
-        """A new object of the class."""
-        return self.call(self._made, *arguments)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Call; a failure is noted and raised as UserCodeError."""
@@ -53,4 +48,4 @@ class OwnCalls:
             raise UserCodeError(self._failure)
 
     def _where(self) -> str:
-        return f"{self._kind} {self._made.__name__} at {s_from_ns(self.now_ns):.6f} s of simulated time"
+        return f"{self._what} at {s_from_ns(self.now_ns):.6f} s of simulated time"

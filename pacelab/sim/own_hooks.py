@@ -1,0 +1,99 @@
+"""Hooks of a scheme of one's own: the first failure of one stops the run, told with its place (see `own_calls`)."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+from pacelab.options.own_code import UserCodeError, place_of
+from pacelab.pacer.core.contract import Action, Event, Hook, Reaction
+from pacelab.schemes import SCHEMES, Attachment, Scheme
+from pacelab.sim.own_calls import OwnCalls
+
+ACTIONS = frozenset(get_args(Action))
+ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
+
+
+def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[Attachment], Callable[[], None]]:
+    """The hooks to run, and what raises what they have failed of (UserCodeError).
+
+    Registered schemes fail as a network's parts do, without an end of the run; a scheme that says itself what it has
+    failed of is left to do so.
+    """
+    if scheme.raise_failure is not None:
+        return attachments, scheme.raise_failure
+    if not _is_own(scheme):
+        return attachments, _never
+    code = OwnCalls(f"scheme {scheme.name}")
+    return [replace(item, hook=_OwnHook(code, item.hook)) for item in attachments], code.raise_failure
+
+
+def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
+    """Raise UserCodeError for a hook of one's own that a back end's report says has failed: elsewhere than in this
+    process, or by an action that could not be read.
+    """
+    for point, report in zip(points, reports, strict=True):
+        if _is_own(scheme) and report["failed"] is not None:
+            said = f"scheme {scheme.name}: the {point} hook at node {report['node']} failed: {report['failed']}"
+            raise UserCodeError(f"{said}\n{place_of(getattr(scheme, point))}".rstrip())
+
+
+class _OwnHook:
+    """A user's hook as the engine wants it (see `pacelab.pacer.core.contract.Hook`)."""
+
+    def __init__(self, code: OwnCalls, hook: Hook) -> None:
+        self._code = code
+        self._hook = hook
+        self.event_mask = hook.event_mask
+        if hasattr(hook, "react"):
+            self.react = self._react
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        self._code.now_ns = now_ns
+        self._code.call(self._hook.handle, now_ns, event)
+
+    def poll_action(self) -> Action | None:
+        action: Action | None = self._code.call(self._hook.poll_action)
+        if action is not None and type(action) not in ACTIONS:
+            raise self._refuse(self._hook.poll_action, action, ALLOWED_ACTIONS)
+        return action
+
+    def deadline(self) -> tuple[int, str] | None:
+        wanted: tuple[int, str] | None = self._code.call(self._hook.deadline)
+        try:
+            if wanted is not None and operator.index(wanted[0]) < 0:
+                raise ValueError
+        except (TypeError, LookupError, ValueError):
+            raise self._refuse(
+                self._hook.deadline, wanted, "allowed is None, or a whole number of ns, 0 or more, and the reason"
+            ) from None
+        return wanted
+
+    def handle_timeout(self, now_ns: int) -> None:
+        self._code.now_ns = now_ns
+        self._code.call(self._hook.handle_timeout, now_ns)
+
+    def counters(self) -> dict[str, int]:
+        counters: dict[str, int] = self._code.call(self._hook.counters)
+        if not isinstance(counters, dict) or any(type(count) is not int for count in counters.values()):
+            raise self._refuse(self._hook.counters, counters, "allowed is a mapping of names to whole numbers")
+        return counters
+
+    def _react(self, now_ns: int, event: Event | None) -> Reaction:
+        self._code.now_ns = now_ns
+        reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
+        return reaction
+
+    def _refuse(self, method: Callable[[], Any], gave: object, allowed: str) -> UserCodeError:
+        """What the method gave is not what the contract has."""
+        return self._code.fail(f"gave {gave!r:.80} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
+
+
+def _is_own(scheme: Scheme) -> bool:
+    return SCHEMES.get(scheme.name) is not scheme
+
+
+def _never() -> None:
+    """Nothing of one's own has failed."""

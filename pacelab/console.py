@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,17 @@ def log(text: str) -> None:
     shown = "".join(
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
     )
-    print(f"pacelab: {shown}", file=sys.stderr)
+    if sys.stderr is None:  # it is closed; `print` would take stdout
+        return
+    try:
+        print(f"pacelab: {shown}", file=sys.stderr)
+    except OSError:
+        drop(2)  # what was done is not undone because nobody can be told
+
+
+def drop(descriptor: int) -> None:
+    """Point it nowhere, so that what waits to be written there does not fail again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def print_json(document: dict[str, Any]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ import typer
 
 from pacelab import __version__
 from pacelab.cli.lazy import COMMANDS, OTHERS, LazyGroup
-from pacelab.console import log
+from pacelab.console import drop, log
 from pacelab.errors import HostError, PaceLabError
 
 OK, BUG, INTERRUPTED = 0, PaceLabError.exit_code, 130
@@ -53,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as error:
-        _drop_stdout()
+        drop(1)
         if error.errno == errno.EPIPE:
             return OK  # the reader, say `head`, has had enough
         return _fail(f"writing the output: {error.strerror or error}", HostError.exit_code)
@@ -83,8 +82,3 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])
     return f"{text.rstrip('.')}; `{where} --help` lists what is allowed"
-
-
-def _drop_stdout() -> None:
-    """Point stdout nowhere, so that Python's own flush at exit does not fail a second time."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

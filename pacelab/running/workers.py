@@ -99,9 +99,9 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
     task = _task(work)
     try:
         context = multiprocessing.get_context("spawn")
-        stop = context.Event()
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-        with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
+        with interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
+            stop = context.Event()
+            pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
             futures = {pool.submit(task, item): place for place, item in enumerate(items)}
     except OSError as error:
         raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
@@ -183,12 +183,14 @@ def _script_hidden(task: Callable[[Item], Outcome], items: Sequence[Item]) -> It
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Hold Ctrl-C back, for this thread and for processes started meanwhile (a no-op on Windows)."""
+def interrupts_blocked() -> Iterator[None]:
+    """Hold Ctrl-C and the end of the terminal back, for this thread and for processes started meanwhile (a no-op on
+    Windows).
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:

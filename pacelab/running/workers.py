@@ -99,7 +99,7 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
     task = _task(work)
     try:
         context = multiprocessing.get_context("spawn")
-        with interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
+        with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
             stop = context.Event()
             pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
             futures = {pool.submit(task, item): place for place, item in enumerate(items)}
@@ -183,7 +183,7 @@ def _script_hidden(task: Callable[[Item], Outcome], items: Sequence[Item]) -> It
 
 
 @contextlib.contextmanager
-def interrupts_blocked() -> Iterator[None]:
+def _interrupts_blocked() -> Iterator[None]:
     """Hold Ctrl-C and the end of the terminal back, for this thread and for processes started meanwhile (a no-op on
     Windows).
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -14,6 +15,7 @@ def main() -> int:
     """Run the command line; returns the exit code."""
     try:
         _hear_as_interrupt()
+        os.environ.pop("MPLBACKEND", None)  # figures go into files; Matplotlib does not load where it does not know it
         from pacelab.cli.main import main as run
 
         return run()

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 REDIRECTED_WIDTH = 200
 """Columns for tables in files and pipes: enough never to fold a cell."""
+USUAL_WIDTH = 80
+"""Of a terminal."""
 
 
 def log(text: str) -> None:
@@ -42,13 +44,17 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_table(table: Table, *, title: str = "") -> None:
-    """A table on stdout below its title, as wide as it needs where stdout is no terminal."""
-    from rich.console import Console
+    """A table on stdout below its title, as wide as it needs where stdout is no terminal. A narrow one folds the lines
+    rather than that words and numbers are cut off.
+    """
+    from rich.console import Console, ConsoleDimensions
 
     on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
     console = Console(markup=False, highlight=False, width=None if on_terminal else REDIRECTED_WIDTH)
     if title:
         console.print(title, soft_wrap=True)
+    if console.width < USUAL_WIDTH:
+        console.size = ConsoleDimensions(USUAL_WIDTH, console.height)
     console.print(table)
 
 

@@ -181,7 +181,13 @@ def topologies(
     """List the topologies with their options, or show one."""
     from pacelab.cli import listings
 
+    if out is not None and not plot:
+        raise ConfigError("--out: allowed with --plot, which draws into it")
     if name is None:
+        if plot or any(value is not None for value in values.values()):
+            raise ConfigError(
+                "topologies: --plot and options are of one topology: allowed is topologies NAME with them"
+            )
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
     topology = build_experiment(name, values).network

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop(1)
         if error.errno == errno.EPIPE:
             return OK  # the reader, say `head`, has had enough
-        return _fail(f"writing the output: {error.strerror or error}", HostError.exit_code)
+        return _fail(_system_line(error), HostError.exit_code)
     except Exception as error:
         traceback.print_exc()
         return _fail(f"this is a bug ({type(error).__name__}: {error}): please report it with the lines above", BUG)
@@ -72,6 +72,15 @@ def common(version: Annotated[bool, typer.Option("--version", help="print the ve
 def _fail(line: str, code: int) -> int:
     log(" ".join(line.split()))
     return code
+
+
+def _system_line(error: OSError) -> str:
+    """What the system refused that nobody foresaw."""
+    if error.filename is not None:
+        return f"{error.filename!r}: {error.strerror or error}"
+    if error.errno == errno.ENOENT:  # of the current folder alone nobody says a name
+        return "the current folder is not there any more: change into another one"
+    return f"writing the output: {error.strerror or error}"
 
 
 def _usage_line(error: Exception, words: Sequence[str]) -> str:

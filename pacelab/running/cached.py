@@ -10,6 +10,7 @@ from pathlib import Path
 from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.registry import in_real_time
@@ -58,11 +59,13 @@ def run_cached(
     Returns the results in the same order, and how many runs were new. A worker that dies is replaced, and so is a
     finished run that is damaged.
     """
-    store = RunCache(folder.resolve())
+    store = RunCache(resolve(folder))
     store.tidy()
     tell = on_done or (lambda _done, _total: None)
     kept = _load_kept(store, experiments)
     todo = {key_of(experiment): experiment for place, experiment in enumerate(experiments) if place not in kept}
+    if todo:
+        check_writable(store.folder / next(iter(todo)))
     total, fresh, futile = len(experiments), len(todo), 0
     tell(total - fresh, total)
     while todo:
@@ -92,7 +95,7 @@ def run_resumed(
     In that folder the next call finds it, and removes it in the end. Runs in real time may go on so, too. `on_done`
     hears of an interrupted call once more when fewer could be kept than were finished.
     """
-    store = RunCache(unfinished.resolve())
+    store = RunCache(resolve(unfinished))
     left = store.folder.is_dir()
     done = _load_kept(store, experiments) if left else {}
     todo = [place for place in range(len(experiments)) if place not in done]

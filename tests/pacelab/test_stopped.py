@@ -53,6 +53,13 @@ def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(name: str, in_t
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
 
 
+def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in_tmp: Path) -> None:
+    command = [sys.executable, "-m", "pacelab", "topologies", "cell", "--plot", "--out", "cell.svg"]
+    environment = {**os.environ, "MPLBACKEND": "nowhere"}
+    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    assert (in_tmp / "cell.svg").exists()
+
+
 def test_what_nohup_made_deaf_stays_so() -> None:
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
         "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"

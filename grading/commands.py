@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json as json_module
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -115,8 +114,6 @@ def grade(**given: Any) -> None:
     options = GradeOptions(**given)
     places = options.submissions or []
     _check(options.package is not None or bool(places), "no submissions were named: folders, zips, notebooks or .py")
-    for place in places:
-        _check(os.path.lexists(place), f"submission {str(place)!r}: not there")
     wanted = find_assignment(stamped_number(places) if options.assignment is None else _number(options.assignment))
     if options.package is not None:
         from pacelab.grading.records.gradescope import package

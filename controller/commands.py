@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_module
 import os
 import secrets
@@ -83,13 +84,14 @@ def _serve(
         raise ControllerError(f"--listen {listen}: {error.strerror}; choose another port") from None
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
     link = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?token={token}"
-    if json:
-        print(json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link}), flush=True)
-    else:
-        print(link, flush=True)
-    if not quiet:
-        threading.Thread(target=_follow, args=(shell, json), daemon=True).start()
-    serve(shell, sockets, token=token, names=known["names"], picture=known["picture"])
+    with contextlib.suppress(KeyboardInterrupt):  # of uvicorn, too, which hands the signal on once it has ended
+        if json:
+            print(json_module.dumps({"event": "ready", "version": 1, "openflow": listen, "link": link}), flush=True)
+        else:
+            print(link, flush=True)
+        if not quiet:
+            threading.Thread(target=_follow, args=(shell, json), daemon=True).start()
+        serve(shell, sockets, token=token, names=known["names"], picture=known["picture"])
     sys.stdout.flush()
     os._exit(0)  # os-ken's threads wait for switches
 

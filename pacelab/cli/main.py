@@ -1,7 +1,8 @@
 """The command line: thin over the public functions.
 
-Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted. Errors are one line
-on stderr. `--json` puts one document on stdout and everything else on stderr. Rates are Mbit/s here, bit/s elsewhere.
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted, by Ctrl-C, SIGTERM or
+SIGHUP (`pacelab.__main__`). Errors are one line on stderr. `--json` puts one document on stdout and everything else on
+stderr. Rates are Mbit/s here, bit/s elsewhere.
 """
 
 from __future__ import annotations

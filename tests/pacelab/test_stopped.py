@@ -91,3 +91,29 @@ def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, p
     assert found.returncode == code
     assert "pacelab: " not in found.stdout
     assert os.listdir(in_tmp) == (["figures"] if code == 0 else [])
+
+
+@pytest.mark.usefixtures("engine")
+def test_ctrl_c_while_workers_are_started_and_again_while_they_end_leaves_none(in_tmp: Path) -> None:
+    pressed = """
+import signal, threading, concurrent.futures as futures
+real = futures.ProcessPoolExecutor.submit
+def submit(*given):
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    return real(*given)
+futures.ProcessPoolExecutor.submit = submit
+real_shutdown = futures.ProcessPoolExecutor.shutdown
+def shutdown(*given, **named):
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    real_shutdown(*given, **named)
+futures.ProcessPoolExecutor.shutdown = shutdown
+"""
+    command = "compare chain --hops 7 --seconds 100000 --schemes newreno --seeds 4 --jobs 2"
+    found = subprocess.run(
+        [sys.executable, "-c", pressed + DOOR, *command.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert (found.returncode, found.stderr) == (130, "pacelab: interrupted\n")

@@ -113,6 +113,7 @@ def grade(**given: Any) -> None:
 
     options = GradeOptions(**given)
     places = options.submissions or []
+    _check(options.package is not None or bool(places), "no submissions were named: folders, zips, notebooks or .py")
     wanted = find_assignment(stamped_number(places) if options.assignment is None else _number(options.assignment))
     if options.package is not None:
         from pacelab.grading.records.gradescope import package
@@ -120,7 +121,6 @@ def grade(**given: Any) -> None:
         size = package(options.package, number=wanted.number, key=options.key, hidden=options.hidden)
         log(f"{options.package}: {size / 1e6:.0f} MB; upload it as the autograder, test it with the model solution")
         return
-    _check(bool(places), "no submissions were named: folders, zips, notebooks or .py")
     ungraded = _grade(options, wanted)
     if ungraded:
         raise typer.Exit(UNGRADED + min(ungraded, MOST_UNGRADED))
@@ -144,7 +144,6 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 
 def _grade(options: GradeOptions, wanted: Assignment) -> int:
     """Collect, grade, write; returns how many submissions are not graded, or nobody's in the roster."""
-    from pacelab.grading.batch import grade_all
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
     from pacelab.grading.records.gradebook import gradebook, strangers
@@ -168,16 +167,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _check(bool(found) and any(map(_holds_any, places)), "the places named hold no submissions")
     one = options.gradescope is None or len(found) == 1
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
-    with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
-        verdicts = grade_all(
-            found,
-            settings,
-            store=options.out / "verdicts",
-            jobs=options.jobs,
-            scheduler=options.scheduler,
-            on_done=lambda done: tell(done / len(found)),
-        )
-    sweep(SANDBOX_USERS)  # what an examiner that was killed left
+    verdicts = _verdicts(options, wanted, found, settings)
     rows = gradebook(verdicts, found, students, rule)
     similar = _similar(found, settings) if options.similarity else []
     _write(options.out, rows, verdicts, collected, similar)
@@ -194,6 +184,32 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         log(f"not graded, nobody's: {name} ({why})")
     unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
     return unsure + sum(verdict.status != "graded" for verdict in verdicts)
+
+
+def _verdicts(
+    options: GradeOptions, wanted: Assignment, found: Sequence[Submission], settings: Settings
+) -> list[Verdict]:
+    """Grade, with a bar; interrupted, say what is kept."""
+    from pacelab.grading.batch import grade_all
+    from pacelab.grading.leftovers import sweep
+    from pacelab.grading.sandbox import SANDBOX_USERS
+
+    store, reached = options.out / "verdicts", 0
+    with progress_bar(f"{wanted.label}, {len(found)} submissions", quiet=options.quiet) as tell:
+
+        def note(done: int) -> None:
+            nonlocal reached
+            reached = done
+            tell(done / len(found))
+
+        try:
+            return grade_all(found, settings, store=store, jobs=options.jobs, scheduler=options.scheduler, on_done=note)
+        except KeyboardInterrupt:
+            if reached:
+                log(f"{reached} of {len(found)} verdicts are kept in {store}; the same command goes on")
+            raise
+        finally:
+            sweep(SANDBOX_USERS)  # what an examiner that was killed left
 
 
 def _holds_any(place: Path) -> bool:

@@ -1,10 +1,48 @@
-"""`python -m pacelab` is `pacelab`."""
+"""`pacelab` and `python -m pacelab`: the command line, and how a signal ends it from the first moment to the last."""
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from types import FrameType
 
-from pacelab.cli.main import main
+STOPPED_BY = ("SIGTERM", "SIGHUP")
+"""A batch system's time is over; the terminal has gone."""
+
+
+def main() -> int:
+    """Run the command line; returns the exit code."""
+    try:
+        _hear_as_interrupt()
+        os.environ.pop("MPLBACKEND", None)  # figures go into files; Matplotlib does not load where it does not know it
+        from pacelab.cli.main import main as run
+
+        return run()
+    except KeyboardInterrupt:  # while the above was loaded
+        from pacelab.console import log
+
+        log("interrupted")
+        return 130
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to save
+
+
+def _hear_as_interrupt() -> None:
+    """These end a command as Ctrl-C does: what is finished is kept. Not what nohup has made deaf."""
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return
+    for number in (getattr(signal, name, None) for name in STOPPED_BY):
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):  # a shell is in front, whose Ctrl-C it is
+        raise KeyboardInterrupt
+    handler(signal.SIGINT, frame)
+
 
 if __name__ == "__main__":  # spawned workers import this module too
     sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 REDIRECTED_WIDTH = 200
 """Columns for tables in files and pipes: enough never to fold a cell."""
+USUAL_WIDTH = 80
+"""Of a terminal."""
 
 
 def log(text: str) -> None:
@@ -22,7 +25,17 @@ def log(text: str) -> None:
     shown = "".join(
         char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text
     )
-    print(f"pacelab: {shown}", file=sys.stderr)
+    if sys.stderr is None:  # it is closed; `print` would take stdout
+        return
+    try:
+        print(f"pacelab: {shown}", file=sys.stderr)
+    except OSError:
+        drop(2)  # what was done is not undone because nobody can be told
+
+
+def drop(descriptor: int) -> None:
+    """Point it nowhere, so that what waits to be written there does not fail again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 _documents: TextIO | None = None
@@ -49,13 +62,17 @@ def print_json(document: dict[str, Any]) -> None:
 
 
 def print_table(table: Table, *, title: str = "") -> None:
-    """A table on stdout below its title, as wide as it needs where stdout is no terminal."""
-    from rich.console import Console
+    """A table on stdout below its title, as wide as it needs where stdout is no terminal. A narrow one folds the lines
+    rather than that words and numbers are cut off.
+    """
+    from rich.console import Console, ConsoleDimensions
 
     on_terminal = sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
     console = Console(markup=False, highlight=False, width=None if on_terminal else REDIRECTED_WIDTH)
     if title:
         console.print(title, soft_wrap=True)
+    if console.width < USUAL_WIDTH:
+        console.size = ConsoleDimensions(USUAL_WIDTH, console.height)
     console.print(table)
 
 

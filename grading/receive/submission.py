@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -236,6 +237,9 @@ def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
 
 def stamped_number(places: Sequence[Path]) -> Number:
     """The assignment that the files among `places` say they are of; ConfigError unless they agree. Zips stay shut."""
+    for place in places:
+        if not os.path.lexists(place):
+            raise ConfigError(f"submission {str(place)!r}: not there")
     files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
     found: set[Number] = set()
     for file in files:

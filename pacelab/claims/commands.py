@@ -7,14 +7,17 @@ from typing import Annotated
 
 import typer
 
-from pacelab.console import log, print_json, print_table, progress_bar
+from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one
-from pacelab.results.folder import check_destination
+from pacelab.results.folder import RUNS, check_destination
 from pacelab.topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Docs = Annotated[Path | None, typer.Option("--docs", metavar="FILE", help="write the page of all claims, FILE.md")]
+
+UNFINISHED = RUNS / "unfinished-claims"
+"""What is finished of interrupted reproductions; lean, so that no comparison may find it."""
 
 
 def claims(
@@ -58,6 +61,7 @@ def reproduce(
     from pacelab.claims.load import OWN, find_claims
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
+    from pacelab.running.rescue import write_safely
 
     if docs is not None and (quick or seeds is not None):
         raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")
@@ -67,7 +71,7 @@ def reproduce(
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     check_destination(out)
-    with progress_bar(f"claims: {claim}", quiet=quiet) as on_progress:
+    with runs_bar(f"claims: {claim}", kept=cache or UNFINISHED, quiet=quiet) as on_done:
         found = run_claims(
             chosen,
             quick=quick,
@@ -75,9 +79,10 @@ def reproduce(
             jobs=workers,
             scheduler=scheduler,
             cache=cache,
-            on_done=lambda done, total: on_progress(done / total),
+            unfinished=UNFINISHED,
+            on_done=on_done,
         )
-    folder = found.write(out)
+    folder = write_safely(found.write, out)
     if json:
         print_json({"reproduce": found.document(), "host": found.host})
     elif not quiet:

@@ -26,7 +26,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.results.folder import write_file, write_folder
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
-from pacelab.running.cached import run_cached
+from pacelab.running.cached import run_cached, run_resumed
 from pacelab.running.runner import describe_host, for_each, run_in_worker
 from pacelab.running.workers import Workers
 
@@ -96,6 +96,7 @@ def reproduce(
     jobs: int | None = None,
     scheduler: str | None = None,
     cache: Path | None = None,
+    unfinished: Path | None = None,
     on_done: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
     """Run `claims` in both set-ups and judge them. Full mode also runs the variants that test reasons.
@@ -105,6 +106,7 @@ def reproduce(
     `jobs` and `scheduler` say where they are run (see `workers.Workers`).
 
     `cache` is a folder of finished runs (`pacelab.running.cache`): a long reproduction can be interrupted and go on.
+    Without one, `unfinished` is where an interrupted reproduction leaves its own, and the same one goes on.
 
     All claims are planned before the first run: ConfigError comes early.
     """
@@ -116,11 +118,13 @@ def reproduce(
             runs |= {key_of(experiment): experiment for experiment in cell.experiments}
     started, wall = time.time(), time.perf_counter()
     experiments = list(runs.values())
-    if cache is None:
-        results = for_each(run_lean, experiments, workers=workers, on_done=on_done)
-    else:
+    if cache is not None:
         kept, _ = run_cached(experiments, cache, workers=workers, on_done=on_done)
         results = [lean(result) for result in kept]
+    elif unfinished is not None:
+        results = run_resumed(experiments, unfinished, work=run_lean, workers=workers, on_done=on_done)
+    else:
+        results = for_each(run_lean, experiments, workers=workers, on_done=on_done)
     by_key = dict(zip(runs, results, strict=True))
     host = describe_host(
         started=started,

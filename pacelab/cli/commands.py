@@ -53,6 +53,7 @@ def run(
     **values: Any,
 ) -> None:
     """Run one experiment and write its result folder."""
+    from pacelab.running.rescue import write_safely
     from pacelab.running.runner import run as run_experiment
 
     experiment = build_experiment(topology, values, scheme=scheme)
@@ -60,7 +61,7 @@ def run(
     capture = _capture(pcap, pcap_snap, pcap_garbled)
     with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
         result = run_experiment(experiment, on_progress=on_progress, pcap=capture)
-    folder = result.write(out)
+    folder = write_safely(result.write, out)
     if json:
         print_json({"run": result.run, "host": result.host})
     elif not quiet:
@@ -180,7 +181,13 @@ def topologies(
     """List the topologies with their options, or show one."""
     from pacelab.cli import listings
 
+    if out is not None and not plot:
+        raise ConfigError("--out: allowed with --plot, which draws into it")
     if name is None:
+        if plot or any(value is not None for value in values.values()):
+            raise ConfigError(
+                "topologies: --plot and options are of one topology: allowed is topologies NAME with them"
+            )
         print_json(listings.topologies_document()) if json else print_table(listings.topologies_table())
         return
     topology = build_experiment(name, values).network
@@ -223,13 +230,14 @@ def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **o
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
     from pacelab.running.cached import Kept
+    from pacelab.running.rescue import write_safely
 
     kept = kept or Kept(folder=UNFINISHED, until_done=True)
     with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
         comparison = compare_schemes(base, **options, kept=kept, on_done=on_done)
     if wanted.y is not None:
         comparison = comparison.of(wanted.y.name)
-    folder = comparison.write(wanted.out, name=wanted.name, cdf=wanted.cdf)
+    folder = write_safely(lambda out: comparison.write(out, name=wanted.name, cdf=wanted.cdf), wanted.out)
     if wanted.json:
         print_json({"compare": comparison.compare, "host": comparison.host})
     elif not wanted.quiet:

@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.models import TyperPath
 
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -152,7 +153,23 @@ class LazyGroup(TyperGroup):
 
 
 class PlainCommand(TyperCommand):
-    """Its help has a section for each kind of option."""
+    """Its help has a section for each kind of option; what would be read otherwise than it was meant is refused."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option given twice, of which one would be lost, and a path without a name: a variable was unset."""
+        parser: Any = self.make_parser(ctx)
+        given, _, order = parser.parse_args(args=list(args))
+        for parameter in dict.fromkeys(order if not given.get("help") else ()):
+            name = parameter.opts[-1] if parameter.param_type_name == "option" else parameter.human_readable_name
+            value = given.get(parameter.name)
+            if order.count(parameter) > 1 and not parameter.multiple and not parameter.is_flag:
+                ctx.fail(
+                    f"{name} is given {order.count(parameter)} times: allowed is once, with a list A,B if it takes one"
+                )
+            for path in _paths(parameter, value):
+                if path in ("", "-"):
+                    ctx.fail(f"{name} {path!r}: allowed is the path of a file or folder, ./- if it is called so")
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Options by their panel, in the order in which they were declared."""
@@ -162,6 +179,13 @@ class PlainCommand(TyperCommand):
                 panels.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(row)
         for title, rows in panels.items():
             _section(formatter, title, rows)
+
+
+def _paths(parameter: Any, value: Any) -> list[Any]:
+    """What was given for it as paths."""
+    if not isinstance(parameter.type, TyperPath):
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def load_command(name: str) -> Any:

@@ -1,14 +1,14 @@
 """The command line: thin over the public functions.
 
-Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted. Errors are one line
-on stderr. `--json` puts one document on stdout and everything else on stderr. Rates are Mbit/s here, bit/s elsewhere.
+Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted, by Ctrl-C, SIGTERM or
+SIGHUP (`pacelab.__main__`). Errors are one line on stderr. `--json` puts one document on stdout and everything else on
+stderr. Rates are Mbit/s here, bit/s elsewhere.
 """
 
 from __future__ import annotations
 
 import errno
 import io
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ import typer
 
 from pacelab import __version__
 from pacelab.cli.lazy import COMMANDS, OTHERS, LazyGroup
-from pacelab.console import log, stdout_for_documents
+from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
 
 RUN_OWN = ("run", "compare", "sweep", "timeline", "topologies", "reproduce")
@@ -58,10 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", INTERRUPTED)
     except OSError as error:
-        _drop_stdout()
+        drop(1)
         if error.errno == errno.EPIPE:
             return OK  # the reader, say `head`, has had enough
-        return _fail(f"writing the output: {error.strerror or error}", HostError.exit_code)
+        return _fail(_system_line(error), HostError.exit_code)
     except Exception as error:
         traceback.print_exc()
         return _fail(f"this is a bug ({type(error).__name__}: {error}): please report it with the lines above", BUG)
@@ -80,6 +80,15 @@ def _fail(line: str, code: int) -> int:
     return code
 
 
+def _system_line(error: OSError) -> str:
+    """What the system refused that nobody foresaw."""
+    if error.filename is not None:
+        return f"{error.filename!r}: {error.strerror or error}"
+    if error.errno == errno.ENOENT:  # of the current folder alone nobody says a name
+        return "the current folder is not there any more: change into another one"
+    return f"writing the output: {error.strerror or error}"
+
+
 def _usage_line(error: Exception, words: Sequence[str]) -> str:
     """The complaint, and whose help has what is allowed; of some, Typer does not say of which command they are."""
     format_message = getattr(error, "format_message", None)
@@ -88,8 +97,3 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])
     return f"{text.rstrip('.')}; `{where} --help` lists what is allowed"
-
-
-def _drop_stdout() -> None:
-    """Point stdout nowhere, so that Python's own flush at exit does not fail a second time."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.grid import MOST_SEEDS, Grid, describe_runs
 from pacelab.options.arguments import an, checked, function, names, optional, path, values_by_name, whole
-from pacelab.results.folder import write_file
+from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.quantities import QUANTITIES
 from pacelab.results.results import dump
-from pacelab.running.cache import key_of
+from pacelab.running.cache import KEY_DIGITS, key_of
 from pacelab.running.cached import run_cached
 from pacelab.running.workers import ALL_CORES, Workers
 from pacelab.show.tables import show_name, show_value
@@ -98,11 +99,20 @@ def run_sweep(
 
 
 def check_sweep_folder(out: Path) -> None:
-    """ConfigError unless `out` is new, empty, or the folder of a sweep."""
-    if out.exists() and not out.is_dir():
+    """ConfigError unless `out` is new, empty, or the folder of a sweep, and can be written into."""
+    if resolve(out, "--out").exists() and not out.is_dir():
         raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new, an empty or a sweep's folder")
-    if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or (out / RUNS).is_dir()):
+    if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or _holds_kept_runs(out / RUNS)):
         raise ConfigError(f"--out {str(out)!r}: the folder is not a sweep's: allowed is a new, an empty or a sweep's")
+    check_writable(out / DOCUMENT, "--out")
+
+
+def _holds_kept_runs(folder: Path) -> bool:
+    """Whether an unfinished sweep has left it; what `pacelab run` leaves under runs/ is called otherwise."""
+    if not folder.is_dir():
+        return False
+    names = [path.name for path in folder.iterdir()]
+    return not names or any(re.fullmatch(f"[0-9a-f]{{{KEY_DIGITS}}}|\\.pacelab-.*", name) for name in names)
 
 
 def sweep_csv(done: Sweep) -> str:

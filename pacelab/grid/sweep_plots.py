@@ -64,8 +64,9 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
         axes |= {"scheme": document["schemes"]}
         return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
-            f"folder {str(folder)!r}: no sweep or comparison that has ended ({error}): allowed is one of these or a run"
+            f"folder {str(folder)!r}: no sweep or comparison that has ended ({why}): allowed is one of these or a run"
         ) from None
 
 

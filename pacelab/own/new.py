@@ -201,7 +201,9 @@ def write_new(kind: str, name: str, folder: Path) -> tuple[Path, Path]:
     """Write the file and its test into `folder`, both or none; ConfigError where one is there, or the name is none."""
     if kind not in TEMPLATES:
         raise ConfigError(f"new {kind!r}: allowed is one of {', '.join(TEMPLATES)}")
-    if not name.isidentifier() or keyword.iskeyword(name) or (kind != "claim" and name[0] == "_"):
+    if keyword.iskeyword(name):
+        raise ConfigError(f"new {kind} {name}: it is a word of Python's own: allowed is another name")
+    if not name.isidentifier() or (kind != "claim" and name[0] == "_"):
         raise ConfigError(f"new {kind} {name!r}: allowed is a name of letters, digits and _ that begins with a letter")
     if kind != "claim" and (hasattr(builtins, name) or name in pacelab.__all__):
         raise ConfigError(f"new {kind} {name}: it is a name that the file itself needs: allowed is another name")

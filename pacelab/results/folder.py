@@ -26,15 +26,33 @@ _TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.EACCES}
 
 def check_destination(out: Path | None) -> None:
     """Fail before a long run rather than after it: ConfigError when `out` is taken or not writable."""
-    if out is not None:
-        out = out.resolve()
-        _refuse_taken(out)
-    what = WRITING if out is None else "--out"
-    parent, made = _make_parents(out or RUNS / "NAME-N", what)
+    if out is None:
+        check_writable(RUNS / "NAME-N")
+        return
+    out = resolve(out, "--out")
+    _refuse_taken(out)
+    check_writable(out, "--out")
+
+
+def check_writable(path: Path, what: str = WRITING) -> None:
+    """ConfigError or HostError when nothing new can be written in the place of `path`, itself not looked at."""
+    parent, made = _make_parents(path, what)
     try:
-        os.rmdir(_staging(parent, out, what))
+        os.rmdir(_staging(parent, path, what))
     finally:
         _remove_empty(made)
+
+
+def resolve(path: Path, what: str = WRITING) -> Path:
+    """The path in full; ConfigError where there is none: too long a name, a link to itself, a folder that is gone."""
+    try:
+        found = path.resolve()
+        found.exists()  # only now a name is found to be too long
+    except OSError as error:
+        raise _explain(error, path, what) from None
+    except RuntimeError:  # before Python 3.13
+        raise ConfigError(f"{what} {str(path)!r}: a link there leads to itself: allowed is a writable place") from None
+    return found
 
 
 def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> Path:
@@ -43,7 +61,7 @@ def write_folder(out: Path | None, files: Mapping[str, bytes], *, name: str) -> 
     Raises ConfigError when the place is taken or not writable, HostError when the disk is full; nothing is left then.
     """
     if out is not None:
-        out = out.resolve()
+        out = resolve(out)
         _refuse_taken(out)
     parent, made = _make_parents(out or RUNS / name)
     try:
@@ -148,7 +166,7 @@ def _explain(error: OSError, out: Path, what: str = WRITING) -> ConfigError | Ho
 @checked(path=arguments.path, content=arguments.an(bytes, "bytes"))
 def write_file(path: Path | str, content: bytes) -> None:
     """Write one file whole, replacing what was there; errors as `write_folder`'s."""
-    path = Path(path).resolve()
+    path = resolve(Path(path))
     if path.is_dir():
         raise ConfigError(f"writing {str(path)!r}: it is a folder: allowed is a file name")
     parent, made = _make_parents(path)

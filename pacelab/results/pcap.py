@@ -19,7 +19,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import path, settle, switch
-from pacelab.results.folder import write_file
+from pacelab.results.folder import resolve, write_file
 from pacelab.topologies.domain import Whole
 
 SNAP_BYTES = 128
@@ -48,7 +48,7 @@ class PcapFile:
 
     def check(self) -> None:
         """Fail before a long run rather than after it: ConfigError when the file cannot be written there."""
-        place = self.path.resolve()
+        place = resolve(self.path, "--pcap")
         if place.is_dir():
             raise ConfigError(f"--pcap {str(self.path)!r}: it is a folder: allowed is a file name")
         above = next(folder for folder in place.parents if folder.exists())

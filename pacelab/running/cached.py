@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacelab.console import log
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import path, settle, switch
+from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
 from pacelab.running.registry import in_real_time
 from pacelab.running.runner import each_run, for_each, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
+from pacelab.sim.interrupt import deferred_interrupts
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""
@@ -43,7 +45,7 @@ def run_kept(
     if kept is None:
         return for_each(run_in_worker, experiments, workers=workers, on_done=on_done)
     if kept.until_done:
-        return run_resumed(experiments, kept.folder, workers=workers, on_done=on_done)
+        return run_resumed(experiments, kept.folder, work=run_in_worker, workers=workers, on_done=on_done)
     if any(in_real_time(experiment) for experiment in experiments):
         raise ConfigError("--cache with a back end in real time: its runs differ each time: allowed is --backend sim")
     return run_cached(experiments, kept.folder, workers=workers, on_done=on_done)[0]
@@ -61,11 +63,13 @@ def run_cached(
     Returns the results in the same order, and how many runs were new. A worker that dies is replaced, and so is a
     finished run that is damaged.
     """
-    store = RunCache(folder.resolve())
+    store = RunCache(resolve(folder))
     store.tidy()
     tell = on_done or (lambda _done, _total: None)
     kept = _load_kept(store, experiments)
     todo = {key_of(experiment): experiment for place, experiment in enumerate(experiments) if place not in kept}
+    if todo:
+        check_writable(store.folder / next(iter(todo)))
     total, fresh, futile = len(experiments), len(todo), 0
     tell(total - fresh, total)
     while todo:
@@ -86,31 +90,46 @@ def run_resumed(
     experiments: Sequence[Experiment],
     unfinished: Path,
     *,
+    work: Callable[[Experiment], RunResult],
     workers: Workers = ALL_CORES,
     on_done: Callable[[int, int], None] | None = None,
 ) -> list[RunResult]:
-    """As `runner.run_many`, but what is finished when it is interrupted, by whatever, goes to the folder `unfinished`.
+    """Do `work` for all experiments; what is finished when it is interrupted, by whatever, goes to `unfinished`.
 
-    There the next call finds it, and removes it in the end. Runs in real time may go on so, too.
+    In that folder the next call finds it, and removes it in the end. Runs in real time may go on so, too. `on_done`
+    hears of an interrupted call once more when fewer could be kept than were finished.
     """
-    store = RunCache(unfinished.resolve())
+    store = RunCache(resolve(unfinished))
     left = store.folder.is_dir()
     done = _load_kept(store, experiments) if left else {}
     todo = [place for place in range(len(experiments)) if place not in done]
     tell = on_done or (lambda _done, _total: None)
     tell(len(done), len(experiments))
     try:
-        with closing(each_run(run_in_worker, [experiments[place] for place in todo], workers=workers)) as finished:
+        with closing(each_run(work, [experiments[place] for place in todo], workers=workers)) as finished:
             for number, result in finished:
                 done[todo[number]] = result
                 tell(len(done), len(experiments))
     except BaseException:
-        for place, result in done.items():
-            store.keep(experiments[place], result)
+        kept = _keep_all(store, [(experiments[place], result) for place, result in done.items()])
+        if kept < len(done):
+            tell(kept, len(experiments))
         raise
     if left:
         store.forget(experiments)
     return [done[place] for place in range(len(experiments))]
+
+
+def _keep_all(store: RunCache, done: Sequence[tuple[Experiment, RunResult]]) -> int:
+    """How many of the finished runs are kept, which one more Ctrl-C waits for. A line says why not all."""
+    with deferred_interrupts():
+        for number, (experiment, result) in enumerate(done):
+            try:
+                store.keep(experiment, result)
+            except PaceLabError as error:
+                log(f"{error}; {len(done) - number} of {len(done)} finished runs are lost")
+                return number
+    return len(done)
 
 
 def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, RunResult]:

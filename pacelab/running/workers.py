@@ -24,11 +24,13 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from queue import SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
+from pacelab.sim.interrupt import deferred_interrupts
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
@@ -95,21 +97,29 @@ def _here(work: Callable[[Item], Outcome], items: Sequence[Item]) -> Generator[t
 
 
 def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Generator[tuple[int, Outcome]]:
-    from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    task = _task(work)
+    task, died = _task(work), False
+    stop, pool = None, None
+    futures: dict[Future[Outcome], int] = {}
+    done: SimpleQueue[Future[Outcome]] = (
+        SimpleQueue()
+    )  # a Ctrl-C leaves no lock of a future taken, as `as_completed` may
     try:
-        context = multiprocessing.get_context("spawn")
-        stop = context.Event()
-        pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-        with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
-            futures = {pool.submit(task, item): place for place, item in enumerate(items)}
-    except OSError as error:
-        raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
-    died = False
-    try:
-        for future in as_completed(list(futures)):
+        try:
+            context = multiprocessing.get_context("spawn")
+            with _interrupts_blocked():  # what multiprocessing starts for it inherits this, and ends it for Ctrl-C here
+                stop = context.Event()
+            with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
+                pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
+                futures = {pool.submit(task, item): place for place, item in enumerate(items)}
+                for future in futures:
+                    future.add_done_callback(done.put)
+        except OSError as error:
+            raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
+        for _ in items:
+            future = done.get()
             try:
                 outcome = future.result()
             except BrokenProcessPool:
@@ -119,8 +129,10 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
         if died:
             raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1")
     finally:
-        stop.set()
-        pool.shutdown(cancel_futures=True)
+        if stop is not None and pool is not None:
+            with deferred_interrupts():
+                stop.set()
+                pool.shutdown(cancel_futures=True)
 
 
 def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address: str) -> Generator[tuple[int, Outcome]]:
@@ -186,11 +198,13 @@ def _script_hidden(task: Callable[[Item], Outcome], items: Sequence[Item]) -> It
 
 @contextlib.contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Hold Ctrl-C back, for this thread and for processes started meanwhile (a no-op on Windows)."""
+    """Hold Ctrl-C and the end of the terminal back, for this thread and for processes started meanwhile (a no-op on
+    Windows).
+    """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         yield
     finally:

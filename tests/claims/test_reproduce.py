@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import pacelab.claims.reproduce as module
 from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
 from pacelab.claims.outcome import (
@@ -28,6 +29,7 @@ from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.metrics import estimate
+from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 
 
@@ -228,3 +230,31 @@ def test_every_claim_has_its_verdict_of_before_and_what_changed() -> None:
         said = change_of(claim, outcomes[claim.id])
         assert (said == "As before.") <= (verdict_before(claim) == outcomes[claim.id]["verdict"]), claim.id
     assert [verdict_before(claim) for claim in claims].count("reproduced") == 2
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_interrupted_reproduction_keeps_its_runs_says_so_and_goes_on(
+    claim_text: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("x.yaml").write_text(claim_text.replace("paper: fu", "paper: own").replace("fu-demo", "own-demo"))
+    command = ["reproduce", "x.yaml", "--quick", "--jobs", "1"]
+    ran: list[Experiment] = []
+    real = module.run_lean
+
+    def third_is_interrupted(experiment: Experiment) -> RunResult:
+        if len(ran) == 2:
+            raise KeyboardInterrupt
+        ran.append(experiment)
+        return real(experiment)
+
+    monkeypatch.setattr(module, "run_lean", third_is_interrupted)
+    assert main([*command, "--out", "never"]) == 130
+    said = "pacelab: 2 of 4 runs are kept in runs/unfinished-claims; the same command goes on\npacelab: interrupted\n"
+    assert capsys.readouterr().err == said
+    assert [path.name for path in Path("runs").iterdir()] == ["unfinished-claims"]
+    monkeypatch.setattr(module, "run_lean", lambda experiment: ran.append(experiment) or real(experiment))
+    assert main([*command, "--out", "resumed"]) == 0
+    assert (len(ran), list(Path("runs").iterdir())) == (4, [])
+    assert main([*command, "--out", "at-once"]) == 0
+    for file in ("claims.json", "table.csv"):
+        assert Path("resumed", file).read_bytes() == Path("at-once", file).read_bytes()

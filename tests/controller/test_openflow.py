@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shlex
+import signal
 import socket
 import struct
 import subprocess
@@ -258,6 +259,26 @@ def test_the_port_listens_when_start_returns() -> None:
     listens = python(START, port)
     assert taken.stdout.startswith("Address already in use"), taken
     assert (listens.stdout, listens.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("program", "number"),
+    [("pacelab.controller", signal.SIGINT), ("pacelab", signal.SIGINT), ("pacelab", signal.SIGTERM)],
+)
+def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [] if program == "pacelab.controller" else ["controller"]
+    command = [sys.executable, "-m", program, *words, "--quiet", "--listen", f"127.0.0.1:{port}"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.send_signal(number)
+        try:
+            _, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert (process.returncode, err) == (0, "")
 
 
 COMMAND = "from pacelab.controller.commands import controller; import typer; typer.run(controller)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import zipfile
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -104,6 +105,25 @@ def test_bad_usage_is_one_line(
     assert main(arguments) == 2
     assert says in capsys.readouterr().err
     assert not (in_tmp / "grades").exists()
+
+
+def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "a.py").touch()
+    swept: list[bool] = []
+
+    def interrupted(*_: object, on_done: Callable[[int], None], **__: object) -> None:
+        on_done(1)
+        swept.clear()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pacelab.grading.batch.grade_all", interrupted)
+    monkeypatch.setattr("pacelab.grading.leftovers.sweep", lambda *_: swept.append(True) or [])
+    assert main(["grade", "a.py", "--assignment", "3", "--key", "k"]) == 130
+    said = "pacelab: 1 of 1 verdicts are kept in grades/verdicts; the same command goes on\npacelab: interrupted\n"
+    assert capsys.readouterr().err == said
+    assert swept == [True]
 
 
 @pytest.mark.usefixtures("engine")

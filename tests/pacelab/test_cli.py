@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -170,15 +172,58 @@ def test_cli_interrupt_is_exit_130(
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("command", ["run chain", "compare chain --hops 1,2 --seeds 1 --jobs 1"])
-def test_cli_full_disk_is_exit_3_and_leaves_nothing(
-    command: str, small_disk: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("run chain", "chain-newreno"), ("compare chain --hops 1,2 --seeds 1 --jobs 1", "compare-chain")],
+)
+def test_cli_full_disk_is_exit_3_and_leaves_the_results_elsewhere(
+    command: str, name: str, in_tmp: Path, small_disk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = small_disk / "deep" / "out"
     assert main([*shlex.split(command), "--seconds", "300", "--out", str(out)]) == 3
     err = capsys.readouterr().err
-    assert err == f"pacelab: writing {str(out)!r}: No space left on device: make room, or write elsewhere\n"
+    said = f"pacelab: writing {str(out)!r}: No space left on device: make room, or write elsewhere"
+    assert err == f"{said}; the results are in runs/{name}-1\n"
     assert list(small_disk.iterdir()) == []
+    assert (in_tmp / "runs" / f"{name}-1" / "host.json").exists()
+
+
+@pytest.mark.usefixtures("engine")
+def test_cli_a_place_that_is_taken_meanwhile_costs_no_results(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pacelab.running import runner
+
+    real = runner.run
+
+    def taken_meanwhile(*given: Any, **named: Any) -> Any:
+        (in_tmp / "out").mkdir()
+        (in_tmp / "out" / "another's").touch()
+        return real(*given, **named)
+
+    monkeypatch.setattr(runner, "run", taken_meanwhile)
+    assert main(["run", "chain", "--seconds", "1", "--out", "out"]) == 2
+    assert "the folder is not empty" in (err := capsys.readouterr().err)
+    assert err.endswith("; the results are in runs/chain-newreno-1\n")
+    assert (in_tmp / "runs" / "chain-newreno-1" / "run.json").exists()
+
+
+@pytest.mark.usefixtures("engine")
+def test_cli_ctrl_c_in_the_last_moment_waits_for_what_is_written(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pacelab.results.results import RunResult
+
+    real = RunResult.write
+
+    def pressed(result: RunResult, out: Path | None = None) -> Path:
+        os.kill(os.getpid(), signal.SIGINT)
+        return real(result, out)
+
+    monkeypatch.setattr(RunResult, "write", pressed)
+    assert main(["run", "chain", "--seconds", "1", "--out", "out"]) == 130
+    assert capsys.readouterr().err == f"pacelab: results in {in_tmp / 'out'}\npacelab: interrupted\n"
+    assert (in_tmp / "out" / "run.json").exists()
 
 
 # `schemes`, `topologies`, `doctor`, `--version`.

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,9 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.console import runs_bar
+from pacelab.errors import HostError
 from pacelab.grid.comparison import add_gains, compare
+from pacelab.running.cache import RunCache
 from pacelab.running.cached import Kept
 from pacelab.running.runner import run_many
 
@@ -156,6 +161,60 @@ def test_an_interrupted_comparison_goes_on_with_what_is_done(in_tmp: Path, capsy
     assert not unfinished.exists()
     assert resumed.compare == compare(base, schemes=schemes, seeds=2, jobs=1).compare
     assert not unfinished.exists()
+
+
+@pytest.fixture
+def interrupted(in_tmp: Path) -> Callable[[], None]:
+    """A comparison that is interrupted after two of its four runs."""
+
+    def begin() -> None:
+        kept = Kept(folder=Path("unfinished"), until_done=True)
+        with runs_bar("four runs", kept=kept.folder, quiet=False) as note:
+
+            def on_done(done: int, total: int) -> None:
+                note(done, total)
+                if done == 2 and total == 4 and not Path("unfinished").exists():
+                    raise KeyboardInterrupt
+
+            base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=1)
+            compare(base, schemes=["newreno"], seeds=4, jobs=1, kept=kept, on_done=on_done)
+
+    return begin
+
+
+def test_a_second_ctrl_c_waits_until_what_is_finished_is_kept(
+    interrupted: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = RunCache.keep
+
+    def pressed(*given: Any) -> None:
+        if not Path("unfinished").exists():
+            os.kill(os.getpid(), signal.SIGINT)
+        real(*given)
+
+    monkeypatch.setattr(RunCache, "keep", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(list(Path("unfinished").iterdir())) == 2
+
+
+def test_an_interrupted_comparison_says_what_it_could_not_keep(
+    interrupted: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = RunCache.keep
+
+    def full(*given: Any) -> None:
+        if Path("unfinished").exists():
+            raise HostError("writing 'x': no space: make room")
+        real(*given)
+
+    monkeypatch.setattr(RunCache, "keep", full)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert capsys.readouterr().err.splitlines() == [
+        "pacelab: writing 'x': no space: make room; 1 of 2 finished runs are lost",
+        "pacelab: 1 of 4 runs are kept in unfinished; the same command goes on",
+    ]
 
 
 def test_the_interval_of_a_gain_by_hand() -> None:

@@ -168,7 +168,8 @@ class PlainCommand(TyperCommand):
                 )
             for path in _paths(parameter, value):
                 if path in ("", "-"):
-                    ctx.fail(f"{name} {path!r}: allowed is the path of a file or folder, ./- if it is called so")
+                    hint = "./- where it is called -" if path else "perhaps a variable is unset"
+                    ctx.fail(f"{name} {path!r}: allowed is the path of a file or folder; {hint}")
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

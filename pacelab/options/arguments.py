@@ -162,31 +162,34 @@ def function(value: Any) -> Any:
     return value
 
 
+def _held(value: Any, *never: type) -> tuple[Any, ...] | None:
+    """What a list, a range or an array holds, as Python's own; None of a text, of another thing, of one of `never`."""
+    if isinstance(value, (str, bytes, *never)) or not isinstance(value, Iterable):
+        return None
+    return tuple(map(plain, value))
+
+
 def listed(value: Any) -> list[Any]:
     """What a list, a range or an array holds, at least one value and each once: a set would have it in no order."""
-    if isinstance(value, str | bytes | Set | Mapping) or not isinstance(value, Iterable):
-        raise ValueError("a list or a range of one value or more, as [1, 2]")
-    found = [plain(one) for one in value]
+    found = _held(value, Set, Mapping)
     if not found:
         raise ValueError("a list or a range of one value or more, as [1, 2]")
     if any(one in found[:place] for place, one in enumerate(found)):
         raise ValueError("each value once")
-    return found
+    return list(found)
 
 
 def texts(value: Any) -> tuple[str, ...]:
     """Several texts, or none."""
-    found = () if isinstance(value, str) or not isinstance(value, Iterable) else tuple(map(plain, value))
-    if isinstance(value, str) or not isinstance(value, Iterable) or not all(isinstance(one, str) for one in found):
+    found = _held(value)
+    if found is None or not all(isinstance(one, str) for one in found):
         raise ValueError("a list of texts")
     return found
 
 
 def names(value: Any) -> tuple[str, ...]:
     """A list of names, at least one and each once; a set has no order."""
-    found = (
-        () if isinstance(value, str | Set | Mapping) or not isinstance(value, Iterable) else tuple(map(plain, value))
-    )
+    found = _held(value, Set, Mapping)
     if not found or not all(isinstance(name, str) for name in found):
         raise ValueError("a list of names, as ['newreno', 'tcp-gap']")
     if len(set(found)) < len(found):

@@ -103,9 +103,8 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
     task, died = _task(work), False
     stop, pool = None, None
     futures: dict[Future[Outcome], int] = {}
-    done: SimpleQueue[Future[Outcome]] = (
-        SimpleQueue()
-    )  # a Ctrl-C leaves no lock of a future taken, as `as_completed` may
+    # A Ctrl-C leaves no lock of a future taken, as `as_completed` may.
+    done: SimpleQueue[Future[Outcome]] = SimpleQueue()
     try:
         try:
             context = multiprocessing.get_context("spawn")

@@ -123,7 +123,8 @@ class DropIn(unittest.TestCase):
         assert counters["tx failed"] == 0
 
     def test_a_station_at_five_gigahertz_is_heard_as_its_carrier_lets_it(self) -> None:
-        # 14 dBm, 20 m, 30 dB a decade: 14 - 40.10 - 39.03 = -65.1 dBm on channel 1; 20 lg(5180 / 2412) = 6.64 dB less
+        # 14 dBm, two antennas of 5 dB, 20 m, 30 dB a decade: 24 - 40.10 - 39.03 = -55.1 dBm on channel 1; 20 lg(5180 / 2412)
+        # = 6.64 dB less on channel 36
         sh("iw reg set US")
         heard = {}
         for channel in (1, 36):
@@ -134,8 +135,8 @@ class DropIn(unittest.TestCase):
                 (rate,) = radios.saturate([(0, 1)], 2)
                 heard[channel] = (radios.station_dump(1, 0)["signal"], rate)
         print(f"  signal and bit/s on channels 1 and 36: {heard}", flush=True)
-        assert heard[1][0] == -65
-        assert heard[36][0] == -71
+        assert heard[1][0] == -55
+        assert heard[36][0] == -61
         assert heard[36][1] > 1e6
 
     def test_fading_differs_from_frame_to_frame(self) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import statistics
+from collections import deque
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +16,8 @@ from pacelab.lab import capstone
 from pacelab.results.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("engine")
+
+LABS = Path(__file__).parents[2] / "labs"
 
 
 def result(goodput: float, jain: float | None, moses: list[float]) -> RunResult:
@@ -101,6 +106,15 @@ class OnePerRoundTrip(Pacer):
 @pytest.mark.parametrize("word", [None, "anna", "ben"])
 def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -> None:
     assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
+
+
+@pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 56.0)])
+def test_the_solutions_score_what_the_instructor_is_told(generate: ModuleType, master: str, points: float) -> None:
+    solved: dict[str, Any] = {"lab": lab, "Pacer": Pacer, "statistics": statistics, "deque": deque}
+    for cell in generate.make(LABS / master, "instructor").cells:
+        if "exercise" in cell.metadata.get("tags", []):
+            exec(cell.source, solved)  # the repository's own file
+    assert lab.score(solved["MyPacer"]).points == pytest.approx(points, abs=0.05)
 
 
 def test_capstones_check_explains() -> None:

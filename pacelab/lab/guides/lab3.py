@@ -58,7 +58,7 @@ def _try_layer(work: Any) -> str:
         complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
         if complaint:
             return told + complaint
-        came = float(layer.average)  # type: ignore[attr-defined]
+        came = float(layer.average)
         if not math.isclose(came, expected, rel_tol=1e-6):
             hint = ": the first attempt is no retransmission." if came == 1.0 and attempts == [8] else "."
             return told + f"came {came:.6f}{hint}"

@@ -16,6 +16,7 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
+from pacelab.options.arguments import above_zero, checked, optional, several
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -45,6 +46,7 @@ Row = tuple[Any, ...]
 Recording = dict[str, Any]
 
 
+@checked(experiments=several(Experiment, 1), seconds=optional(above_zero(1_000_000)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pacelab import Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
+from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.lab.check import SelfCheck
 from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.limited import call_limited
@@ -174,7 +174,7 @@ def test_whatever_a_function_returns_the_check_answers_in_words(name: str, given
 
 
 def test_check_of_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="allowed is one of lab0"):
+    with pytest.raises(ConfigError, match="allowed is one of lab0"):
         lab.check("lab0.nothing", max)
 
 

@@ -39,6 +39,8 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
             try:
                 bound = signature.bind(*arguments, **named)
             except TypeError:
+                bound = None
+            if bound is None:
                 return function(*arguments, **named)  # Python says it, with the function's name
             bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
             for name, value in bound.arguments.items():

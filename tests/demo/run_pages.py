@@ -390,6 +390,17 @@ def test_a_node_dragged_out_of_reach_is_told(serve, complaints: list[str]) -> No
     assert all("400" in complaint for complaint in complaints)
 
 
+def test_a_node_out_of_reach_is_told_by_the_picture_s_names(open_demo) -> None:
+    page = open_demo("hidden")
+    for _ in range(30):
+        page.locator("[data-node='1']").press("ArrowDown")
+    told = page.get_by_role("alert")
+    told.wait_for()
+    assert told.inner_text() == "No way from A to B: radios decode frames from up to 250 m. Reset puts the nodes back."
+    page.get_by_role("button", name="Reset").click()
+    told.wait_for(state="hidden")
+
+
 def test_a_file_for_slides_switches_schemes_without_a_server(open_demo) -> None:
     page = open_demo("starvation")
     assert max(bars(page)[0], bars(page)[2]) < 5

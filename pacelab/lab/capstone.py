@@ -191,7 +191,8 @@ def enter(file: str | Path, scored: Score) -> Table:
 def leaderboard(file: str | Path) -> Table:
     """The board as a table, the best first."""
     rows = [(place, entry["name"], entry["points"]) for place, entry in enumerate(_entries(Path(file)), start=1)]
-    return Table(("place", "name", "points"), rows, f"{Path(file).name}: {len(rows)} entries")
+    entries = f"{len(rows)} entr{'y' if len(rows) == 1 else 'ies'}"
+    return Table(("place", "name", "points"), rows, f"{Path(file).name}: {entries}")
 
 
 def _entries(file: Path) -> list[dict[str, Any]]:

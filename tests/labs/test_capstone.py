@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import statistics
 from collections import deque
 from pathlib import Path
@@ -82,6 +83,36 @@ def test_board_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     file.write_text(text, "utf-8")
     with pytest.raises(ConfigError, match="no leaderboard"):
         lab.leaderboard(file)
+
+
+HANDED = {
+    "ann.py": "class Ann: pass\n",
+    "bob.py": "x = (\n",
+    "eve.py": "import os\n\nimport nothing_there\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ann.py", "ann.py: allowed is FILE.py:CLASS"),
+        ("ann.py:Bob", "ann.py:Bob: the file has no class 'Bob'"),
+        ("who.py:Who", "who.py:Who: there is no file 'who.py'"),
+        ("bob.py:Bob", "bob.py:Bob: loading it: SyntaxError: '(' was never closed (bob.py, line 1)"),
+        ("eve.py:Eve", "eve.py:Eve: loading it, in line 3: ModuleNotFoundError: No module named 'nothing_there'"),
+    ],
+)
+def test_one_that_fails_is_told_in_a_line_and_the_others_are_scored(
+    name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in HANDED.items():
+        Path(file).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(lab, "score", lambda _pacer, *, word, name: scored(name, 7.0, word))
+    assert runpy.run_path(str(LABS / "score.py"))["main"]([name, "ann.py:Ann", "--board", "board.json"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == f"{told}\n"
+    assert [row[1:] for row in lab.leaderboard("board.json").rows] == [["ann.py:Ann", "7"]]
 
 
 def test_a_slow_pacer_scores_below_doing_nothing() -> None:

@@ -10,6 +10,10 @@ from pacelab.errors import ConfigError
 from pacelab.lab.screen import show, widgets
 from pacelab.options.arguments import a_text, checked, number
 
+NO_BUTTONS = (
+    "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
+    '<code>guess.choose("...")</code> takes an answer\'s words.</p>'
+)
 NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
 
 
@@ -55,7 +59,7 @@ class Prediction:
         show(f"<p><b>Predict:</b> {escape(self.question)}</p>")
         ipywidgets = widgets()
         if ipywidgets is None:
-            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>")
+            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>" + NO_BUTTONS)
             return
         buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
         buttons.observe(self._clicked, names="value")

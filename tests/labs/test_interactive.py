@@ -135,6 +135,18 @@ def test_prediction_is_judged_by_the_measurement() -> None:
         guess.choose("none")
 
 
+def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "widgets", lambda: None)
+    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "show", shown.append)
+    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+    guess._ipython_display_()
+    assert "<li>all</li>" in shown[-1]
+    assert 'guess.choose("...")' in shown[-1]
+    guess.choose("half")
+    assert guess.against(0.5).endswith("As you predicted.")
+
+
 def test_table_reads_as_text_and_as_html() -> None:
     shown = lab.table(("what", "number"), [("a<b", 1234.5), ("c", 0.123456)], "caption")
     assert str(shown) == "what  number\na<b    1,234\nc      0.123\ncaption"

@@ -132,11 +132,14 @@ def main(arguments: list[str] | None = None) -> int:
         for who in given.who or WHO:
             file = given.out / who / f"{master.stem}.ipynb"
             try:
-                notebook = make(master, who)
+                written = write(make(master, who), file)
             except MasterError as error:
                 print(error, file=sys.stderr)
                 return 2
-            if not write(notebook, file):
+            except OSError as error:
+                print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+                return 2
+            if not written:
                 print(
                     f"kept {file}: somebody has worked in it. Move it away to get the new version",
                     file=sys.stderr,

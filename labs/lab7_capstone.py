@@ -164,4 +164,4 @@ lab.on_real_hosts("lab7.pacing", real, real.vary(scheme="tcp-gap-nogc"))
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** `python labs/score.py pacer.py:MyPacer --word SECRET --board board.json` scores a file on a
 # set of your own; `docs/instructors.md` says how to host the board. Measured on the practice set: never waiting 0,
-# TCP-GAP's estimator of lab 4 53.9, the sample solution (the same with half of the weight on COV) 50.9.
+# TCP-GAP's estimator of lab 4 66.2, the sample solution (the same with half of the weight on COV) 56.0.

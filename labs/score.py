@@ -10,34 +10,43 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
-from pacelab import PaceLabError, lab
+from pacelab import ConfigError, PaceLabError, lab
 
 
 def load(name: str) -> Any:
-    """The class that FILE.py:CLASS names."""
+    """The class that FILE.py:CLASS names; ConfigError where there is none."""
     path, _, class_name = name.rpartition(":")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise SystemExit(f"{name!r}: there is no file {path!r}")
+    spec = importlib.util.spec_from_file_location(f"_pacer_{Path(path).stem}", path)
+    if spec is None or spec.loader is None or not class_name:
+        raise ConfigError("allowed is FILE.py:CLASS")
+    if not Path(path).is_file():
+        raise ConfigError(f"there is no file {path!r}")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        where = "" if isinstance(error, SyntaxError) else f", in line {line}"
+        raise ConfigError(f"loading it{where}: {type(error).__name__}: {error}") from None
     if not hasattr(module, class_name):
-        raise SystemExit(f"{name!r}: the file has no class {class_name!r}")
+        raise ConfigError(f"the file has no class {class_name!r}")
     return getattr(module, class_name)
 
 
-def main() -> int:
-    """Score each; returns the exit code."""
+def main(arguments: list[str] | None = None) -> int:
+    """Score each, also after one that fails; returns the exit code."""
     parser = argparse.ArgumentParser(description="score pacers for the capstone's board")
     parser.add_argument("pacers", nargs="+", metavar="FILE.py:CLASS")
     parser.add_argument(
         "--word", default="practice", help="what the networks follow from; keep yours secret"
     )
     parser.add_argument("--board", type=Path, help="leaderboard file to enter them into")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
+    code = 0
     for name in given.pacers:
         try:
             scored = lab.score(load(name), word=given.word, name=name)
@@ -46,8 +55,8 @@ def main() -> int:
                 print(lab.enter(given.board, scored), end="\n\n")
         except PaceLabError as error:
             print(f"{name}: {error}", file=sys.stderr)
-            return error.exit_code
-    return 0
+            code = error.exit_code
+    return code
 
 
 if __name__ == "__main__":

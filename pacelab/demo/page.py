@@ -96,7 +96,9 @@ def data_page(title: str, data: dict[str, Any], script: str) -> str:
     text = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     return _document(
         title,
-        f'<main><p>Starting the engine …</p></main>\n<script id="demo" type="application/json">{text}</script>\n'
+        "<main><p>Starting the engine …</p></main>\n"
+        "<noscript><p>This page needs JavaScript: open it in a browser that runs it.</p></noscript>\n"
+        f'<script id="demo" type="application/json">{text}</script>\n'
         f'<script type="module">{script}</script>',
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,12 +77,18 @@ def answer(demo: Demo, change: Change) -> Outcome:
     try:
         topology = replace(topology, nodes=tuple(replace(node, position_m=place) for node, place in nodes))
     except ValueError as error:
-        raise ConfigError(f"{error}; Reset puts the nodes back") from None
+        raise ConfigError(f"{_by_labels(demo, topology, str(error))}; Reset puts the nodes back") from None
     experiment, scheme = experiment.on(topology), experiment.chosen_scheme
     outcome = find_backend("sim").run(experiment, scheme, on_progress=_ignore, pcap=None)
     run = assemble(experiment, scheme, outcome)
     series = join_series(experiment, outcome.air["series"])
     return _outcome(demo, topology, run, series)
+
+
+def _by_labels(demo: Demo, topology: Topology, said: str) -> str:
+    """A text about the topology's nodes, by the names that the picture has where it has one."""
+    labels = {node.name: _picture_s(demo, topology, number) or node.name for number, node in enumerate(topology.nodes)}
+    return re.sub(rf"\b({'|'.join(map(re.escape, labels))})\b", lambda found: labels[found[0]], said)
 
 
 def recorded(demo: Demo) -> Iterator[tuple[list[Any], Outcome]]:
@@ -140,9 +147,12 @@ def _outcome(demo: Demo, topology: Topology, run: Mapping[str, Any], series: Map
 
 def _label(demo: Demo, topology: Topology, flow: Any) -> str:
     """Between the radios that the picture has: a wired end is drawn as the gateway."""
-    gateway = topology.gateways[0]
-    src, dst = (end if topology.nodes[end].wireless else gateway for end in (flow.src, flow.dst))
-    return f"{demo.labels[src]} → {demo.labels[dst]}"
+    return f"{_picture_s(demo, topology, flow.src)} → {_picture_s(demo, topology, flow.dst)}"
+
+
+def _picture_s(demo: Demo, topology: Topology, node: int) -> str:
+    """The picture's name of a node; a relay has none."""
+    return demo.labels[node if topology.nodes[node].wireless else topology.gateways[0]]
 
 
 def _goodput_curves(flows: Sequence[Mapping[str, Any]], run: Mapping[str, Any], series: Mapping[str, Any]) -> Outcome:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.picture import Picture
 from pacelab.lab.table import Table
+from pacelab.options.arguments import checked, number, optional, several, taken, whole
 from pacelab.show.timeline import choose_window, describe_window, draw_timelines, record_air
 
 
+@checked(experiments=several(Experiment, 1), from_ms=optional(number), to_ms=optional(number))
 def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | None = None) -> Picture:
     """Who is on the air when, one timeline for each experiment; by default where something happens."""
     panels = []
@@ -25,10 +27,13 @@ def air(*experiments: Experiment, from_ms: float | None = None, to_ms: float | N
     return Picture(draw_timelines(panels), "\n".join(lines))
 
 
+@checked(experiments=several(Experiment, 1))
 def fates(*experiments: Experiment, sender: int, receiver: int) -> Table:
     """What becomes of the frames by which `sender` reaches for `receiver`: RTSs where RTS/CTS is on, else data."""
     rows = []
     for experiment in experiments:
+        a_node = whole(0, len(experiment.network.nodes) - 1)
+        sender, receiver = taken("fates: sender", a_node, sender), taken("fates: receiver", a_node, receiver)
         asks, answers = ("send-rts", "send-cts") if experiment.rts else ("send-data", "send-ack")
         sent = answered = refused = 0
         for _, node, what, peer, _ in record_air(experiment, until_s=experiment.duration_s):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pacelab.lab.figures import COLOURS, HATCHES, KBPS, draw_bars
+from pacelab.lab.figures import COLOURS, HATCHES, KBPS, draw_bars, runs_by_name
 from pacelab.lab.picture import Picture
+from pacelab.options.arguments import an, checked
 from pacelab.results.results import RunResult
 
 GOOD_MOS = 3.6
 MARKERS = "os^vDPX*"
 
 
+@checked(results=runs_by_name)
 def call_picture(results: Mapping[str, RunResult]) -> Picture:
     """MOS of each call and TCP's goodput, for several runs: label -> run."""
     from matplotlib.figure import Figure
@@ -39,6 +41,7 @@ def call_picture(results: Mapping[str, RunResult]) -> Picture:
     return Picture(figure, "\n".join(texts))
 
 
+@checked(result=an(RunResult))
 def call_series(result: RunResult) -> Picture:
     """Over time: the mean MOS of the calls, and TCP's goodput in all."""
     from matplotlib.figure import Figure

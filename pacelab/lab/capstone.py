@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,8 +30,10 @@ from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
+from pacelab.options.arguments import an, checked, path
 from pacelab.own.bases import Pacer, Sample
 from pacelab.own.pacer import run_pacer
+from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 
 PRACTICE = "practice"
@@ -163,6 +164,7 @@ def _part(mine: float, newreno: float, best: float) -> float:
     return (mine - newreno) / newreno
 
 
+@checked(file=path, scored=an(Score, "what lab.score gives"))
 def enter(file: str | Path, scored: Score) -> Table:
     """Enter a score into a leaderboard file; a name keeps its best. Returns the board.
 
@@ -181,16 +183,16 @@ def enter(file: str | Path, scored: Score) -> Table:
         }
         entries.append(new | {"networks": [list(row) for row in scored.networks]})
     entries.sort(key=lambda entry: (-entry["points"], entry["name"]))
-    whole = file.with_name(file.name + ".new")
-    whole.write_text(json.dumps({"version": 1, "entries": entries}, indent=1) + "\n", encoding="utf-8")
-    os.replace(whole, file)
+    write_file(file, (json.dumps({"version": 1, "entries": entries}, indent=1) + "\n").encode())
     return leaderboard(file)
 
 
+@checked(file=path)
 def leaderboard(file: str | Path) -> Table:
     """The board as a table, the best first."""
     rows = [(place, entry["name"], entry["points"]) for place, entry in enumerate(_entries(Path(file)), start=1)]
-    return Table(("place", "name", "points"), rows, f"{Path(file).name}: {len(rows)} entries")
+    entries = f"{len(rows)} entr{'y' if len(rows) == 1 else 'ies'}"
+    return Table(("place", "name", "points"), rows, f"{Path(file).name}: {entries}")
 
 
 def _entries(file: Path) -> list[dict[str, Any]]:
@@ -201,7 +203,7 @@ def _entries(file: Path) -> list[dict[str, Any]]:
         entries = document["entries"]
         if document["version"] != 1 or not all({"name", "points", "set"} <= set(entry) for entry in entries):
             raise ValueError("its form is not that of version 1")
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"leaderboard {str(file)!r}: no leaderboard ({error})") from None
     found: list[dict[str, Any]] = entries
     return found

@@ -13,6 +13,7 @@ from collections import Counter
 from copy import deepcopy
 from typing import Any
 
+from pacelab.errors import ConfigError
 from pacelab.lab.errors import CheckFailed, Todo
 from pacelab.lab.exercise import LIMIT_S, VALUE, Case, Exercise, complain_about_number, show
 from pacelab.lab.exercises import EXERCISES
@@ -35,7 +36,7 @@ class SelfCheck:
         Prints one line when all is well, else raises CheckFailed with the explanation, or Todo.
         """
         if name not in EXERCISES:
-            raise ValueError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
+            raise ConfigError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
         exercise = EXERCISES[name]
         told = self._failed[name] >= HINTS
         if exercise.trial is None:

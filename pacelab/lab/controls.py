@@ -9,6 +9,11 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.lab.screen import slider, widgets
+from pacelab.options import arguments
+from pacelab.options.arguments import checked
+
+MOST_PLACES = 10_000
+"""Of a slider: nobody finds one among more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +41,23 @@ class Control:
         return box
 
 
+@checked(
+    label=arguments.a_text,
+    low=arguments.number,
+    high=arguments.number,
+    step=arguments.above_zero(1_000_000_000),
+    start=arguments.number,
+)
 def slide(label: str, low: float, high: float, *, step: float = 1, start: float) -> Control:
     """A slider from `low` to `high` in steps of `step`; the label says the unit."""
     whole = all(float(number).is_integer() for number in (low, high, step))
-    if not (step > 0 and low < high and low <= start <= high):
-        raise ValueError(f"slide {label!r}: low {low} < high {high}, start {start} between them, step {step} > 0")
+    if not (low < high and low <= start <= high):
+        raise ConfigError(
+            f"slide {label!r}: from {low} to {high}, start {start}: allowed is from a lower number to a higher one, "
+            "with the start between them"
+        )
+    if (high - low) / step > MOST_PLACES:
+        raise ConfigError(f"slide {label!r}: from {low} to {high} in steps of {step}: allowed are {MOST_PLACES} steps")
     values: list[float] = []
     for place in count():
         value = low + place * step
@@ -51,15 +68,15 @@ def slide(label: str, low: float, high: float, *, step: float = 1, start: float)
     return Control(label, tuple(values), first, "slide")
 
 
+@checked(label=arguments.a_text, values=arguments.listed)
 def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
     """One of `values`, by name; by default the first one."""
-    if len(values) == 0:
-        raise ConfigError(f"choice {label!r}: values {values!r}: allowed is one value or more, as [1, 2]")
     if start is not None and start not in values:
-        raise ValueError(f"choice {label!r}: start {start!r} is none of {list(values)}")
+        raise ConfigError(f"choice {label!r}: start {start!r}: allowed is one of {', '.join(map(str, values))}")
     return Control(label, tuple(values), values[0] if start is None else start, "choice")
 
 
+@checked(label=arguments.a_text, start=arguments.switch)
 def switch(label: str, *, start: bool) -> Control:
     """On or off."""
     return Control(label, (True, False), start, "switch")

@@ -48,7 +48,7 @@ def complain_about_number(value: Any, *, none: str = "does it return its result,
         return f"came {show(value)}, which is no number."
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         return f"came {show(value)}, which is no single number ({error})."
     if math.isnan(number):
         return "came NaN: a 0/0 or inf - inf on the way?"
@@ -59,5 +59,8 @@ def complain_about_number(value: Any, *, none: str = "does it return its result,
 
 def show(value: Any) -> str:
     """Type and value, in a few words."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        text = "of thousands of digits"
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

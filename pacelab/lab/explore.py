@@ -16,9 +16,11 @@ from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.controls import Control
 from pacelab.lab.picture import Picture
 from pacelab.lab.screen import show, widgets
+from pacelab.options.arguments import an, checked, function, taken
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
+_A_PICTURE = an(Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it")
 NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
 
@@ -44,10 +46,10 @@ class Exploration:
         """Set controls by name, as moving them would; returns the figure's text."""
         for name, value in values.items():
             if name not in self._controls:
-                raise ValueError(f"control {name!r}: allowed is one of {', '.join(self._controls)}")
+                raise ConfigError(f"control {name!r}: allowed is one of {', '.join(self._controls)}")
             if value not in self._controls[name].values:
                 allowed = self._controls[name].values
-                raise ValueError(f"{name}={value!r}: allowed is one of {', '.join(map(str, allowed))}")
+                raise ConfigError(f"{name}={value!r}: allowed is one of {', '.join(map(str, allowed))}")
         self.values |= values
         self._redraw()
         return self.text
@@ -55,7 +57,7 @@ class Exploration:
     def _redraw(self) -> None:
         started, begun_s = time.perf_counter(), time.process_time()
         try:
-            picture = self._draw(**self.values)
+            picture = taken("the drawing function gave", _A_PICTURE, self._draw(**self.values))
             self.text, self._markup = picture.text, picture._repr_html_()
         except PaceLabError as error:
             self._failed(str(error))
@@ -89,6 +91,7 @@ class Exploration:
         show(ipywidgets.VBox([*boxes, self._html]))
 
 
+@checked(draw=function)
 def explore(draw: Draw, **controls: Control) -> Exploration:
     """Show what `draw` draws, with a control for each of its parameters (see `lab.slide`, `choice`, `switch`).
 

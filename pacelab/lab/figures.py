@@ -5,15 +5,19 @@ No meaning by colour alone: bars carry their number and a hatch, lines a marker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pacelab.errors import ConfigError
 from pacelab.grid.comparison import Comparison
 from pacelab.lab.picture import Picture
+from pacelab.options import arguments
+from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
 from pacelab.show.plots import caption, find_series, plot_goodput, plot_quantity, style_of
 from pacelab.show.tables import show_point
+from pacelab.topologies.domain import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +28,26 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Okabe and Ito's palette, and a hatch for each colour."""
 
 
+def runs_by_name(value: Any) -> dict[str, RunResult]:
+    """Runs, each with its label."""
+    if not isinstance(value, Mapping) or not value or not all(isinstance(one, RunResult) for one in value.values()):
+        raise ValueError("runs by name, as {'newreno': run(...)}")
+    return {str(name): result for name, result in value.items()}
+
+
+def _run_or_runs(value: Any) -> Any:
+    """A run, or several by name."""
+    return value if isinstance(value, RunResult) else runs_by_name(value)
+
+
+def _numbers_by_name(value: Any) -> dict[str, float]:
+    """Finite numbers, each with its label."""
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError("a number for each name, as {'newreno': 582.0}")
+    return {str(name): arguments.number(one) for name, one in value.items()}
+
+
+@checked(values=_numbers_by_name)
 def bars(
     values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None, looks: int = 8
 ) -> Picture:
@@ -75,6 +99,7 @@ def show(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+@checked(results=runs_by_name)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
     """Goodput per flow of several runs, label -> run, in kbit/s."""
     values = {
@@ -86,6 +111,7 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
     return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
 
 
+@checked(results=_run_or_runs)
 def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Picture:
     """Time series of a run, or of several (name -> run) in one picture.
 
@@ -181,12 +207,25 @@ def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
     return mean if half is None else f"{mean} ± {show(half * quantity.scale)}"
 
 
+def _line(value: Any) -> list[float]:
+    """Numbers in a row, in which one may be missing: NaN."""
+    found = list(map(plain, value)) if isinstance(value, Iterable) and not isinstance(value, str) else []
+    if not found or not all(isinstance(one, int | float) for one in found):
+        raise ValueError("a list of numbers, as [1, 2, 4]")
+    return found
+
+
+@checked(x=_line, lines=values_by_name)
 def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
 ) -> Picture:
     """Lines over common x values, each with its marker; `marks` are dotted verticals. Schemes have their own look."""
     from matplotlib.figure import Figure
 
+    lines = {name: taken(f"curves: line {name!r}", _line, values) for name, values in lines.items()}
+    for name, values in lines.items():
+        if len(values) != len(x):
+            raise ConfigError(f"curves: line {name!r} has {len(values)} values: allowed is one for each of {len(x)} x")
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     ax = figure.subplots()
     for place, (name, values) in enumerate(lines.items()):

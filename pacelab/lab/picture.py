@@ -5,7 +5,9 @@ from __future__ import annotations
 from base64 import b64encode
 from html import escape
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from pacelab.options.arguments import a_text, checked
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,6 +44,14 @@ class Picture:
         return f"<picture: {self.text}>"
 
 
+def _drawn(value: Any) -> Any:
+    """A figure or axes of matplotlib's, which need not be loaded for this."""
+    if not hasattr(value, "get_figure"):
+        raise ValueError("a figure, or the axes that plot_topology and its like give")
+    return value
+
+
+@checked(drawn=_drawn, text=a_text)
 def picture(drawn: Figure | Axes, text: str) -> Picture:
     """Show a figure (or the one that these axes belong to) with a text that says what it shows."""
     from matplotlib.figure import Figure

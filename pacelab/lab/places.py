@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pacelab.lab.figures import COLOURS, draw_bars, lost
 from pacelab.lab.picture import Picture
+from pacelab.options import arguments
+from pacelab.options.arguments import taken, whole
 from pacelab.results.results import RunResult
 from pacelab.topologies.model import Topology
 
@@ -62,7 +64,9 @@ def _draw_link(
 ) -> Picture:
     from matplotlib.figure import Figure
 
-    reach_m = topology.sense_m if disturb_m is None else disturb_m
+    a_node = whole(0, len(topology.nodes) - 1)
+    sender, receiver = taken("the link's sender", a_node, sender), taken("the link's receiver", a_node, receiver)
+    reach_m = topology.sense_m if disturb_m is None else taken("disturb_m", arguments.number, disturb_m)
     nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
     ends = {sender: "sender", receiver: "receiver"}

@@ -6,8 +6,14 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from pacelab.errors import ConfigError
 from pacelab.lab.screen import show, widgets
+from pacelab.options.arguments import a_text, checked, number
 
+NO_BUTTONS = (
+    "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
+    '<code>guess.choose("...")</code> takes an answer\'s words.</p>'
+)
 NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
 
 
@@ -32,9 +38,10 @@ class Prediction:
     def choose(self, answer: str) -> None:
         """Choose an answer, as clicking on it does."""
         if answer not in self.answers:
-            raise ValueError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
+            raise ConfigError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
         self.chosen = answer
 
+    @checked(measured=number)
     def against(self, measured: float) -> Verdict:
         """What was predicted and what came, a text of two lines."""
         fits = [answer for answer, (low, high) in self.answers.items() if low <= measured < high]
@@ -52,7 +59,7 @@ class Prediction:
         show(f"<p><b>Predict:</b> {escape(self.question)}</p>")
         ipywidgets = widgets()
         if ipywidgets is None:
-            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>")
+            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>" + NO_BUTTONS)
             return
         buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
         buttons.observe(self._clicked, names="value")
@@ -62,6 +69,15 @@ class Prediction:
         self.chosen = change["new"]
 
 
+def _answers(value: Any) -> dict[str, tuple[float, float]]:
+    """Words, each with the range of numbers that it stands for."""
+    try:
+        return {a_text(words): (number(low), number(high)) for words, (low, high) in value.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise ValueError("a range of numbers for each answer, as {'half of it': (0.4, 0.6)}") from None
+
+
+@checked(question=a_text, answers=_answers)
 def predict(question: str, answers: Mapping[str, tuple[float, float]]) -> Prediction:
     """Ask before the run. `answers` maps each answer to the range (from, below) of the number it stands for."""
     return Prediction(question, answers)

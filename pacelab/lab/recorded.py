@@ -16,6 +16,7 @@ from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.back_ends import found_back_ends
 from pacelab.lab.table import Table
+from pacelab.options.arguments import above_zero, checked, optional, several
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -35,6 +36,9 @@ TRIES = 5
 KEPT = ("config", "flows", "totals", "drops", "fidelity", "guest")
 """Of run.json, in a recording."""
 
+OWN = ("backend", "backend_options", "duration_s", "seed")
+"""Of a configuration, what a recording has of its own; the note says how long it ran."""
+
 VERSION = 3
 """Of the form of the files."""
 
@@ -42,6 +46,7 @@ Row = tuple[Any, ...]
 Recording = dict[str, Any]
 
 
+@checked(experiments=several(Experiment, 1), seconds=optional(above_zero(1_000_000)))
 def on_real_hosts(name: str, *experiments: Experiment, seconds: float | None = None) -> Table:
     """The experiments on `sim`, live on a real back end where this host has one, and recording `name` of the others.
 
@@ -159,29 +164,49 @@ def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:
         rows.append(_row(what, f"{back_end}, now", run(experiment.vary(backend=back_end)).run))
     lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
     note = f"{back_end}: real hosts on this computer, in real time, {', '.join(lengths)} each."
-    return _with_recordings(name, names, rows, note, [end for end in REAL if end != back_end])
+    return _with_recordings(name, experiments, rows, note, [end for end in REAL if end != back_end])
 
 
 def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table:
-    names = names_of(experiments)
-    return _with_recordings(name, names, _rows_of_sim(list(experiments), names), f"{why}.", REAL)
+    rows = _rows_of_sim(list(experiments), names_of(experiments))
+    return _with_recordings(name, experiments, rows, f"{why}.", REAL)
 
 
 def _rows_of_sim(experiments: list[Experiment], names: list[str]) -> list[Row]:
     return [_row(what, "sim, now", run(experiment).run) for what, experiment in zip(names, experiments, strict=True)]
 
 
-def _with_recordings(name: str, names: list[str], rows: list[Row], note: str, back_ends: Iterable[str]) -> Table:
-    notes = [note]
+def _with_recordings(
+    name: str, experiments: Sequence[Experiment], rows: list[Row], note: str, back_ends: Iterable[str]
+) -> Table:
+    names, notes = names_of(experiments), [note]
     for back_end in back_ends:
         recording = read_recordings(back_end).get(name)
         if recording is None:
             notes.append(f"No run of {name!r} on {back_end} was recorded yet.")
             continue
         where = f"{back_end}, recorded {recording['host']['started_utc'][:10]}"
-        rows += [_row(what, where, given) for what, given in zip(names, recording["runs"], strict=True)]
-        notes.append(_provenance(recording))
+        found = [_recorded_run(experiment, recording) for experiment in experiments]
+        rows += [_row(what, where, given) for what, given in zip(names, found, strict=True) if given]
+        if any(found):
+            notes.append(_provenance(recording))
+        other = [what for what, given in zip(names, found, strict=True) if not given]
+        if other:
+            notes.append(f"Recorded {back_end}: no run with the settings of {'; '.join(other)}.")
     return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), " ".join(notes))
+
+
+def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:
+    """The recorded run of this experiment, None where its cell has been changed since."""
+    wanted = {key: value for key, value in experiment.config().items() if key not in OWN}
+    return next((given for given in recording["runs"] if _agree(given["config"], wanted)), None)
+
+
+def _agree(given: Any, wanted: Any) -> bool:
+    """Whether two configurations are the same where both say something: options have been added since."""
+    if isinstance(given, Mapping) and isinstance(wanted, Mapping):
+        return all(_agree(given[key], wanted[key]) for key in given.keys() & wanted.keys())
+    return bool(given == wanted)
 
 
 def _provenance(recording: dict[str, Any]) -> str:

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from pacelab.errors import ConfigError
+
 
 class Table:
     """Rows under a header. Numbers stand to the right; a float is shown with three significant digits."""
 
     def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> None:
         self.header = list(header)
+        for number, row in enumerate(rows, start=1):
+            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(self.header):
+                allowed = f"{len(self.header)} values, as the header has"
+                raise ConfigError(f"table: row {number}, {row!r:.60}: allowed is a row of {allowed}")
         self.rows = [[_show(value) for value in row] for row in rows]
         self._right = [all(_is_number(row[i]) for row in rows) for i in range(len(self.header))]
         self.caption = caption

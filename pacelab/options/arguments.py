@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -31,13 +32,17 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
 
     def around(function: Callable[Given, Outcome]) -> Callable[Given, Outcome]:
         signature = inspect.signature(function)
+        starred = [name for name, one in signature.parameters.items() if one.kind is one.VAR_POSITIONAL]
 
         @functools.wraps(function)
         def call(*arguments: Given.args, **named: Given.kwargs) -> Outcome:
             try:
                 bound = signature.bind(*arguments, **named)
             except TypeError:
+                bound = None
+            if bound is None:
                 return function(*arguments, **named)  # Python says it, with the function's name
+            bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
             for name, value in bound.arguments.items():
                 if name in takers:
                     bound.arguments[name] = taken(f"{function.__name__}: {name}", takers[name], value)
@@ -75,13 +80,13 @@ def an(kind: type, said: str = "") -> Taker:
     return take
 
 
-def several(kind: type) -> Taker:
-    """A list of objects of this class."""
+def several(kind: type, least: int = 0) -> Taker:
+    """A list of objects of this class, of at least so many."""
 
     def take(value: Any) -> list[Any]:
         found = list(value) if isinstance(value, Iterable) else [value]
-        if not isinstance(value, Iterable) or not all(isinstance(one, kind) for one in found):
-            raise ValueError(f"a list of pacelab.{kind.__name__}s")
+        if not isinstance(value, Iterable) or not all(isinstance(one, kind) for one in found) or len(found) < least:
+            raise ValueError(f"a list of pacelab.{kind.__name__}s" + (f", {least} or more" if least else ""))
         return found
 
     return take
@@ -105,6 +110,14 @@ def whole(low: int, high: int) -> Taker:
         return found
 
     return take
+
+
+def number(value: Any) -> float:
+    """A finite number, numpy's, too; no bool."""
+    found = plain(value)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+        raise ValueError("a finite number")
+    return found
 
 
 def above_zero(high: int) -> Taker:

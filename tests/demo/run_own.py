@@ -161,6 +161,24 @@ def test_a_network_without_a_way_is_told(open_page: Any) -> None:
     assert page.locator(".trouble").is_hidden()
 
 
+def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: Any) -> None:
+    page = open_page("new")
+    told = page.locator(".trouble")
+    for _ in range(3):
+        do(page, lambda: page.get_by_role("button", name="Remove", exact=True).click())
+    assert told.inner_text() == "There is no radio: add one."
+    do(page, lambda: page.get_by_role("button", name="Add wired host").click())
+    assert told.inner_text() == "There is no radio: add one."
+    for _ in range(2):
+        do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    do(page, lambda: page.get_by_role("button", name="Add flow").click())
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n2"))
+    assert told.inner_text() == "Flow 0 goes from n2 to itself: choose another end."
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n1"))
+    assert told.is_hidden()
+    assert goodputs(page)[0] > 1e6
+
+
 GATEWAYS = re.findall(r"```yaml\n(.*?)```", (DOCS / "mobility.md").read_text("utf-8"), re.DOTALL)[1]
 
 

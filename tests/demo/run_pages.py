@@ -390,6 +390,42 @@ def test_a_node_dragged_out_of_reach_is_told(serve, complaints: list[str]) -> No
     assert all("400" in complaint for complaint in complaints)
 
 
+def test_a_node_out_of_reach_is_told_by_the_picture_s_names(open_demo) -> None:
+    page = open_demo("hidden")
+    for _ in range(30):
+        page.locator("[data-node='1']").press("ArrowDown")
+    told = page.get_by_role("alert")
+    told.wait_for()
+    assert told.inner_text() == "No way from A to B: radios decode frames from up to 250 m. Reset puts the nodes back."
+    page.get_by_role("button", name="Reset").click()
+    told.wait_for(state="hidden")
+
+
+IN_SIGHT = """(node) => {
+    const box = (what) => document.querySelector(what).getBoundingClientRect();
+    const [inner, outer] = [box(`[data-node='${node}'] .body`), box('.scene')];
+    const across = inner.left >= outer.left && inner.right <= outer.right;
+    return across && inner.top >= outer.top && inner.bottom <= outer.bottom;
+}"""
+
+
+def test_a_node_that_is_moved_out_of_the_picture_is_seen_again(open_demo) -> None:
+    page = open_demo("reuse")
+    for _ in range(60):
+        page.locator("[data-node='0']").press("ArrowUp")
+    page.wait_for_function("document.querySelector('pacelab-demo').places[0][1] === -600")
+    page.wait_for_function(IN_SIGHT, arg=0)
+    page.get_by_role("button", name="Reset").click()
+    page.wait_for_function("document.querySelector('pacelab-demo').places[0][1] === 0")
+    source = page.locator("[data-node='1'] .body").bounding_box()
+    scene = page.locator(".scene").bounding_box()
+    page.mouse.move(source["x"] + source["width"] / 2, source["y"] + source["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(source["x"] + source["width"] / 2, scene["y"] + scene["height"] + 60, steps=4)
+    page.mouse.up()
+    page.wait_for_function(IN_SIGHT, arg=1)
+
+
 def test_a_file_for_slides_switches_schemes_without_a_server(open_demo) -> None:
     page = open_demo("starvation")
     assert max(bars(page)[0], bars(page)[2]) < 5

@@ -125,3 +125,8 @@ def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr("pacelab.demo.page.ENGINE", "absent.wasm")
     with pytest.raises(HostError, match="`make demo` in the source tree"):
         engine_bytes()
+
+
+def test_a_page_without_scripts_says_what_it_needs() -> None:
+    """As the preview of a mail shows it."""
+    assert "<noscript><p>This page needs JavaScript" in page(find_demo("starvation"))

@@ -124,3 +124,17 @@ def test_a_file_for_slides_holds_every_setting() -> None:
     assert [key for key, _ in rows][:2] == [["newreno", 1], ["tcp-gap", 1]]
     assert rows[0][1] == answer(demo, start(demo))
     assert '"recorded": [[["newreno", 1]' in recorded_page(demo)
+
+
+def test_a_node_out_of_place_is_told_by_the_picture_s_names() -> None:
+    """A1 is A there, and the wired host B1 is drawn as the gateway; a relay has no other name."""
+    demo = find_demo("starvation")
+    begin = start(demo)
+    for place, told in (
+        ((9000.0, 0.0), "flow A->G: no path connects"),
+        (begin.places[1], "nodes 'A' and 'RL1' are both"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            answer(demo, replace(begin, places=(place, *begin.places[1:])))
+        assert told in str(caught.value)
+        assert str(caught.value).endswith("Reset puts the nodes back")

@@ -90,3 +90,21 @@ def test_readme_folder_map_names_what_is_there() -> None:
     assert entries, "README.md: no folder map found"
     missing = [name for name, what in entries if not (ROOT / name).is_dir() and "to come" not in what]
     assert not missing, f"README.md names {missing}"
+
+
+MADE = {"medium/target", "bench/out/"}
+"""Folders that a build or a measurement makes."""
+PATH = re.compile(
+    r"`((?:bench|controller|docs|grading|labs|medium|pacelab|pacer|studies|tests|tools|topologies)/[\w./*-]+)`"
+)
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    """`PAPER` and the N of `labN.py` stand for any."""
+    missing = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *ROOT.glob("docs/*.md")]
+        for path in PATH.findall(page.read_text("utf-8"))
+        if path not in MADE and not list(ROOT.glob(re.sub(r"[A-Z]{2,}(?=/)|N(?=\.)", "*", path)))
+    ]
+    assert not missing, missing

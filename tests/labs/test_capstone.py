@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import runpy
+import statistics
+from collections import deque
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -13,6 +17,8 @@ from pacelab.lab import capstone
 from pacelab.results.results import RunResult
 
 pytestmark = pytest.mark.usefixtures("engine")
+
+LABS = Path(__file__).parents[2] / "labs"
 
 
 def result(goodput: float, jain: float | None, moses: list[float]) -> RunResult:
@@ -79,6 +85,36 @@ def test_board_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
         lab.leaderboard(file)
 
 
+HANDED = {
+    "ann.py": "class Ann: pass\n",
+    "bob.py": "x = (\n",
+    "eve.py": "import os\n\nimport nothing_there\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("ann.py", "ann.py: allowed is FILE.py:CLASS"),
+        ("ann.py:Bob", "ann.py:Bob: the file has no class 'Bob'"),
+        ("who.py:Who", "who.py:Who: there is no file 'who.py'"),
+        ("bob.py:Bob", "bob.py:Bob: loading it: SyntaxError: '(' was never closed (bob.py, line 1)"),
+        ("eve.py:Eve", "eve.py:Eve: loading it, in line 3: ModuleNotFoundError: No module named 'nothing_there'"),
+    ],
+)
+def test_one_that_fails_is_told_in_a_line_and_the_others_are_scored(
+    name: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for file, text in HANDED.items():
+        Path(file).write_text(text, encoding="utf-8")
+    monkeypatch.setattr(lab, "score", lambda _pacer, *, word, name: scored(name, 7.0, word))
+    assert runpy.run_path(str(LABS / "score.py"))["main"]([name, "ann.py:Ann", "--board", "board.json"]) == 2
+    shown = capsys.readouterr()
+    assert shown.err == f"{told}\n"
+    assert [row[1:] for row in lab.leaderboard("board.json").rows] == [["ann.py:Ann", "7"]]
+
+
 def test_a_slow_pacer_scores_below_doing_nothing() -> None:
     class Nothing(Pacer):
         def measured(self, sample: Sample) -> None: ...
@@ -101,6 +137,15 @@ class OnePerRoundTrip(Pacer):
 @pytest.mark.parametrize("word", [None, "anna", "ben"])
 def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -> None:
     assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
+
+
+@pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 56.0)])
+def test_the_solutions_score_what_the_instructor_is_told(generate: ModuleType, master: str, points: float) -> None:
+    solved: dict[str, Any] = {"lab": lab, "Pacer": Pacer, "statistics": statistics, "deque": deque}
+    for cell in generate.make(LABS / master, "instructor").cells:
+        if "exercise" in cell.metadata.get("tags", []):
+            exec(cell.source, solved)  # the repository's own file
+    assert lab.score(solved["MyPacer"]).points == pytest.approx(points, abs=0.05)
 
 
 def test_capstones_check_explains() -> None:

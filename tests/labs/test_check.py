@@ -7,12 +7,15 @@ import math
 import statistics
 import time
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
-from pacelab import Experiment, Pacer, Sample, lab, run_pacer
+from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.lab.check import SelfCheck
+from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.limited import call_limited
 from pacelab.options.own_code import UserCodeError
 
@@ -40,6 +43,8 @@ def test_check_passes_what_is_right(capsys: pytest.CaptureFixture[str]) -> None:
         (lambda **_: "116800", "came str '116800', which is no number"),
         (lambda **_: [1, 2], "came list [1, 2], which is no number"),
         (lambda **_: True, "came bool True, which is no number"),
+        (lambda **_: 10**400, "which is no single number (int too large to convert to float)"),
+        (lambda **_: 10**5000, "came int of thousands of digits, which is no single number"),
         (lambda **_: 1 / 0, "it raised ZeroDivisionError: division by zero"),
         (lambda x: x, "it raised TypeError"),
         (lambda **_: exit(3), "it raised SystemExit: 3"),
@@ -155,8 +160,21 @@ def test_stops_show_as_one_text_in_a_notebook() -> None:
     assert lab.Todo()._render_traceback_() == ["TODO: write this cell; run it again when you have."]
 
 
+CLASSES = ("link_red", "pacer")
+"""What these exercises ask for; all others ask for a function."""
+STRANGE = (None, "x", [1], {"a": 1}, (1, 2), ([[1]], [2]), 10**400, 10**5000, [10**400], math.nan, np.zeros(3), print)
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if name.split(".")[1] not in CLASSES])
+@pytest.mark.parametrize("given", STRANGE, ids=lambda given: f"{type(given).__name__}")
+def test_whatever_a_function_returns_the_check_answers_in_words(name: str, given: Any) -> None:
+    with pytest.raises(lab.CheckFailed) as caught:
+        SelfCheck().check(name, lambda **_: given)
+    assert max(map(len, str(caught.value).split("\n"))) < 300
+
+
 def test_check_of_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="allowed is one of lab0"):
+    with pytest.raises(ConfigError, match="allowed is one of lab0"):
         lab.check("lab0.nothing", max)
 
 
@@ -212,3 +230,37 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
 class Unwritten(Pacer):
     def measured(self, sample: Sample) -> None:
         raise lab.Todo
+
+
+class NoRandom(LinkLayer):
+    def __init__(self) -> None:
+        self.average = 0.0
+
+
+class Unbegun(LinkLayer):
+    def __init__(self, random: Random) -> None:
+        raise lab.Todo
+
+
+class ByNumpy(LinkLayer):
+    average = 0.0
+
+    def sent(self, attempts: int, delivered: bool) -> None:
+        self.average = 7 / 8 * self.average + 1 / 8 * (attempts - 1)
+
+    def passes(self) -> Any:
+        share = np.clip((self.average - 0.4) / 19.6, 0.0, 0.05)
+        return np.float64(self.random.random()) >= share
+
+
+def test_a_link_layer_that_cannot_be_made_is_told_how() -> None:
+    told = complaint(NoRandom, "lab3.link_red")
+    assert "making NoRandom(random): it raised TypeError" in told
+    assert "A link layer needs no __init__" in told
+    with pytest.raises(lab.Todo):
+        lab.check("lab3.link_red", Unbegun)
+
+
+def test_a_link_layer_may_answer_in_numpy_s_words(capsys: pytest.CaptureFixture[str]) -> None:
+    lab.check("lab3.link_red", ByNumpy)
+    assert "✓" in capsys.readouterr().out

@@ -158,3 +158,14 @@ def test_every_check_of_a_lab_exists(master: Path) -> None:
     assert set(named) <= set(EXERCISES)
     number = master.stem.split("_")[0]
     assert set(named) == {name for name in EXERCISES if name.startswith(number + ".")}
+
+
+def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(
+    generate: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("")
+    assert generate.main([str(tmp_path / "none.py")]) == 2
+    assert generate.main(["--out", str(taken)]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"{tmp_path / 'none.py'}: No such file or directory", f"{taken / 'student'}: Not a directory"]

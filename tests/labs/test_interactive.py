@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import runpy
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,12 +26,14 @@ pytestmark = pytest.mark.usefixtures("engine")
 def test_slide_has_whole_numbers_where_it_can() -> None:
     assert lab.slide("hops", 1, 4, start=2).values == (1, 2, 3, 4)
     assert lab.slide("share", 0, 1, step=0.25, start=0.5).values == (0, 0.25, 0.5, 0.75, 1.0)
-    with pytest.raises(ValueError, match="step 1 > 0"):
+    with pytest.raises(ConfigError, match="from 4 to 1, start 2: allowed is from a lower number to a higher one"):
         lab.slide("hops", 4, 1, start=2)
+    with pytest.raises(ConfigError, match=r"from 1 to 1000000000\.0 in steps of 1: allowed are 10000 steps"):
+        lab.slide("hops", 1, 1e9, start=2)
 
 
 def test_controls_that_are_none_are_refused_with_what_is_allowed() -> None:
-    with pytest.raises(ConfigError, match=r"choice 'x': values \[\]: allowed is one value or more"):
+    with pytest.raises(ConfigError, match=r"choice: values \[\]: allowed is a list or a range of one value or more"):
         lab.choice("x", [])
     with pytest.raises(ConfigError, match=r"hops=\(1, 5\): allowed is what lab\.slide, lab\.choice or "):
         lab.explore(draw, hops=(1, 5))  # type: ignore[arg-type]
@@ -58,9 +62,9 @@ def test_exploration_redraws_when_a_control_moves() -> None:
     assert "kbit/s" in first
     assert shown.set(hops=4) != first
     assert len(shown.seconds) == 2
-    with pytest.raises(ValueError, match="allowed is one of 1, 2, 3, 4"):
+    with pytest.raises(ConfigError, match="allowed is one of 1, 2, 3, 4"):
         shown.set(hops=5)
-    with pytest.raises(ValueError, match="allowed is one of hops"):
+    with pytest.raises(ConfigError, match="allowed is one of hops"):
         shown.set(window=5)
 
 
@@ -73,6 +77,52 @@ def test_exploration_tells_errors_in_one_line() -> None:
     assert shown.set(hops=3) == "Not drawn: the drawing function raised KeyError: 'oops'"
 
 
+def test_exploration_of_a_function_that_returns_no_picture_says_so() -> None:
+    shown = lab.explore(lambda hops: None, hops=lab.slide("hops", 1, 4, start=1))  # type: ignore[arg-type,return-value]
+    assert shown.text.startswith("Not drawn: the drawing function gave None: allowed is a picture, as lab.series")
+
+
+ONE = Experiment(topology_options={"hops": 1}, duration_s=1)
+SLIPS: dict[str, tuple[Callable[[], object], str]] = {
+    "slide of text": (lambda: lab.slide("x", 1, "9", start=1), "slide: high '9': allowed is a finite number"),  # type: ignore[arg-type]
+    "slide without end": (lambda: lab.slide("x", 1, math.inf, start=1), "high inf: allowed is a finite number"),
+    "slide that stands": (lambda: lab.slide("x", 1, 5, step=0, start=1), "step 0: allowed is a number above 0"),
+    "choice of one": (lambda: lab.choice("x", 5), "choice: values 5: allowed is a list or a range"),  # type: ignore[arg-type]
+    "choice, start": (lambda: lab.choice("x", [1, 2], start=3), "choice 'x': start 3: allowed is one of 1, 2"),
+    "switch": (lambda: lab.switch("x", start="on"), "switch: start 'on': allowed is True or False"),  # type: ignore[arg-type]
+    "explore nothing": (lambda: lab.explore(None), "explore: draw None: allowed is a function"),  # type: ignore[arg-type]
+    "answers": (lambda: lab.predict("?", {"all": 1}), "allowed is a range of numbers for each answer"),  # type: ignore[dict-item]
+    "against": (lambda: lab.predict("?", {"all": (0, 1)}).against(None), "against: measured None: allowed is a finite"),  # type: ignore[arg-type]
+    "series": (lambda: lab.series({"a": None}), "series: results {'a': None}: allowed is runs by name"),  # type: ignore[dict-item]
+    "flow_bars": (lambda: lab.flow_bars({}), "flow_bars: results {}: allowed is runs by name, as {'newreno': run"),
+    "call_picture": (lambda: lab.call_picture(3), "call_picture: results 3: allowed is runs by name"),  # type: ignore[arg-type]
+    "bars": (lambda: lab.bars({"a": math.nan}, unit="s"), "bars: values {'a': nan}: allowed is a finite number"),
+    "curves": (
+        lambda: lab.curves([1, 2], {"a": [1]}, xlabel="", ylabel=""),
+        "line 'a' has 1 values: allowed is one for",
+    ),
+    "curves, none": (lambda: lab.curves([1], {"a": [None]}, xlabel="", ylabel=""), "allowed is a list of numbers"),  # type: ignore[list-item]
+    "table": (lambda: lab.table(("a", "b"), [(1,)]), r"table: row 1, (1,): allowed is a row of 2 values"),
+    "table of numbers": (lambda: lab.table(("a",), [1]), "table: row 1, 1: allowed is a row of 1 values"),  # type: ignore[list-item]
+    "picture": (lambda: lab.picture(None, "x"), "picture: drawn None: allowed is a figure"),  # type: ignore[type-var]
+    "air of nothing": (lambda: lab.air(), "allowed is a list of pacelab.Experiments, 1 or more"),
+    "air, when": (lambda: lab.air(ONE, from_ms="x"), "air: from_ms 'x': allowed is a finite number"),  # type: ignore[arg-type]
+    "fates": (lambda: lab.fates(ONE, sender=0, receiver=9), "fates: receiver 9: allowed is a whole number from 0 to 4"),
+    "link": (lambda: lab.link_roles(ONE.network, 0, 99), "the link's receiver 99: allowed is a whole number from 0 to"),
+    "real hosts": (lambda: lab.on_real_hosts("lab0.chain"), "allowed is a list of pacelab.Experiments, 1 or more"),
+    "board": (lambda: lab.enter("board.json", 3), "enter: scored 3: allowed is what lab.score gives"),  # type: ignore[arg-type]
+    "board's folder": (lambda: lab.leaderboard("/"), "leaderboard '/': no leaderboard"),
+}
+
+
+@pytest.mark.parametrize(("slip", "told"), SLIPS.values(), ids=SLIPS)
+def test_a_slip_in_a_cell_is_told_in_a_line(slip: Callable[[], object], told: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        slip()
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_prediction_is_judged_by_the_measurement() -> None:
     guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
     assert "You made no prediction" in guess.against(0.5)
@@ -81,8 +131,20 @@ def test_prediction_is_judged_by_the_measurement() -> None:
     assert guess.against(1.0) == "Measured: 1, that is: all.\nAs you predicted."
     assert repr(guess.against(1.0)) == guess.against(1.0)  # no quotes at the end of a cell
     assert "outside of all answers" in guess.against(0.7)
-    with pytest.raises(ValueError, match="allowed is one of 'all', 'half'"):
+    with pytest.raises(ConfigError, match="allowed is one of 'all', 'half'"):
         guess.choose("none")
+
+
+def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "widgets", lambda: None)
+    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "show", shown.append)
+    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+    guess._ipython_display_()
+    assert "<li>all</li>" in shown[-1]
+    assert 'guess.choose("...")' in shown[-1]
+    guess.choose("half")
+    assert guess.against(0.5).endswith("As you predicted.")
 
 
 def test_table_reads_as_text_and_as_html() -> None:

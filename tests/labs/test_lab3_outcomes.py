@@ -54,7 +54,14 @@ def test_dropping_halves_contention_and_costs_goodput() -> None:
     assert 0.3 <= lred.run["drops"]["mac-rts"] / plain.run["drops"]["mac-rts"] <= 0.6
     assert lred.run["flows"][0]["cwnd_mean_pkts"] < plain.run["flows"][0]["cwnd_mean_pkts"]
     assert lred.goodput_bps < 0.95 * plain.goodput_bps
-    assert lred.run["flows"][0]["timeouts"] > plain.run["flows"][0]["timeouts"]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_few_early_drops_cost_a_timeout_and_yet_there_are_twice_as_many(seed: int) -> None:
+    plain, lred = (run(chain(7, scheme=scheme, seed=seed)) for scheme in ("newreno", "lred"))
+    waits, before = (result.run["flows"][0]["timeouts"] for result in (lred, plain))
+    assert waits < lred.run["drops"]["hook:lred"] / 2
+    assert waits >= 2 * before
 
 
 def test_marking_keeps_the_window_at_its_best_without_a_timeout() -> None:

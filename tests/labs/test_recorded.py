@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import statistics
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -100,6 +102,32 @@ def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPat
     assert "No run of 'lab9.some' on hwsim was recorded yet." in shown
 
 
+@pytest.mark.usefixtures("no_real_hosts")
+def test_a_recording_is_not_shown_for_an_experiment_that_was_changed() -> None:
+    """Lab 2's cell with another window, and with a third experiment."""
+    net = {"hops": 4, "wired": False}
+    base = Experiment(topology="chain", topology_options=net, rate_bps=2_000_000, min_rto_s=1.0, duration_s=1)
+    tried = [base.vary(window_pkts=window) for window in (2, 8, 32)]
+    shown = lab.on_real_hosts("lab2.window", *tried)
+    rows = shown.rows
+    places = {what: [row[1].split(",")[0] for row in rows if row[0] == what] for what in {row[0] for row in rows}}
+    assert places["chain, window 2"] == places["chain, window 32"] == ["sim", "tap", "hwsim"]
+    assert places["chain, window 8"] == ["sim"]
+    assert "Recorded tap: no run with the settings of chain, window 8." in str(shown)
+    other = str(lab.on_real_hosts("lab2.window", tried[1]))
+    assert "recorded 2" not in other
+    assert "the median of" not in other
+
+
+@pytest.mark.parametrize("back_end", recorded.REAL)
+def test_every_shipped_recording_is_of_what_its_cell_runs_today(back_end: str) -> None:
+    record = load_record()
+    shipped = recorded.read_recordings(back_end)
+    for name, experiments in record.PLANS.items():
+        given = [recorded._recorded_run(experiment, shipped[name]) for experiment in experiments]
+        assert given == shipped[name]["runs"], name
+
+
 def write_recording(folder: Path, back_end: str, *, name: str = "lab9.some", **more: object) -> None:
     host = {"system": "Linux", "release": "6.1", "machine": "x86_64", "cores": 2, "started_utc": "2026-01-02T03:04:05Z"}
     flows = [{"goodput_bps": 144_000.0}, {"goodput_bps": 119_000.0}]
@@ -136,15 +164,18 @@ def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "Running on tap failed: mediumd ended. No run of" in str(lab.on_real_hosts("lab9.none", SHORT))
 
 
-def test_recorder_runs_what_the_labs_show() -> None:
-    import ast
-    import importlib.util
-
+def load_record() -> ModuleType:
+    """labs/record.py; labs/ is no package."""
     spec = importlib.util.spec_from_file_location("_record", ROOT / "labs" / "record.py")
     assert spec is not None
     assert spec.loader is not None
     record = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(record)
+    return record
+
+
+def test_recorder_runs_what_the_labs_show() -> None:
+    record = load_record()
     shown = set()
     for master in ROOT.glob("labs/lab[0-9]*.py"):
         calls = [node for node in ast.walk(ast.parse(master.read_text("utf-8"))) if isinstance(node, ast.Call)]

@@ -141,6 +141,12 @@ def test_what_is_not_taken_is_said(call: Callable[[], object], told: str, in_tmp
     assert list(in_tmp.iterdir()) == []
 
 
+def test_a_call_without_its_arguments_is_told_once() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'experiment'") as caught:
+        run()  # type: ignore[call-arg]
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.usefixtures("engine")
 def test_paths_are_texts_as_well(in_tmp: Path) -> None:
     result = run(CELL, pcap=PcapFile(path="a.pcapng"))

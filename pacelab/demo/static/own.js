@@ -117,6 +117,13 @@ export function without(network, gone) {
   };
 }
 
+/** What a network lacks to be run, in words; "" where nothing. */
+export function lacking({ nodes, flows }) {
+  if (!nodes.some(({ wireless }) => wireless)) return "There is no radio: add one.";
+  const alone = flows.findIndex(({ src, dst }) => src === dst);
+  return alone < 0 ? "" : `Flow ${alone} goes from ${nodes[flows[alone].src].name} to itself: choose another end.`;
+}
+
 /** Runs of each scheme: in a worker of this page, at the local server, or kept in the file. Places: in the worker. */
 export function ownRuns(page) {
   const begun = asYaml(networkOf(page.schemes[0].air, page.file));
@@ -310,7 +317,7 @@ export class PacelabOwn extends HTMLElement {
     while (taken(at)) at[1] += NEW_M;
     const node = network.nodes.length;
     const nodes = [...network.nodes, { name: this.nameLike(wireless ? "n" : "host"), wireless, at }];
-    const wires = wireless ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
+    const wires = wireless || !network.nodes[selected] ? network.wires : [...network.wires, { a: selected, b: node, ...NEW_WIRE }];
     this.selected = node;
     this.change({ ...network, nodes, wires });
   }
@@ -434,9 +441,11 @@ export class PacelabOwn extends HTMLElement {
     this.setAttribute("aria-busy", "true");
     const [begun, network, seed] = [performance.now(), structuredClone(this.network), this.seed];
     const said = [];
+    const lacks = lacking(network);
     const whereabouts = network.moves.length ? this.runs.places(network).catch(() => null) : null; // refused as the run is
     await Promise.all(this.views.map(async (part) => {
       try {
+        if (lacks) throw new Error(lacks);
         const { result, log } = await this.runs.run(part.scheme, network, seed);
         Object.assign(part, { log, view: result, most: most(result), failed: "" });
       } catch (error) {

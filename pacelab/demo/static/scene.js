@@ -97,11 +97,14 @@ export class Scene {
     group.focus();
     if (!this.onMove) return;
     group.setPointerCapture(event.pointerId);
+    this.dragged = true;
     const move = (at) => {
       const point = new DOMPoint(at.clientX, at.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
       this.place(node, [Math.round(point.x / STEP_M) * STEP_M, Math.round(point.y / STEP_M) * STEP_M]);
     };
     const end = () => {
+      this.dragged = false;
+      this.draw();
       group.removeEventListener("pointermove", move);
       group.removeEventListener("pointerup", end);
       group.removeEventListener("pointercancel", end);
@@ -128,8 +131,15 @@ export class Scene {
 
   nameOf(node) { return this.names[node] || `relay ${node}`; }
 
+  /** Whether a node has been moved out of the picture. */
+  get lost() {
+    const { x, y, width, height } = this.svg.viewBox.baseVal;
+    return this.shown.map((node) => this.places[node]).some(([at, deep]) => at < x || at > x + width || deep < y || deep > y + height);
+  }
+
   draw() {
     if (!this.flowList) return;
+    if (!this.dragged && this.lost) this.fit(); // under the pointer the picture stands still
     this.pxPerM = this.svg.getScreenCTM()?.a || Infinity; // asked once: it lays the page out
     const { unit } = this;
     for (const [node, group] of this.nodes) {

@@ -9,9 +9,16 @@ import { configure, cut, near, readRecords, watched } from "./air.js";
 
 /** The engine in this page: at once, and with the first moments' every event. */
 export function engineRuns(demo, engine) {
+  const carry = (air) => {
+    try {
+      return engine(air);
+    } catch (error) {
+      throw new Error(inWords(error.message, demo, air));
+    }
+  };
   const run = ({ values, places, seed }) => {
     const air = configure(demo, values, places, seed);
-    const result = engine(air);
+    const result = carry(air);
     const fromNs = demo.watch_from_s * 1e9;
     const untilS = demo.watch_from_s + demo.watch_s;
     const log = cut(readRecords(near(engine(watched(air, untilS)).tap, fromNs), untilS * 1e9), fromNs);
@@ -19,9 +26,17 @@ export function engineRuns(demo, engine) {
     return { ...engineView(demo, air, result, alone), log, air, result };
   };
   /** Goodput of all flows, and nothing else. */
-  run.carried = ({ values, places, seed }) => sumOf(engine(configure(demo, values, places, seed)).flows);
+  run.carried = ({ values, places, seed }) => sumOf(carry(configure(demo, values, places, seed)).flows);
   run.memoryBytes = engine.memoryBytes;
   return run;
+}
+
+/** What the engine refuses, by the names that the picture has. */
+function inWords(said, demo, air) {
+  const flow = air.flows[/^flow (\d+): no path/.exec(said)?.[1]];
+  if (!flow) return said;
+  const [from, to] = [demo.labels[flow.src], demo.labels[flow.dst]];
+  return `No way from ${from} to ${to}: radios decode frames from up to ${air.radio.propagation.decode_m} m. Reset puts the nodes back.`;
 }
 
 export const sumOf = (flows) => flows.reduce((total, flow) => total + flow.goodput_bps, 0);

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import LIMIT_S, Case, Exercise
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, show
 from pacelab.lab.limited import call_limited
 
 FIG1_M = {letter: 200.0 * place for place, letter in enumerate("ABCDEFGHI")}
@@ -43,7 +43,7 @@ def _try_roles(work: Any) -> str:
         except TypeError:
             found = []
         if len(found) != 2:
-            return told + f"came {outcome.value!r}, which is not two sets."
+            return told + f"came {show(outcome.value)}, which is not two sets."
         if found == [hidden, exposed]:
             continue
         if found == [exposed, hidden]:

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, complain_about_number, show
 from pacelab.lab.limited import call_limited
 from pacelab.own.bases import Pacer, Sample
 
@@ -90,8 +90,8 @@ def _try_release(work: Any) -> str:
             return told + outcome.failure
         try:
             came = [float(time) for time in outcome.value]
-        except (TypeError, ValueError):
-            return told + f"came {outcome.value!r}, which is no list of numbers."
+        except (TypeError, ValueError, OverflowError):
+            return told + f"came {show(outcome.value)}, which is no list of numbers."
         if len(came) != len(expected):
             return told + f"came {len(came)} times: {came}."
         if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):
@@ -123,7 +123,7 @@ def _try_control(work: Any) -> str:
         if outcome.failure:
             return told + outcome.failure
         if not isinstance(outcome.value, dict):
-            return told + f"came {outcome.value!r}, which is no dict."
+            return told + f"came {show(outcome.value)}, which is no dict."
         came = outcome.value
         if came.keys() != expected.keys() or any(complain_about_number(rate) for rate in came.values()):
             return told + f"came {came}."

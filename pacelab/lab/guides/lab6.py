@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pacelab.lab.errors import Todo
-from pacelab.lab.exercise import LIMIT_S, Case, Exercise
+from pacelab.lab.exercise import LIMIT_S, Case, Exercise, show
 from pacelab.lab.limited import call_limited
 
 _VERDICTS = (
@@ -26,8 +26,8 @@ def _try_verdict(work: Any) -> str:
         told = f"gains {gains}\n  expected {expected!r} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
-        if outcome.value != expected:
-            return told + f"came {outcome.value!r}."
+        if not isinstance(outcome.value, str) or outcome.value != expected:
+            return told + f"came {show(outcome.value)}."
     return ""
 
 

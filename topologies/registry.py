@@ -58,11 +58,9 @@ def find_kind(name: str | PathLike[str]) -> Kind:
 
 
 def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
-    """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
+    """Build the topology called `name`, or the one of a file; see `pacelab.load_topology`, which says errors as ours.
 
-    `name` may be the path of a YAML or Python file (docs/own-topology.md). `direction` is "up" (wireless to wired),
-    "down" or "mixed" where the kind offers it (None: its first one); `options` are the kind's own (see
-    `pacelab topologies NAME`), lengths in metres. Raises ValueError for an unknown name, option or value.
+    Raises ValueError for an unknown name, option or value.
     """
     kind = find_kind(name)
     options = {option: plain(value) for option, value in options.items()}

@@ -14,6 +14,7 @@ from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.schemes.style import Style
+from pacelab.show.figures import add_legend, figure_bytes, share_legend, short
 from pacelab.show.plots import find_series, style_of, styles_of
 from pacelab.show.tables import Compared, settings, show_point
 
@@ -50,7 +51,7 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
             [*ordered[:1], *ordered],
             shares,
             drawstyle="steps-post",
-            label=text,
+            label=short(text),
             linewidth=max(1.0, WIDE - 0.4 * place),
             **look,
         )
@@ -61,7 +62,7 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
         ax.set_xlim(low, low + 1.05 * (high - low))
     ax.grid(alpha=0.3)
     if curves:
-        ax.legend(fontsize="small")
+        add_legend(ax)
 
 
 def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> Axes:
@@ -101,8 +102,6 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
 
     from matplotlib.figure import Figure
 
-    from pacelab.show.figures import figure_bytes
-
     document = comparison.compare
     quantity = find_distributed(document.get("y") or "goodput")
     points = [dict(zip(comparison.axes, values, strict=True)) for values in product(*comparison.axes.values())]
@@ -117,6 +116,9 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     counts = {len(values) for curves in found for values, _ in curves.values()} or {0}
     for panel in panels.flat[len(points) :]:
         panel.set_visible(False)
+    for panel in panels.flat[max(0, len(points) - columns) : len(points)]:
+        panel.tick_params(labelbottom=True)  # what is below it may not be seen
+    share_legend(figure, list(panels.flat))
     config = document["config"]
     figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
     figure.supxlabel(count_of(quantity, counts, document["seeds"]), fontsize="small")

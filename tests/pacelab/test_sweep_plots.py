@@ -72,6 +72,16 @@ def test_plot_draws_a_line_for_each_combination() -> None:
     assert len(looks) == 4
 
 
+def test_no_two_lines_look_alike() -> None:
+    axes: dict[str, list[Any]] = {"hops": [1], "window_pkts": list(range(1, 21)), "scheme": ["newreno"]}
+    rows = [
+        {"point": {"hops": 1, "window_pkts": window}, "scheme": "newreno", "seed": 1, "goodput_bps": 1.0}
+        for window in axes["window_pkts"]
+    ]
+    drawn = [bar.lines[0] for bar in draw(points(axes=axes, rows=rows), x="hops", by=["window"]).containers]
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == len(rows)
+
+
 def test_plot_against_a_name_has_no_lines_between() -> None:
     ax = draw(points(), x="scheme", by=["rts"], where={"hops": "2"})
     assert [label.get_text() for label in ax.get_xticklabels()] == ["newreno", "tcp-gap"]

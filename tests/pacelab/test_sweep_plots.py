@@ -160,6 +160,14 @@ def test_any_quantity_of_a_comparison_can_be_plotted(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+def test_the_command_that_a_sweep_names_draws_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["sweep", "cell", "--stations", "1", "--seconds", "0.1", "--jobs", "1"]
+    for more in ([], ["--window", "1,2"], ["--window", "1,2", "--rts", "on,off", "--queue", "50"]):
+        assert main([*small, *more, "--out", f"s{len(more)}"]) == 0
+        told = capsys.readouterr().err.rpartition("to draw it: pacelab ")[2]
+        assert main(told.split()) == 0, told
+
+
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "chain", "--hops", "1,2", "--seeds", "2", "--seconds", "1", "--out", "s", "--quiet"]) == 0
     assert main(["plot", "s", "--x", "hops", "--y", "goodput", "--by", "scheme"]) == 0

@@ -17,7 +17,7 @@ from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
-from pacelab.schemes.style import Style
+from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.show.figures import add_legend, name_ticks, short
 from pacelab.show.plots import axis_label, styles_of
@@ -25,12 +25,6 @@ from pacelab.show.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LINES = (
-    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
-    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
-)
-"""For lines that are not schemes; Okabe and Ito's palette."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +167,7 @@ def plot_flows(
         own = [row for row in rows if tuple(_value(row, name) for name in lines) == group]
         values = [value for row in own for value in row.get(FLOWS, {}).get(quantity.name, ()) if value is not None]
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or "all"
-        look = looks[group[0]] if lines == ["scheme"] else _look(place)
+        look = looks[group[0]] if lines == ["scheme"] else look_of(place)
         if values:
             curves[text] = ([value * quantity.scale for value in values], look)
     if not curves:
@@ -213,19 +207,12 @@ def _draw_lines(
             spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
             means.append(found.mean * scale)
             halves.append((found.half_width or 0.0) * scale)
-        look = (looks[group[0]] if lines == ["scheme"] else _look(place))._asdict()
+        look = (looks[group[0]] if lines == ["scheme"] else look_of(place))._asdict()
         if not numeric:
             look["linestyle"] = "none"  # between names there is nothing
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
         ax.errorbar(spots, means, yerr=halves, label=text, capsize=3, markersize=5, linewidth=1.4, **look)
     return counts
-
-
-def _look(place: int) -> Style:
-    """Of a line that is no scheme's, by its place: in each further turn a colour has another marker and line."""
-    turn, color = divmod(place, len(LINES))
-    other = LINES[(color + turn) % len(LINES)]
-    return Style(LINES[color].color, other.marker, other.linestyle)
 
 
 def _pick(points: Points, where: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:

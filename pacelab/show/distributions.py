@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
-from pacelab.schemes.style import Style
+from pacelab.schemes.style import Style, look_of
 from pacelab.show.figures import add_legend, figure_bytes, share_legend, short
-from pacelab.show.plots import find_series, style_of, styles_of
+from pacelab.show.plots import MARKS, find_series, styles_of
 from pacelab.show.tables import Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 12
 """Points of a comparison whose curves are still read in one figure."""
-MARKS = 10
-"""Markers along a curve: enough to tell it from another of its colour."""
 Curves = Mapping[str, tuple[Sequence[float], Style]]
 WIDE = 2.6
 """Of the first line; the next ones are thinner, so that equal curves are all seen."""
-FLOW_LINES = ("-", "--", ":", "-.")
 
 
 def find_distributed(given: str) -> Quantity:
@@ -69,12 +66,10 @@ def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> A
     """Of a run: for each flow, the share of its intervals in which it had so much or less."""
     shown, name = find_series(quantity)
     curves = {}
-    first = style_of(result.run["config"]["scheme"]).color
     for number, flow in enumerate(result.series["flows"]):
         values = [value * shown.scale for value in flow.get(name, []) if value is not None]
-        look = Style(first if number == 0 else f"C{number % 10}", "os^vDPX*"[number % 8], FLOW_LINES[number % 4])
         if values:
-            curves[f"flow {flow['id']}"] = (values, look)
+            curves[f"flow {flow['id']}"] = (values, look_of(number))
     if not curves:
         raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
     draw_curves(ax, curves, shown)

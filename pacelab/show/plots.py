@@ -18,7 +18,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, OTHERS, Style
+from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
 from pacelab.show.figures import DPI, add_legend, image, name_ticks, share_legend, short
 from pacelab.show.tables import BASELINE, Compared, settings, show_point
 
@@ -32,6 +32,8 @@ LOG_RATIO = 5.0
 
 LEAST_GAIN = 1.0
 """Per cent, either way, that an axis of gains has: equal schemes look equal, however little a sum is off."""
+MARKS = 10
+"""Markers along a line: enough to tell it from another of its colour."""
 KBPS = 1e-3
 
 
@@ -68,16 +70,14 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     ax = ax or _new_axes()
     shown, name = find_series(quantity)
     config = result.run["config"]
-    style = style_of(config["scheme"])
-    lines = ("-", "--", ":", "-.")
     flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(name, []))]
     if not flows:
         raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
     for number, flow in enumerate(flows):
         values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
-        color = style.color if number == 0 else f"C{number % 10}"
-        line = lines[number % len(lines)]
-        ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
+        marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
+        look = look_of(number)._asdict() | marks
+        ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
     title = f"{result.run['topology']['description']}, {acting_name(config)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
@@ -90,7 +90,8 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
     if len(flows) > 1:
         add_legend(ax)
-    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")
+    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if name == "mos" else ""
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
     return ax
 
 

@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, OTHERS
+from pacelab.schemes.style import LINES, OTHER, OTHERS
 from pacelab.show.figures import name_ticks, share_legend
-from pacelab.show.plots import caption, plot_gain, plot_goodput, render_comparison, styles_of, x_axis
+from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -178,3 +179,11 @@ def test_a_logarithmic_axis_has_whole_intervals_above() -> None:
     ax = plot_goodput(Comparison(compare=HOPS.compare | {"rows": rows}, host={}), Figure().subplots())
     assert ax.get_yscale() == "log"
     assert ax.get_ylim()[1] > 1900
+
+
+@pytest.mark.usefixtures("engine")
+def test_flows_of_a_run_are_told_apart_without_colour() -> None:
+    result = run(Experiment(topology="cell", topology_options={"stations": 20}, duration_s=0.1, series_interval_s=0.05))
+    drawn = plot_series(result, Figure().subplots()).lines
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == 20
+    assert {line.get_color() for line in drawn} <= {style.color for style in LINES}

@@ -35,8 +35,8 @@ LINES = (
 """For lines that are not schemes; Okabe and Ito's palette."""
 
 
-def look_of(place: int) -> Style:
-    """Of a line that is no scheme's, by its place: in each further turn a colour has another marker and line."""
-    turn, color = divmod(place, len(LINES))
-    other = LINES[(color + turn) % len(LINES)]
-    return Style(LINES[color].color, other.marker, other.linestyle)
+def look_of(place: int, looks: tuple[Style, ...] = LINES) -> Style:
+    """What is drawn at this place looks so: in each further turn a colour has another marker and line."""
+    turn, color = divmod(place, len(looks))
+    other = looks[(color + turn) % len(looks)]
+    return Style(looks[color].color, other.marker, other.linestyle)

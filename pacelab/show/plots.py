@@ -52,7 +52,7 @@ def style_of(scheme: str) -> Style:
 def styles_of(names: Sequence[str]) -> dict[str, Style]:
     """Styles of what stands in one figure; what has none of its own, as congestion controls, is told apart."""
     without = [name for name in names if style_of(name) == OTHER]
-    return {name: OTHERS[without.index(name) % len(OTHERS)] if name in without else style_of(name) for name in names}
+    return {name: look_of(without.index(name), OTHERS) if name in without else style_of(name) for name in names}
 
 
 def find_series(given: str) -> tuple[Quantity, str]:

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
+from pacelab.errors import ConfigError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,8 +59,24 @@ def stdout_for_documents() -> Iterator[None]:
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The one document of `--json` on stdout."""
-    print(json.dumps(document, indent=2, allow_nan=False), file=_documents)
+    """The one document of `--json` on stdout. Numbers and arrays of numpy's are Python's own there, a path is its text.
+
+    Raises ConfigError for what JSON has no form of.
+    """
+    try:
+        text = json.dumps(document, indent=2, allow_nan=False, default=_as_json)
+    except (TypeError, ValueError) as error:  # not finite; a key that is no text, or a circle
+        raise ConfigError(f"print_json: {error}: allowed are texts, finite numbers, lists and mappings") from None
+    print(text, file=_documents)
+
+
+def _as_json(value: Any) -> Any:
+    """What the encoder does not know by itself."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    raise TypeError(f"{value!r:.60} has no form in JSON")
 
 
 def print_table(table: Table, *, title: str = "") -> None:

@@ -43,14 +43,6 @@ FILES = (".yaml", ".yml", ".py")
 """Endings of a file that defines a topology."""
 
 
-class TopologyError(ValueError):
-    """A topology that was asked for and cannot be. The message names the value and what is allowed."""
-
-    def _render_traceback_(self) -> list[str]:
-        """In a notebook: the message alone."""
-        return [f"{type(self).__name__}: {self}"]
-
-
 def find_kind(name: str | PathLike[str]) -> Kind:
     """The kind called `name`, or the one that the file of this path defines; ValueError names the known ones."""
     name = plain(name)
@@ -66,18 +58,13 @@ def find_kind(name: str | PathLike[str]) -> Kind:
 
 
 def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
-    """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
+    """Build the topology called `name`, or the one of a file; see `pacelab.load_topology`, which says errors as ours.
 
-    `name` may be the path of a YAML or Python file (docs/own-topology.md). `direction` is "up" (wireless to wired),
-    "down" or "mixed" where the kind offers it (None: its first one); `options` are the kind's own (see
-    `pacelab topologies NAME`), lengths in metres. Raises TopologyError for an unknown name, option or value.
+    Raises ValueError for an unknown name, option or value.
     """
-    try:
-        kind = find_kind(name)
-        options = {option: plain(value) for option, value in options.items()}
-        direction = direction or kind.default_direction(options)
-        kind.check(direction, options)
-        values = {option.name: option.default for option in kind.options} | options
-        return kind.build(direction=direction, **values)
-    except ValueError as error:
-        raise TopologyError(str(error)) from None
+    kind = find_kind(name)
+    options = {option: plain(value) for option, value in options.items()}
+    direction = direction or kind.default_direction(options)
+    kind.check(direction, options)
+    values = {option.name: option.default for option in kind.options} | options
+    return kind.build(direction=direction, **values)

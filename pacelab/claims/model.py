@@ -32,7 +32,8 @@ ELSEWHERE = {
     "seed": "seeds in full and quick, which run from 1 on",
     "seconds": "seconds in full and quick",
     "warmup": "warmup in full and quick",
-    SCHEME: "the list schemes",
+    SCHEME: "the list schemes, beside axes",
+    "schemes": "the list schemes, beside axes",
 }
 """What no option or axis may be named -> where it stands."""
 

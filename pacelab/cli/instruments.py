@@ -112,8 +112,8 @@ def sweep(
             log(f"note: {line}")
         fresh, total = done.host["fresh_runs"], len(done.rows)
         log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
-        x = show_name(next(iter(axes))) if axes else "scheme"
-        log(f"to draw it: pacelab plot {out} --x {x} --y goodput --by scheme")
+        x, *others = [show_name(name) for name, values in axes.items() if len(values) > 1] or ["scheme"]
+        log(f"to draw it: pacelab plot {out} --x {x} --y goodput --by {','.join(['scheme', *others])}")
 
 
 def plot(

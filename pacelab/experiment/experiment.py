@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import PurePath
-from typing import Any, Unpack, cast
+from typing import Any, Never, Unpack, cast
 
 from pacelab.backends.kinds import BACK_ENDS
+from pacelab.errors import ConfigError
 from pacelab.experiment.resolve import Resolved, resolve
 from pacelab.options.chosen import Options
 from pacelab.options.own_code import digest_of, is_own
@@ -51,7 +52,9 @@ class Experiment(Options):
     request: Request = field(init=False, repr=False, compare=False)
     """What was given."""
 
-    def __init__(self, **given: Unpack[Request]) -> None:
+    def __init__(self, *unnamed: Never, **given: Unpack[Request]) -> None:
+        if unnamed:
+            raise ConfigError(f"Experiment: {unnamed[0]!r:.60}: allowed are options by name, as topology='chain'")
         given = _as_python(given)
         resolved = resolve(given)
         for item in fields(Options):

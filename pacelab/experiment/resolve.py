@@ -15,16 +15,18 @@ from typing import Any, Literal
 from pacelab.backends.kinds import BACK_ENDS
 from pacelab.backends.places import check as check_where
 from pacelab.errors import ConfigError
+from pacelab.experiment.networks import load_topology
 from pacelab.options.chosen import Options
 from pacelab.options.phys import PHYS
 from pacelab.options.request import Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
 from pacelab.options.tcp_defaults import NS2_OF_2001, NS2_OF_2001_RATE_BPS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
+from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.topologies.domain import Domain, Real, Whole
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import find_kind, load_topology
+from pacelab.topologies.registry import find_kind
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
 
@@ -70,7 +72,7 @@ def resolve(request: Request) -> Resolved:
     values: dict[str, Any] = {"direction": kind.default_direction(own)} | given
     if "controller" in values:
         values.setdefault("routing", "static")  # stations change gateways by handover
-    bare = _build(asked, values["direction"], own)
+    bare = load_topology(asked, direction=values["direction"], **own)
     defaults = _topology_defaults(kind, bare)
     try:
         return _resolved(request, kind, bare, given=given, values=defaults | values)
@@ -124,6 +126,8 @@ def _resolved(
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
     network, carried = _with_traffic(options, bare)
+    if not network.flows:
+        raise ConfigError(f"topology {options.topology!r}: it has no flow: allowed is one or more, or a traffic file")
     traffic_kind = _traffic_kind(carried, scheme)
     hook_settings = _hook_settings(options, network)
     scheme.check(network, traffic=traffic_kind, settings=hook_settings)
@@ -182,13 +186,6 @@ def _own_options(request: Request) -> dict[str, object]:
 def _kind(name: str) -> Kind:
     try:
         return find_kind(name)
-    except ValueError as error:
-        raise ConfigError(str(error)) from None
-
-
-def _build(name: str, direction: str, options: Mapping[str, object]) -> Topology:
-    try:
-        return load_topology(name, direction=direction, **options)
     except ValueError as error:
         raise ConfigError(str(error)) from None
 
@@ -297,7 +294,7 @@ def _hook_settings(options: Options, topology: Topology) -> HookSettings:
         pace_rate_bps=options.pace_rate_bps,
         gateway_window_pkts=options.gateway_window_pkts,
         pace_hops=options.pace_hops,
-        sense_hops=int(topology.sense_m // topology.decode_m),
+        sense_hops=min(int(topology.sense_m // topology.decode_m), MOST_SENSE_HOPS),
         phy=options.phy,
         rts=options.rts,
         playout_s=options.playout_s,

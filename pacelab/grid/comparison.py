@@ -17,7 +17,7 @@ from typing import Any
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import names_of
-from pacelab.grid.grid import MOST_SEEDS, Grid, Point, describe_runs
+from pacelab.grid.grid import MOST_SEEDS, Grid, Point, counted, describe_runs
 from pacelab.options.arguments import (
     an,
     checked,
@@ -33,7 +33,7 @@ from pacelab.options.arguments import (
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
-from pacelab.results.quantities import find_quantity
+from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
 from pacelab.running.cached import Kept, run_kept
@@ -94,6 +94,8 @@ class Comparison:
         notes = list(self.compare["notes"])
         if all(row["y"] is None for row in rows):
             notes.append(f"no run has {quantity.title}" + (": there are no calls" if quantity.of_calls else ""))
+        else:
+            notes += _notes([row | {"notes": _lacking(row["y"], each, quantity)} for row in rows])
         return Comparison(
             compare=self.compare | {"y": quantity.name, "rows": rows, "notes": notes},
             host=self.host,
@@ -211,7 +213,7 @@ def _row(point: Point, scheme: str, results: Sequence[RunResult]) -> dict[str, A
         "dropped_pkts": _mean([run["totals"]["dropped_pkts"] for run in runs]),
         "hook_actions": _mean([run["hooks"]["actions"] for run in runs]),
         "hooks_failed": sum(run["hooks"]["failed"] for run in runs),
-        "notes": sorted({note for run in runs for note in run["notes"]}),
+        "notes": sorted(counted([run["notes"] for run in runs])),
     }
 
 
@@ -252,13 +254,27 @@ def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """Every note once, with the points that it is about unless it is about all of the scheme's."""
-    points: dict[str, dict[str, None]] = {}
-    count = len({show_point(row["point"]) for row in rows})
+    """Every note once, with the schemes and the points that it is about unless it is about all of them."""
+    found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         for note in row["notes"]:
-            points.setdefault(note, {})[show_point(row["point"])] = None
-    return [note if len(where) == count else f"{note} (at {_some(list(where))})" for note, where in points.items()]
+            found.setdefault(note, {}).setdefault(row["scheme"], []).append(show_point(row["point"]))
+    schemes, count = len({row["scheme"] for row in rows}), len({show_point(row["point"]) for row in rows})
+    told = []
+    for note, where in found.items():
+        if len(where) == schemes and all(len(points) == count for points in where.values()):
+            told.append(note)
+            continue
+        for scheme, points in where.items():
+            named = note if note.startswith((f"scheme {scheme}", f"{scheme}: ")) else f"{scheme}: {note}"
+            told.append(named if len(points) == count else f"{named} (at {_some(points)})")
+    return told
+
+
+def _lacking(found: dict[str, Any] | None, runs: int, quantity: Quantity) -> list[str]:
+    """That some of the runs do not have it: a mean of the others may flatter."""
+    known = len(found["samples"]) if found else 0
+    return [f"no {quantity.title} in {runs - known} of {runs} runs"] if known < runs else []
 
 
 def _some(points: list[str]) -> str:

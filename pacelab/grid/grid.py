@@ -6,6 +6,7 @@ Sweeps keep the rows, comparisons aggregate over the seeds.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
@@ -142,3 +143,9 @@ def describe_runs(results: Sequence[RunResult], *, started: float, wall: float) 
         cpu_s=sum(result.host["cpu_s"] for result in results),
         sim_s=sum(result.run["totals"]["end_s"] for result in results),
     )
+
+
+def counted(notes: Sequence[Sequence[str]]) -> list[str]:
+    """The notes of several runs, each once, with how many of the runs have it unless all do."""
+    found = Counter(note for of_one in notes for note in dict.fromkeys(of_one))
+    return [note if has == len(notes) else f"{note}, in {has} of {len(notes)} runs" for note, has in found.items()]

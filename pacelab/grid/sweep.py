@@ -17,7 +17,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.grid import MOST_SEEDS, Grid, describe_runs
+from pacelab.grid.grid import MOST_SEEDS, Grid, counted, describe_runs
 from pacelab.options.arguments import an, checked, function, names, optional, path, values_by_name, whole
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.quantities import QUANTITIES
@@ -87,7 +87,7 @@ def run_sweep(
         "schemes": list(grid.schemes),
         "seeds": list(grid.seeds),
         "rows": grid.rows(results),
-        "notes": list(dict.fromkeys(note for result in results for note in result.notes)),
+        "notes": counted([result.notes for result in results]),
     }
     host = describe_runs(results, started=started, wall=wall)
     host |= {"fresh_runs": fresh, "runs": [key_of(experiment) for experiment in experiments]}

@@ -17,19 +17,14 @@ from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
-from pacelab.schemes.style import Style
+from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
+from pacelab.show.figures import add_legend, name_ticks, short
 from pacelab.show.plots import axis_label, styles_of
 from pacelab.show.tables import settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-LINES = (
-    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
-    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
-)
-"""For lines that are not schemes; Okabe and Ito's palette."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,16 +120,14 @@ def plot_points(
     values = [value for value in points.axes[x] if any(_value(row, x) == value for row in rows)]
     counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
-        ax.set_xticks(
-            range(len(values)), [_show(x, value) if x == "scheme" else show_value(x, value) for value in values]
-        )
+        name_ticks(ax, [short(_as_written(x, value)) for value in values])
     elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
         ax.set_xticks(values)
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
     ax.set_ylim(*quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
-        ax.legend(fontsize="small")
+        add_legend(ax)
     _entitle(ax, points, rows, picked)
     _note(ax, _caption(points, rows, counts))
     return ax
@@ -146,7 +139,9 @@ def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: S
 
 
 def _note(ax: Axes, text: str) -> None:
-    ax.text(1.0, -0.16, text, transform=ax.transAxes, ha="right", va="top", fontsize="x-small")
+    """Below what the x axis is called."""
+    where: dict[str, Any] = {"xycoords": ("axes fraction", ax.xaxis.label), "textcoords": "offset points"}
+    ax.annotate(text, (1.0, 0.0), (0, -4), **where, ha="right", va="top", fontsize="x-small", annotation_clip=False)
 
 
 def plot_flows(
@@ -172,7 +167,7 @@ def plot_flows(
         own = [row for row in rows if tuple(_value(row, name) for name in lines) == group]
         values = [value for row in own for value in row.get(FLOWS, {}).get(quantity.name, ()) if value is not None]
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or "all"
-        look = looks[group[0]] if lines == ["scheme"] else LINES[place % len(LINES)]
+        look = looks[group[0]] if lines == ["scheme"] else look_of(place)
         if values:
             curves[text] = ([value * quantity.scale for value in values], look)
     if not curves:
@@ -212,7 +207,7 @@ def _draw_lines(
             spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
             means.append(found.mean * scale)
             halves.append((found.half_width or 0.0) * scale)
-        look = (looks[group[0]] if lines == ["scheme"] else LINES[place % len(LINES)])._asdict()
+        look = (looks[group[0]] if lines == ["scheme"] else look_of(place))._asdict()
         if not numeric:
             look["linestyle"] = "none"  # between names there is nothing
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
@@ -271,7 +266,7 @@ def _as_written(name: str, value: Any) -> str:
 
 
 def _show(name: str, value: Any) -> str:
-    return str(value) if name == "scheme" else f"{show_name(name)} {show_value(name, value)}"
+    return short(str(value)) if name == "scheme" else f"{show_name(name)} {show_value(name, value)}"
 
 
 def _caption(points: Points, rows: Sequence[dict[str, Any]], counts: set[int]) -> str:

@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
@@ -16,6 +16,10 @@ from types import ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
+from pacelab.options.beside import Beside
+
+ALIKE = 0.8
+"""Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
 
 
 class UserCodeError(ConfigError):
@@ -29,7 +33,7 @@ def is_own(name: str) -> bool:
 
 
 def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
-    """The module of FILE.py:NAME, loaded anew, and NAME.
+    """The module of FILE.py:NAME, loaded anew, and NAME. It may import what lies beside it.
 
     Raises ConfigError when there is no such file, UserCodeError when it fails to load.
     """
@@ -41,7 +45,8 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     assert spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
-        spec.loader.exec_module(module)
+        with Beside(Path(path)).importable():
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
@@ -55,10 +60,35 @@ def meant_instead(module: ModuleType, name: str) -> str:
     return f"; did you mean {known[like[0]]!r}?" if like else ""
 
 
+def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
+    """What your class defines by a name that is nearly one of ours, which it does not define: nobody calls that.
+
+    Ours are those of the class's bases in PaceLab, and `known`.
+    """
+    ours, own = set(known), set()
+    for part in made.__mro__:
+        named = {name for name in vars(part) if not name.startswith("_")}
+        if part.__module__.partition(".")[0] == "pacelab":
+            ours |= named
+        else:
+            own |= named
+    left = sorted(ours - own)
+    meant = {name: difflib.get_close_matches(name, left, n=1, cutoff=ALIKE) for name in sorted(own - ours)}
+    return tuple(
+        f"{made.__name__}: {name} is called by nobody: did you mean {like[0]}?" for name, like in meant.items() if like
+    )
+
+
 def digest_of(flag: str, path: str) -> str:
-    """SHA-256 of a file, in hexadecimal digits; ConfigError when it cannot be read."""
+    """SHA-256 of a file, in hexadecimal digits; where it imports files beside it, of these, too.
+
+    Raises ConfigError when it cannot be read.
+    """
     try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        digest = hashlib.sha256(Path(path).read_bytes())
+        for text in Beside(Path(path)).texts():
+            digest.update(b"\0" + text)
+        return digest.hexdigest()
     except OSError as error:
         raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}") from None
 

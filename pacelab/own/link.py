@@ -10,6 +10,7 @@ from collections import deque
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.own_code import misnamed
 from pacelab.own.bases import LinkLayer
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab.results.results import RunResult
@@ -39,6 +40,7 @@ def link_scheme(layer: type[LinkLayer]) -> Scheme:
         link=lambda settings: _Hook(code, layer, settings),
         acting=frozenset({"dropped"}),
         raise_failure=code.raise_failure,
+        notes=misnamed(layer),
     )
 
 

@@ -128,7 +128,8 @@ scenario:
   topology: hidden
   options: {{rate: 2}} # as on the command line, without the dashes
   axes:
-    rts: [off, on] # each value with each seed; schemes: [newreno, tcp-gap] would be one more axis
+    rts: [off, on] # each value with each seed
+  # schemes: [newreno, tcp-gap]  would be one more axis, called scheme in a check's `at`
   full: {{seconds: 60, warmup: 5, seeds: 10}}
   quick: {{seconds: 10, warmup: 1, seeds: 3}}
 checks:

@@ -13,6 +13,7 @@ from typing import SupportsFloat
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, switch
+from pacelab.options.own_code import misnamed
 from pacelab.own.bases import Pacer, Sample
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
@@ -57,6 +58,7 @@ def pacer_scheme(pacer: type[Pacer], *, goodput_control: bool = False, watched: 
         traffic=("tcp",),
         acting=ACTING,
         raise_failure=code.raise_failure,
+        notes=misnamed(pacer),
     )
 
 

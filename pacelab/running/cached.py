@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import path, settle, switch
+from pacelab.options.chosen import Options
+from pacelab.options.own_code import UserCodeError
+from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
@@ -61,7 +65,8 @@ def run_cached(
     """As `runner.run_many`, but with the finished runs in `folder`, where each new one is kept as soon as it is there.
 
     Returns the results in the same order, and how many runs were new. A worker that dies is replaced, and so is a
-    finished run that is damaged.
+    finished run that is damaged. Where code of your own fails in a run, a line says so, the others go on, and it is
+    raised in the end (UserCodeError).
     """
     store = RunCache(resolve(folder))
     store.tidy()
@@ -71,18 +76,28 @@ def run_cached(
     if todo:
         check_writable(store.folder / next(iter(todo)))
     total, fresh, futile = len(experiments), len(todo), 0
+    failed: list[str] = []
     tell(total - fresh, total)
     while todo:
         names, left_before = list(todo), len(todo)
         try:
-            with closing(each_run(run_in_worker, list(todo.values()), workers=workers)) as finished:
+            work = partial(_or_failure, run_in_worker)
+            with closing(each_run(work, list(todo.values()), workers=workers)) as finished:
                 for place, result in finished:
-                    store.keep(todo.pop(names[place]), result)
-                    tell(total - len(todo), total)
+                    experiment = todo.pop(names[place])
+                    if isinstance(result, RunResult):
+                        store.keep(experiment, result)
+                        tell(total - len(todo) - len(failed), total)
+                        continue
+                    failed.append(f"{_said(experiment, experiments)}: {result}")
+                    if len(failed) == 1:
+                        log(f"a run failed, the others go on: {failed[0]}")
         except WorkerDied:
             futile = 0 if len(todo) < left_before else futile + 1
             if futile == FUTILE_TRIES:
                 raise
+    if failed:
+        raise UserCodeError(f"{len(failed)} of {total} runs failed, the others are kept; the first: {failed[0]}")
     return [kept.get(place) or store.load(experiment) for place, experiment in enumerate(experiments)], fresh
 
 
@@ -106,8 +121,11 @@ def run_resumed(
     tell = on_done or (lambda _done, _total: None)
     tell(len(done), len(experiments))
     try:
-        with closing(each_run(work, [experiments[place] for place in todo], workers=workers)) as finished:
+        told = partial(_or_failure, work)
+        with closing(each_run(told, [experiments[place] for place in todo], workers=workers)) as finished:
             for number, result in finished:
+                if not isinstance(result, RunResult):
+                    raise UserCodeError(f"{_said(experiments[todo[number]], experiments)}: {result}")
                 done[todo[number]] = result
                 tell(len(done), len(experiments))
     except BaseException:
@@ -118,6 +136,37 @@ def run_resumed(
     if left:
         store.forget(experiments)
     return [done[place] for place in range(len(experiments))]
+
+
+def _or_failure(work: Callable[[Experiment], RunResult], experiment: Experiment) -> RunResult | UserCodeError:
+    """Do `work`; what code of one's own failed of is an outcome, too, so that it is known of which experiment."""
+    try:
+        return work(experiment)
+    except UserCodeError as error:
+        return error
+
+
+def _said(experiment: Experiment, experiments: Sequence[Experiment]) -> str:
+    """Which one of them it is: what varies, with its values."""
+    given = [_given(one) for one in experiments]
+    varies = [name for name in given[0] if any(one.get(name) != given[0][name] for one in given)]
+    values = _given(experiment)
+    return " ".join(_shown(name, values[name]) for name in varies) or "the run"
+
+
+def _shown(name: str, value: object) -> str:
+    """An option as on the command line."""
+    option = BY_FIELD.get(name)
+    if option is None or value is None:
+        return f"--{name.replace('_', '-')} {value}"
+    return f"{option.flag} {option.domain.show(value)}"
+
+
+def _given(experiment: Experiment) -> dict[str, object]:
+    """All its options, the topology's own among them."""
+    own = {option.name: option.default for option in experiment.kind.options} | dict(experiment.topology_options)
+    options = {item.name: getattr(experiment, item.name) for item in fields(Options)}
+    return {name: value for name, value in options.items() if name != "topology_options"} | own
 
 
 def _keep_all(store: RunCache, done: Sequence[tuple[Experiment, RunResult]]) -> int:

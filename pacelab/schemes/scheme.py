@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import a_text, function, optional, settle, some_of, texts
-from pacelab.options.own_code import UserCodeError, own_traceback, place_of
+from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
+from pacelab.topologies.domain import plain
 from pacelab.topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class HookSettings:
     """Where the hook is; `Scheme.attach` fills it in."""
 
     def __post_init__(self) -> None:
+        settle(self, **{item.name: plain for item in fields(self)})
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name in BY_FIELD and value is not None:
@@ -121,6 +123,8 @@ class Scheme:
     raise_failure: Callable[[], None] | None = None
     """Of hooks that keep what they have failed of: raises it, which a run asks while it goes on and in the end. Other
     hooks of one's own are watched (see `pacelab.sim.own_hooks`)."""
+    notes: tuple[str, ...] = ()
+    """What whoever wrote its hooks should hear of them; a run's notes have it."""
     style: Style = OTHER
     """How figures draw it; one of a file of your own is drawn as OTHER, whatever it says."""
 
@@ -212,7 +216,8 @@ def _amiss(hook: object) -> str:
     """In what an object is no hook, and what is allowed; empty when it is one."""
     missing = [name for name in HOOK_NEEDS if not hasattr(hook, name)]
     if missing:
-        return f"without {', '.join(missing)}: allowed is a hook (pacelab.Hook)"
+        instead = "; ".join(misnamed(type(hook), HOOK_NEEDS))
+        return f"without {', '.join(missing)}: allowed is a hook (pacelab.Hook)" + (instead and f"; {instead}")
     mask = getattr(hook, "event_mask", None)
     if not isinstance(mask, int) or not 0 <= mask <= LARGEST_MASK:
         return f"with event_mask {mask!r:.40}: allowed are SEGMENT and TRANSMIT of pacelab.EventMask, or both"

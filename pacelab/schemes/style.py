@@ -28,3 +28,15 @@ OTHERS = (
     Style("#8c564b", "$f$", "--"),
 )
 """Of several of these in one figure, in their order."""
+LINES = (
+    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
+    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
+)
+"""For lines that are not schemes; Okabe and Ito's palette."""
+
+
+def look_of(place: int, looks: tuple[Style, ...] = LINES) -> Style:
+    """What is drawn at this place looks so: in each further turn a colour has another marker and line."""
+    turn, color = divmod(place, len(looks))
+    other = looks[(color + turn) % len(looks)]
+    return Style(looks[color].color, other.marker, other.linestyle)

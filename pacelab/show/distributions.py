@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
-from pacelab.schemes.style import Style
-from pacelab.show.plots import find_series, style_of, styles_of
+from pacelab.schemes.style import Style, look_of
+from pacelab.show.figures import add_legend, figure_bytes, share_legend, short
+from pacelab.show.plots import MARKS, find_series, styles_of
 from pacelab.show.tables import Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -22,12 +23,9 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 12
 """Points of a comparison whose curves are still read in one figure."""
-MARKS = 10
-"""Markers along a curve: enough to tell it from another of its colour."""
 Curves = Mapping[str, tuple[Sequence[float], Style]]
 WIDE = 2.6
 """Of the first line; the next ones are thinner, so that equal curves are all seen."""
-FLOW_LINES = ("-", "--", ":", "-.")
 
 
 def find_distributed(given: str) -> Quantity:
@@ -50,7 +48,7 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
             [*ordered[:1], *ordered],
             shares,
             drawstyle="steps-post",
-            label=text,
+            label=short(text),
             linewidth=max(1.0, WIDE - 0.4 * place),
             **look,
         )
@@ -61,19 +59,17 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
         ax.set_xlim(low, low + 1.05 * (high - low))
     ax.grid(alpha=0.3)
     if curves:
-        ax.legend(fontsize="small")
+        add_legend(ax)
 
 
 def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> Axes:
     """Of a run: for each flow, the share of its intervals in which it had so much or less."""
     shown, name = find_series(quantity)
     curves = {}
-    first = style_of(result.run["config"]["scheme"]).color
     for number, flow in enumerate(result.series["flows"]):
         values = [value * shown.scale for value in flow.get(name, []) if value is not None]
-        look = Style(first if number == 0 else f"C{number % 10}", "os^vDPX*"[number % 8], FLOW_LINES[number % 4])
         if values:
-            curves[f"flow {flow['id']}"] = (values, look)
+            curves[f"flow {flow['id']}"] = (values, look_of(number))
     if not curves:
         raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
     draw_curves(ax, curves, shown)
@@ -101,8 +97,6 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
 
     from matplotlib.figure import Figure
 
-    from pacelab.show.figures import figure_bytes
-
     document = comparison.compare
     quantity = find_distributed(document.get("y") or "goodput")
     points = [dict(zip(comparison.axes, values, strict=True)) for values in product(*comparison.axes.values())]
@@ -117,6 +111,9 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     counts = {len(values) for curves in found for values, _ in curves.values()} or {0}
     for panel in panels.flat[len(points) :]:
         panel.set_visible(False)
+    for panel in panels.flat[max(0, len(points) - columns) : len(points)]:
+        panel.tick_params(labelbottom=True)  # what is below it may not be seen
+    share_legend(figure, list(panels.flat))
     config = document["config"]
     figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
     figure.supxlabel(count_of(quantity, counts, document["seeds"]), fontsize="small")

@@ -18,8 +18,8 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, OTHERS, Style
-from pacelab.show.figures import DPI, image
+from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
+from pacelab.show.figures import DPI, add_legend, image, name_ticks, share_legend, short
 from pacelab.show.tables import BASELINE, Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ NO_HANDOVERS: Walked = {"handovers": []}
 LOG_RATIO = 5.0
 """From this ratio of the largest to the smallest mean on, goodput is drawn on a logarithmic axis."""
 
+LEAST_GAIN = 1.0
+"""Per cent, either way, that an axis of gains has: equal schemes look equal, however little a sum is off."""
+MARKS = 10
+"""Markers along a line: enough to tell it from another of its colour."""
 KBPS = 1e-3
 
 
@@ -48,7 +52,7 @@ def style_of(scheme: str) -> Style:
 def styles_of(names: Sequence[str]) -> dict[str, Style]:
     """Styles of what stands in one figure; what has none of its own, as congestion controls, is told apart."""
     without = [name for name in names if style_of(name) == OTHER]
-    return {name: OTHERS[without.index(name) % len(OTHERS)] if name in without else style_of(name) for name in names}
+    return {name: look_of(without.index(name), OTHERS) if name in without else style_of(name) for name in names}
 
 
 def find_series(given: str) -> tuple[Quantity, str]:
@@ -66,16 +70,14 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     ax = ax or _new_axes()
     shown, name = find_series(quantity)
     config = result.run["config"]
-    style = style_of(config["scheme"])
-    lines = ("-", "--", ":", "-.")
     flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(name, []))]
     if not flows:
         raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
     for number, flow in enumerate(flows):
         values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
-        color = style.color if number == 0 else f"C{number % 10}"
-        line = lines[number % len(lines)]
-        ax.plot(result.series["t_s"], values, line, color=color, label=f"flow {flow['id']}")
+        marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
+        look = look_of(number)._asdict() | marks
+        ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
     title = f"{result.run['topology']['description']}, {acting_name(config)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
@@ -87,8 +89,9 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         ax.axvline(handover["at_s"], color="#7f7f7f", linewidth=1, linestyle=":")
         ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
     if len(flows) > 1:
-        ax.legend(fontsize="small")
-    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval")
+        add_legend(ax)
+    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if name == "mos" else ""
+    _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
     return ax
 
 
@@ -111,6 +114,8 @@ def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, 
     _draw(ax, comparison, point, _gain, without=BASELINE)
     ax.axhline(0, color="#7f7f7f", linewidth=0.8)
     ax.set_ylabel(f"gain over {BASELINE} (%)")
+    if all(abs(part) < LEAST_GAIN / 2 for row in comparison.rows for part in _gain(row) if not math.isnan(part)):
+        ax.set_ylim(-LEAST_GAIN, LEAST_GAIN)
     return ax
 
 
@@ -161,7 +166,7 @@ def _draw(
         x, rows = _line(comparison, scheme, place, point)
         means, halves = zip(*map(read, rows), strict=True)
         look = looks[scheme]._asdict()
-        ax.errorbar(x, means, yerr=halves, label=scheme, capsize=3, markersize=5, linewidth=1.4, **look)
+        ax.errorbar(x, means, yerr=halves, label=short(scheme), capsize=3, markersize=5, linewidth=1.4, **look)
     _frame(ax, comparison, schemes, point)
 
 
@@ -190,15 +195,14 @@ def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, 
     axis = x_axis(comparison)
     ax.set_xlabel(axis_label(axis))
     if axis is None:
-        ax.set_xticks(range(len(schemes)), schemes)
+        name_ticks(ax, list(map(short, schemes)))
         ax.set_xlim(-0.5, len(schemes) - 0.5)
-        ax.tick_params(axis="x", rotation=25)  # eight names do not fit side by side
     elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
         ax.set_xticks(comparison.axes[axis])
     ax.set_title(show_point(_fixed(comparison, point)))
     ax.grid(alpha=0.3, which="both")
     if axis is not None:
-        ax.legend(fontsize="small")
+        add_legend(ax)
 
 
 def _fixed(comparison: Compared, point: dict[str, Any] | None) -> dict[str, Any]:
@@ -216,7 +220,7 @@ def _scale_goodput(ax: Axes, comparison: Compared) -> None:
         ax.set_ylim(0, _top(found))
         return
     ax.set_yscale("log")
-    ax.set_ylim(min(means) / 1.5, max(means) * 1.3)
+    ax.set_ylim(min(means) / 1.5, max(max(means) * 1.3, _top(found) or 0.0))
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
@@ -259,10 +263,13 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
         width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns
         figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
+        drawn: list[Axes] = []
         for part, plot in zip(figure.subfigures(1, len(plots), squeeze=False)[0], plots, strict=True):
             panels = part.subplots(rows, columns, squeeze=False, sharey=True)
             for panel, point in zip(panels.flat, points, strict=True):
-                plot(comparison, panel, point=point)
+                drawn.append(plot(comparison, panel, point=point))
+        if axis is not None:
+            share_legend(figure, drawn)
         config = comparison.compare["config"]
         figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
         figure.supxlabel(caption(comparison), fontsize="small")

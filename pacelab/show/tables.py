@@ -111,7 +111,9 @@ def comparison_table(comparison: Compared) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("scheme", no_wrap=True)
     quality = ["MOS", "worst"] if calls else []
-    for heading in ("goodput", "±", "gain", *quality, *(["Jain"] if several else []), "RTT", "resent", "RTOs", "hooks"):
+    compared = ["gain", "±"] if any(row["gain_half_width"] is not None for row in comparison.rows) else ["gain"]
+    quality += ["Jain"] if several else []
+    for heading in ("goodput", "±", *compared, *quality, "RTT", "resent", "RTOs", "hooks"):
         table.add_column(heading, justify="right", no_wrap=True)
     before = None
     for row in comparison.rows:
@@ -125,6 +127,7 @@ def comparison_table(comparison: Compared) -> Table:
             f"{row['goodput_bps']['mean'] / BPS_PER_KBPS:.1f}",
             "" if half_bps is None else f"{half_bps / BPS_PER_KBPS:.1f}",
             "" if row["gain"] is None or row["scheme"] == BASELINE else f"{row['gain']:+.1%}",
+            *(["" if row["gain_half_width"] is None else f"{row['gain_half_width']:.1%}"] if compared[1:] else []),
             *scores,
             *fairness,
             "-" if row["rtt_mean_s"] is None else f"{row['rtt_mean_s'] * 1e3:.0f}",
@@ -271,8 +274,9 @@ def comparison_title(comparison: Compared) -> str:
     if document.get("y"):
         shown = f"{find_quantity(document['y']).label} ± {interval['level']:.0%} interval over"
         return f"{about}\n{shown} {len(document['seeds'])} seed(s); differences seed by seed"
-    means = f"means per run, {len(document['seeds'])} seed(s); goodput in kbit/s ± {interval['level']:.0%} interval"
-    return f"{about}\n{means} over {interval['over']}, gain over {BASELINE}, RTT in ms, hooks: how often they acted"
+    means = f"means per run, {len(document['seeds'])} seed(s), ± {interval['level']:.0%} interval over"
+    columns = f"goodput in kbit/s, gain over {BASELINE}, RTT in ms, hooks: how often they acted"
+    return f"{about}\n{means} {interval['over']}; {columns}"
 
 
 def run_title(result: RunResult) -> str:

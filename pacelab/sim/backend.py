@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from pacelab.options.own_code import misnamed
+from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
-from pacelab.sim.own_hooks import guard, refuse_failed
+from pacelab.sim.own_hooks import guard, misnamed_hooks, refuse_failed
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -48,15 +50,23 @@ def run_scheme(
 
     Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
     """
-    attachments, raise_failure = guard(scheme, scheme.attach(experiment.network, experiment.hook_settings))
+    attached = scheme.attach(experiment.network, experiment.hook_settings)
+    attachments, raise_failure = guard(scheme, attached)
+    make_control, notes = None, [*scheme.notes, *misnamed_hooks(scheme, attached)]
+    if experiment.cc not in CONTROLS:
+        from pacelab.sim.congestion import control_maker, load_control
+
+        control = load_control(experiment.cc)
+        make_control = control_maker(experiment.cc, control)
+        notes += misnamed(control)
 
     def hear(fraction: float) -> None:
         on_progress(fraction)
         raise_failure()
 
-    result = run_air(air, attachments, hear, on_capture, experiment.cc)
+    result = run_air(air, attachments, hear, on_capture, make_control)
     raise_failure()
     points = tuple(attachment.point for attachment in attachments)
     if scheme.raise_failure is None:
         refuse_failed(scheme, points, result["hooks"])
-    return Outcome(air=result, points=points)
+    return Outcome(air=result, points=points, notes=tuple(notes))

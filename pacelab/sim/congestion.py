@@ -82,9 +82,8 @@ def load_control(name: str) -> type[CongestionControl]:
     return found
 
 
-def control_maker(name: str) -> Callable[[str, int, int], Guard]:
+def control_maker(name: str, made: type[CongestionControl]) -> Callable[[str, int, int], Guard]:
     """What the engine calls for each TCP flow."""
-    made = load_control(name)
     watch = Watchdog()
 
     def make(_name: str, initial_window: int, window_limit: int) -> Guard:

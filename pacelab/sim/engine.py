@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pacelab.errors import ConfigError, HostError, ProtocolError
-from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Progress
 from pacelab.schemes import Attachment
 from pacelab.sim.interrupt import deferred_interrupts
@@ -21,20 +20,16 @@ def run_air(
     attachments: Sequence[Attachment],
     on_progress: Progress,
     on_capture: Callable[[bytes], None] | None = None,
-    cc: str = "newreno",
+    make_control: Callable[[str, int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Run one air configuration with its hooks; returns the engine's result, version 1.
 
-    `on_capture` is given the capture file if the configuration asks for one; `cc` may name a control of one's own.
+    `on_capture` is given the capture file if the configuration asks for one; `make_control` makes each TCP flow's
+    congestion control of one's own.
     Raises ConfigError when the engine refuses the configuration, HostError when there is no engine.
     """
     medium = load_engine()
     hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
-    make_control = None
-    if cc not in CONTROLS:
-        from pacelab.sim.congestion import control_maker
-
-        make_control = control_maker(cc)
     try:
         with deferred_interrupts() as stop_if_interrupted:
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from pacelab.options.own_code import UserCodeError, place_of
+from pacelab.options.own_code import UserCodeError, misnamed, place_of
 from pacelab.pacer.core.contract import Action, Event, Hook, Reaction
 from pacelab.schemes import SCHEMES, Attachment, Scheme
+from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.sim.own_calls import OwnCalls
 
 ACTIONS = frozenset(get_args(Action))
@@ -28,6 +29,12 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
         return attachments, _never
     code = OwnCalls(f"scheme {scheme.name}")
     return [replace(item, hook=_OwnHook(code, item.hook)) for item in attachments], code.raise_failure
+
+
+def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
+    """What hooks of one's own define by nearly a name of the contract's, each once, in words."""
+    kinds = dict.fromkeys(type(item.hook) for item in attachments) if _is_own(scheme) else {}
+    return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
 
 
 def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:

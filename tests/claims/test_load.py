@@ -73,6 +73,11 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         ("id: fu-demo", "id: gap-demo", "allowed is fu-NAME"),
         ("schema: 2", "schema: 1", "key schema"),
         ("axes: {hops: [1, 2]}", "axes: {hops: [1, 2], rate: [1, 2]}", "an axis and an option"),
+        (
+            "axes: {hops: [1, 2]}",
+            "axes: {hops: [1, 2], schemes: [newreno]}",
+            "allowed is the list schemes, beside axes",
+        ),
     ],
 )
 def test_load_refuses_bad_values(claim_text: str, old: str, new: str, said: str) -> None:

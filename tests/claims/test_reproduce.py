@@ -28,6 +28,7 @@ from pacelab.claims.standing import change_of, verdict_before
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.own.new import write_new
 from pacelab.results.metrics import estimate
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
@@ -160,6 +161,14 @@ def test_cli_reproduces_one_claim(tmp_path: Path, capsys: pytest.CaptureFixture[
     document = json.loads(capsys.readouterr().out)
     assert document["reproduce"]["outcomes"][0]["id"] == "tcp-gap-buffer"
     assert (tmp_path / "out" / "claims.json").is_file()
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_that_one_seed_has_no_interval_is_said(seeds: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    claim, _ = write_new("claim", "mine", in_tmp)
+    claim.write_text(claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0"))
+    assert main(["reproduce", "mine.yaml", "--quick", "--seeds", str(seeds), "--jobs", "1"]) == 0
+    assert ("one seed has no interval" in capsys.readouterr().err) == (seeds == 1)
 
 
 def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -117,6 +118,12 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.plot_points("x"), "plot_points: points 'x': allowed is what pacelab.load_points gives"),
     (lambda: API.plot_timeline("x"), "plot_timeline: records 'x': allowed is what pacelab.record_air gives"),
     (lambda: API.Experiment(topology_options={3: 1}), "topology_options {3: 1}: allowed is a mapping, as"),
+    (lambda: API.Experiment("chain"), "Experiment: 'chain': allowed are options by name, as topology='chain'"),
+    (lambda: load_topology("chian"), "topology 'chian': allowed is one of chain, "),
+    (lambda: load_topology("chain", hops=0), "--hops 0: allowed is a whole number from 1 to 200"),
+    (lambda: pacelab.print_json({"a": float("nan")}), "print_json: Out of range float values"),
+    (lambda: pacelab.print_json({"a": object()}), "has no form in JSON: allowed are texts, finite numbers, lists"),
+    (lambda: pacelab.HookSettings(sense_hops=101), "sense_hops 101: allowed is a whole number from 0 to 100"),
     (lambda: jain([float("nan")]), "jain: rates [nan]: allowed is a list of finite numbers, 0 or more"),
     (lambda: jain([-1.0, 1.0]), "jain: rates [-1.0, 1.0]: allowed is a list of finite numbers"),
     (lambda: API.jain("12"), "jain: rates '12': allowed is a list of finite numbers"),
@@ -173,6 +180,15 @@ def test_numbers_of_numpy_are_numbers(in_tmp: Path) -> None:
     assert jain(np.array([1.0, 3.0])) == jain(iter([1, 3])) == 0.8  # type: ignore[arg-type]
 
 
+def test_hooks_are_told_numbers_of_numpy(capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"pace_rate_bps": np.int64(5), "playout_s": np.float64(0.06), "rts": np.bool_(False), "node": np.int8(3)}
+    told = API.HookSettings(**given, sense_hops=np.uint8(2))
+    assert told == pacelab.HookSettings(pace_rate_bps=5, rts=False, node=3)
+    assert type(told.rts) is bool
+    pacelab.print_json({"settings": {"rate": np.int64(5), "seeds": np.arange(2)}, "file": Path("a")})
+    assert json.loads(capsys.readouterr().out) == {"settings": {"rate": 5, "seeds": [0, 1]}, "file": "a"}
+
+
 def test_a_topology_of_numpys_numbers_is_the_same() -> None:
     places: Any = np.array([[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]])
     numbers: Any = np.arange(3)
@@ -213,5 +229,5 @@ def test_a_scheme_keeps_what_it_was_given() -> None:
 def test_a_picture_of_what_is_no_topology_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^topology 'chain': allowed is a pacelab\.Topology, as load_topology"):
         API.plot_topology("chain")
-    with pytest.raises(ValueError, match=r"^topology 3: allowed is a name, or a path to a \.yaml or \.py file"):
+    with pytest.raises(ConfigError, match=r"^topology 3: allowed is a name, or a path to a \.yaml or \.py file"):
         API.load_topology(3)

@@ -16,6 +16,7 @@ from pacelab.cli.main import main
 from pacelab.console import runs_bar
 from pacelab.errors import HostError
 from pacelab.grid.comparison import add_gains, compare
+from pacelab.grid.grid import counted
 from pacelab.running.cache import RunCache
 from pacelab.running.cached import Kept
 from pacelab.running.runner import run_many
@@ -236,3 +237,29 @@ def test_the_interval_of_a_gain_by_hand() -> None:
 def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
     with pytest.raises(pacelab.ConfigError, match="allowed is a list of names"):
         pacelab.compare(pacelab.Experiment(), schemes=schemes)  # type: ignore[arg-type]
+
+
+DEAF = """
+import pacelab
+
+
+class Deaf(pacelab.LinkLayer):
+    def passes(self):
+        return False
+"""
+
+
+def test_what_a_scheme_did_not_deliver_is_said_of_it_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (in_tmp / "own.py").write_text(DEAF)
+    words = ["--schemes", "newreno,own.py:Deaf", "--hops", "2", "--seeds", "2", "--seconds", "1", "--jobs", "1"]
+    assert main(["compare", "chain", *words]) == 0
+    out, err = capsys.readouterr()
+    assert "note: Deaf: flow 0, n0 -> host, delivered nothing\n" in err
+    (row,) = (line for line in out.splitlines() if "Deaf" in line)
+    assert row.split() == ["Deaf", "0.0", "0.0", "-100.0%", "0.0%", "-", "0.0", "0.0", "1"]
+    assert main(["compare", "chain", *words, "--y", "rtt"]) == 0
+    assert "note: Deaf: no mean round-trip time in 2 of 2 runs\n" in capsys.readouterr().err
+
+
+def test_a_note_says_how_many_runs_it_is_about() -> None:
+    assert counted([["a", "b"], ["a"], ["a", "b", "b"]]) == ["a", "b, in 2 of 3 runs"]

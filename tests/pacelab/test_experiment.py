@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +109,26 @@ def test_experiment_refuses_with_one_line(settings: dict[str, Any], message: str
 def test_experiment_refuses_nan_everywhere(name: str) -> None:
     with pytest.raises(ConfigError, match=r"nan.*allowed is"):
         Experiment(**{name: math.nan})  # type: ignore[arg-type]
+
+
+EMPTY = """
+import pacelab
+
+
+def topology(*, arms: int = 1):
+    nodes = tuple(pacelab.Node(name=f"n{i}", wireless=True, position_m=(100.0 * i, 0.0)) for i in range(arms + 1))
+    flows = tuple(pacelab.Flow(src=arm, dst=0) for arm in range(1, arms + 1))
+    return pacelab.Topology(name="star", description="", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0)
+"""
+
+
+def test_a_topology_without_a_flow_is_no_experiment(in_tmp: Path) -> None:
+    Path("star.py").write_text(EMPTY)
+    assert len(Experiment(topology="star.py").flows) == 1
+    with pytest.raises(ConfigError, match=r"^topology 'star\.py': it has no flow: allowed is one or more"):
+        Experiment(topology="star.py", topology_options={"arms": 0})
+
+
+def test_any_sense_range_that_a_topology_offers_is_an_experiment() -> None:
+    far = Experiment(topology="pairs", topology_options={"sense": 100_000}, traffic="udp-saturated")
+    assert far.hook_settings.sense_hops == 100

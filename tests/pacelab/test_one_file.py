@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.entries import changes_of
-from pacelab.options.own_code import UserCodeError, load_own
+from pacelab.options.own_code import UserCodeError, digest_of, load_own
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -278,3 +282,44 @@ def test_a_factory_that_fails_or_gives_no_hook_is_told_with_its_line(
         pacelab.run(pacelab.Experiment(scheme=f"mine.py:{name}", topology_options={"hops": 2}, duration_s=1.0))
     assert f'mine.py", line {line}' in str(caught.value)
     assert told in str(caught.value)
+
+
+def test_it_imports_what_lies_beside_it_from_wherever_it_is_named(tmp_path: Path, in_tmp: Path) -> None:
+    sys.modules["every"] = ModuleType("every")  # another one of that name stays what it is
+    told = set()
+    try:
+        for folder, number in (("a", 20), ("b", 1000)):
+            (tmp_path / folder / "deep").mkdir(parents=True)
+            (tmp_path / folder / "mine.py").write_text("import every\n" + SCHEME.replace("% 20", "% every.NUMBER"))
+            (tmp_path / folder / "every.py").write_text("from deep.er import NUMBER\n")
+            (tmp_path / folder / "deep" / "__init__.py").touch()
+            (tmp_path / folder / "deep" / "er.py").write_text(f"NUMBER = {number}\n")
+            config, dropped = _few_dropped(f"{tmp_path / folder}/mine.py:OWN")
+            told.add((config["scheme_sha256"], dropped))
+        assert "NUMBER" not in vars(sys.modules["every"])
+    finally:
+        del sys.modules["every"]
+    assert len({digest for digest, _ in told}) == len({dropped for _, dropped in told}) == 2
+    assert "deep" not in sys.modules
+
+
+def _few_dropped(scheme: str) -> tuple[dict[str, Any], int]:
+    """What it was, and how many packets it dropped."""
+    run = pacelab.run(pacelab.Experiment(topology_options={"hops": 2}, scheme=scheme, duration_s=2.0)).run
+    return run["config"], run["hooks"]["actions"]
+
+
+def test_what_it_imports_is_read_anew_when_that_changed(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text("import every\n" + SCHEME.replace("% 20", "% every.NUMBER"))
+    (in_tmp / "every.py").write_text("NUMBER = 20\n")
+    before = _few_dropped("mine.py:OWN")
+    (in_tmp / "every.py").write_text("NUMBER = 1000 # more\n")
+    after = _few_dropped("mine.py:OWN")
+    assert after[1] < before[1]
+    assert after[0]["scheme_sha256"] != before[0]["scheme_sha256"]
+
+
+def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SCHEME)
+    (in_tmp / "random.py").write_text("1 / 0\n")
+    assert digest_of("", "mine.py") == hashlib.sha256(SCHEME.encode()).hexdigest()

@@ -172,3 +172,80 @@ def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monk
     )
     with pytest.raises(UserCodeError, match=r"^scheme mine: the gateway hook at node 2 failed: KeyError: 'oops' \(own"):
         run(experiment)
+
+
+SLIPS = """
+import pacelab
+
+
+class Early(pacelab.LinkLayer):
+    def pases(self):
+        return False
+
+    def send(self):
+        pass
+
+
+class Mine(pacelab.CongestionControl):
+    recovry = "reno"
+
+    def acknowledged(self, now_ns, acked_pkts, rtt_ns):
+        self.window = 2.0
+
+    def lost(self, now_ns, in_use_pkts):
+        pass
+
+    def time_out(self, now_ns, in_use_pkts):
+        pass
+
+
+class Hooked(pacelab.Hook):
+    event_mask = pacelab.EventMask.TRANSMIT
+
+    def handle(self, now_ns, event):
+        pass
+
+    def deadlin(self):
+        return None
+
+    def counters(self):
+        return {}
+
+
+class Bare:
+    event_mask = pacelab.EventMask.TRANSMIT
+
+    def handel(self, now_ns, event):
+        pass
+
+
+HOOKED = pacelab.Scheme(name="hooked", summary="", source="", link=lambda settings: Hooked())
+BARE = pacelab.Scheme(name="bare", summary="", source="", link=lambda settings: Bare())
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "told"),
+    [
+        ("scheme", "Early", ["Early: pases is called by nobody: did you mean passes?"]),
+        ("scheme", "HOOKED", ["Hooked: deadlin is called by nobody: did you mean deadline?"]),
+        (
+            "cc",
+            "Mine",
+            [
+                "Mine: recovry is called by nobody: did you mean recovery?",
+                "Mine: time_out is called by nobody: did you mean timed_out?",
+            ],
+        ),
+    ],
+)
+def test_a_method_that_is_nearly_one_of_ours_is_told(option: str, name: str, told: list[str], in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SLIPS)
+    notes = run(Experiment(topology="cell", duration_s=0.1, traffic="tcp").vary(**{option: f"mine.py:{name}"})).notes
+    assert [note for note in notes if "called by nobody" in note] == told
+
+
+def test_what_a_hook_lacks_is_told_with_what_may_be_meant_for_it(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SLIPS)
+    with pytest.raises(UserCodeError, match=r"Bare: handel is called by nobody: did you mean handle\?"):
+        run(Experiment(topology="cell", duration_s=0.1, scheme="mine.py:BARE"))

@@ -9,9 +9,11 @@ from matplotlib.figure import Figure
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, OTHERS
-from pacelab.show.plots import caption, plot_gain, plot_goodput, render_comparison, styles_of, x_axis
+from pacelab.schemes.style import LINES, OTHER, OTHERS
+from pacelab.show.figures import name_ticks, share_legend
+from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
 def comparison(axes: dict[str, list[Any]], points: list[dict[str, Any]]) -> Comparison:
@@ -77,6 +79,7 @@ def test_two_without_a_style_are_told_apart() -> None:
     taken = {style.marker for style in OTHERS} & {scheme.style.marker for scheme in SCHEMES.values()}
     assert not taken, f"{taken}: markers of `OTHERS` (style.py), for schemes without a style: no scheme may have them"
     assert len({style.marker for style in OTHERS}) == len(OTHERS)
+    assert len(set(styles_of([f"mine{number}" for number in range(12)]).values())) == 12
 
 
 def test_plot_gain_is_in_percent_with_its_interval() -> None:
@@ -118,3 +121,70 @@ def test_render_comparison_is_reproducible(axes: dict[str, list[Any]], points: l
     first, second = (render_comparison(comparison(axes, points)) for _ in range(2))
     assert sorted(first) == ["goodput.png", "goodput.svg"]
     assert first == second
+
+
+def many(count: int, length: int = 1) -> Comparison:
+    """Schemes without a style, all of them equal."""
+    names = [f"{'x' * length}{number}" for number in range(count)]
+    rows = [row | {"scheme": name} for name in names for row in HOPS.rows if row["scheme"] == "newreno"]
+    return Comparison(
+        compare=HOPS.compare | {"schemes": ["newreno", *names], "rows": [*HOPS.rows[::2], *rows]}, host={}
+    )
+
+
+def test_many_names_stand_beside_what_is_drawn() -> None:
+    figure = Figure(layout="constrained")
+    ax = plot_goodput(many(20), figure.subplots())
+    figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    figure = Figure(layout="constrained")
+    ax = plot_goodput(many(5), figure.subplots())
+    figure.draw_without_rendering()
+    assert ax.get_legend().get_window_extent().x1 <= ax.get_window_extent().x1
+
+
+def test_panels_of_many_names_share_one_legend() -> None:
+    figure = Figure(layout="constrained")
+    panels = [plot_goodput(many(20), panel) for panel in figure.subplots(1, 2)]
+    width = figure.get_size_inches()[0]
+    share_legend(figure, panels)
+    assert [panel.get_legend() for panel in panels] == [None, None]
+    assert len(figure.legends[0].get_texts()) == 21
+    assert figure.get_size_inches()[0] > width
+
+
+def test_a_long_name_is_shortened_in_figures() -> None:
+    ax = plot_goodput(many(1, 60), Figure().subplots())
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "xxxxxxxxxxx\u2026xxxxxxxxxxx0"]
+
+
+@pytest.mark.parametrize(("count", "slope"), [(2, 25), (20, 90)])
+def test_names_along_an_axis_do_not_overlap(count: int, slope: int) -> None:
+    ax = Figure().subplots()
+    name_ticks(ax, [f"scheme-{number}" for number in range(count)])
+    assert {tick.get_rotation() for tick in ax.get_xticklabels()} == {slope}
+
+
+def test_equal_schemes_look_equal() -> None:
+    same = many(2)
+    rows = [row | {"gain": 1e-17, "gain_half_width": 1e-17} for row in same.rows]
+    ax = plot_gain(Comparison(compare=same.compare | {"rows": rows}, host={}), Figure().subplots())
+    assert ax.get_ylim() == (-1.0, 1.0)
+
+
+def test_a_logarithmic_axis_has_whole_intervals_above() -> None:
+    rows = [
+        row | {"goodput_bps": {"mean": mean, "half_width": 9e5, "samples": [1.0]}}
+        for row, mean in zip(HOPS.rows, (1e6, 1e6, 1e4, 1e4), strict=True)
+    ]
+    ax = plot_goodput(Comparison(compare=HOPS.compare | {"rows": rows}, host={}), Figure().subplots())
+    assert ax.get_yscale() == "log"
+    assert ax.get_ylim()[1] > 1900
+
+
+@pytest.mark.usefixtures("engine")
+def test_flows_of_a_run_are_told_apart_without_colour() -> None:
+    result = run(Experiment(topology="cell", topology_options={"stations": 20}, duration_s=0.1, series_interval_s=0.05))
+    drawn = plot_series(result, Figure().subplots()).lines
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == 20
+    assert {line.get_color() for line in drawn} <= {style.color for style in LINES}

@@ -293,3 +293,40 @@ def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFi
     assert "the folder is not a sweep's" in capsys.readouterr().err
     assert main([*SMALL, "--out", "mine/thesis.txt"]) == 2
     assert [path.name for path in Path("mine").iterdir()] == ["thesis.txt"]
+
+
+FAILING = """
+import pacelab
+
+
+def made(settings):
+    from pacelab.pacer.core.null import NullHook
+
+    if settings.seed == 2:
+        raise ValueError("mine")
+    return NullHook()
+
+
+MINE = pacelab.Scheme(name="mine", summary="", source="", link=made)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_run_whose_own_code_fails_costs_only_itself(
+    jobs: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "mine.py").write_text(FAILING)
+    words = ["cell", "--stations", "1,2", "--schemes", "newreno,mine.py:MINE", "--seeds", "3", "--seconds", "0.1"]
+    assert main(["sweep", *words, "--jobs", jobs, "--out", "s"]) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "a run failed, the others go on: --scheme mine.py:MINE --seed 2 --stations " in told
+    assert "2 of 12 runs failed, the others are kept; the first: --scheme mine.py:MINE --seed 2 --stations" in told
+    assert "ValueError: mine" in told
+    assert len(list((in_tmp / "s" / "runs").iterdir())) == 10
+
+
+def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (in_tmp / "mine.py").write_text(FAILING)
+    words = ["cell", "--stations", "1", "--schemes", "newreno,mine.py:MINE", "--seeds", "2", "--seconds", "0.1"]
+    assert main(["compare", *words, "--jobs", "1"]) == 2
+    assert "--scheme mine.py:MINE --seed 2: scheme 'mine': link= failed" in capsys.readouterr().err

@@ -72,6 +72,16 @@ def test_plot_draws_a_line_for_each_combination() -> None:
     assert len(looks) == 4
 
 
+def test_no_two_lines_look_alike() -> None:
+    axes: dict[str, list[Any]] = {"hops": [1], "window_pkts": list(range(1, 21)), "scheme": ["newreno"]}
+    rows = [
+        {"point": {"hops": 1, "window_pkts": window}, "scheme": "newreno", "seed": 1, "goodput_bps": 1.0}
+        for window in axes["window_pkts"]
+    ]
+    drawn = [bar.lines[0] for bar in draw(points(axes=axes, rows=rows), x="hops", by=["window"]).containers]
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == len(rows)
+
+
 def test_plot_against_a_name_has_no_lines_between() -> None:
     ax = draw(points(), x="scheme", by=["rts"], where={"hops": "2"})
     assert [label.get_text() for label in ax.get_xticklabels()] == ["newreno", "tcp-gap"]
@@ -150,6 +160,14 @@ def test_any_quantity_of_a_comparison_can_be_plotted(in_tmp: Path) -> None:
 
 
 @pytest.mark.usefixtures("engine")
+def test_the_command_that_a_sweep_names_draws_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["sweep", "cell", "--stations", "1", "--seconds", "0.1", "--jobs", "1"]
+    for more in ([], ["--window", "1,2"], ["--window", "1,2", "--rts", "on,off", "--queue", "50"]):
+        assert main([*small, *more, "--out", f"s{len(more)}"]) == 0
+        told = capsys.readouterr().err.rpartition("to draw it: pacelab ")[2]
+        assert main(told.split()) == 0, told
+
+
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", "chain", "--hops", "1,2", "--seeds", "2", "--seconds", "1", "--out", "s", "--quiet"]) == 0
     assert main(["plot", "s", "--x", "hops", "--y", "goodput", "--by", "scheme"]) == 0

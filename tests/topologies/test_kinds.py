@@ -10,7 +10,7 @@ import pytest
 
 from pacelab.topologies.model import Flow, Topology
 from pacelab.topologies.plot import describe
-from pacelab.topologies.registry import KINDS, TopologyError, find_kind, load_topology
+from pacelab.topologies.registry import KINDS, find_kind, load_topology
 
 # Each kind of topology has the places, ranges and flows that it says.
 
@@ -403,20 +403,3 @@ def test_a_call_is_two_flows_there_and_back(ways: list[tuple[int, int]]) -> None
 def test_neither_calls_nor_flows_is_refused(kind: str) -> None:
     with pytest.raises(ValueError, match="--voice 0 with --tcp 0"):
         load_topology(kind, voice=0, tcp=0)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "told"),
-    [
-        ("chian", {}, "topology 'chian': allowed is one of chain, cell"),
-        ("chain", {"hops": 0}, "--hops 0: allowed is a whole number from 1 to 200"),
-        ("chain", {"hop": 3}, "--hop: topology 'chain' has no such option"),
-        ("none.yaml", {}, "topology 'none.yaml': reading it: No such file or directory"),
-    ],
-)
-def test_a_notebook_shows_what_is_allowed_and_no_frames(name: str, options: dict[str, int], told: str) -> None:
-    with pytest.raises(TopologyError) as caught:
-        load_topology(name, **options)
-    (shown,) = caught.value._render_traceback_()
-    assert shown.startswith(f"TopologyError: {told}")
-    assert caught.value.__suppress_context__

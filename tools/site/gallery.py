@@ -29,7 +29,7 @@ DRAWN = (
     ),
     (
         "Schemes side by side",
-        "Goodput against hops with 95 % intervals, and the gain over the first scheme.",
+        "Goodput against hops with 95 % intervals, and the gain over NewReno.",
         ("pacelab compare chain --schemes newreno,tcp-gap --hops 1..7 --seeds 3 --seconds 30 --out compare",),
     ),
     (

@@ -1,0 +1,76 @@
+"""Files that lie beside a file of your own and that it imports: found there from wherever it is named."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+NEVER = frozenset({"pacelab", *sys.stdlib_module_names})
+"""What these names stand for does not depend on where a file lies."""
+
+
+class Beside:
+    """The modules and packages in the folder of a file that it imports, or that these import: name -> where."""
+
+    def __init__(self, path: Path) -> None:
+        self.found: dict[str, Path] = {}
+        todo = [path]
+        while todo:
+            for name in sorted(_imported(todo.pop().read_bytes()) - NEVER - self.found.keys()):
+                package = path.parent / name / "__init__.py"
+                place = package if package.is_file() else path.parent / f"{name}.py"
+                if place.is_file() and not place.samefile(path):
+                    self.found[name] = place
+                    todo += self.files(name)
+
+    def files(self, name: str) -> list[Path]:
+        """All of this module or package."""
+        place = self.found[name]
+        return sorted(place.parent.rglob("*.py")) if place.name == "__init__.py" else [place]
+
+    def texts(self) -> Iterator[bytes]:
+        """Name and text of each file, in a fixed order."""
+        for name in sorted(self.found):
+            for file in self.files(name):
+                yield file.relative_to(self.found[name].parent).as_posix().encode()
+                yield file.read_bytes()
+
+    @contextlib.contextmanager
+    def importable(self) -> Iterator[None]:
+        """Meanwhile these names are these files, read anew; afterwards they are what they were before."""
+        before = self._taken_out()
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+            self._taken_out()
+            sys.modules.update(before)
+
+    def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        """As Python's import asks (see `importlib.abc.MetaPathFinder`)."""
+        return spec_from_file_location(name, self.found[name]) if name in self.found else None
+
+    def _taken_out(self) -> dict[str, ModuleType]:
+        """Those modules, out of the loaded ones."""
+        names = [name for name in sys.modules if name.partition(".")[0] in self.found]
+        return {name: sys.modules.pop(name) for name in names}
+
+
+@lru_cache(maxsize=64)
+def _imported(text: bytes) -> frozenset[str]:
+    """Modules that it may import, without what follows their first dot; none of what is no Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):  # ValueError: older Pythons say so of a null character
+        return frozenset()
+    whole = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    whole += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return frozenset(name.partition(".")[0] for name in whole)

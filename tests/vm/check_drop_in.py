@@ -123,8 +123,8 @@ class DropIn(unittest.TestCase):
         assert counters["tx failed"] == 0
 
     def test_a_station_at_five_gigahertz_is_heard_as_its_carrier_lets_it(self) -> None:
-        # 14 dBm, two antennas of 5 dB, 20 m, 30 dB a decade: 24 - 40.10 - 39.03 = -55.1 dBm on channel 1; 20 lg(5180 / 2412)
-        # = 6.64 dB less on channel 36
+        # 14 dBm, two antennas of 5 dB, 20 m, 30 dB a decade: 24 - 40.10 - 39.03 = -55.1 dBm on channel 1;
+        # 20 lg(5180 / 2412) = 6.64 dB less on channel 36
         sh("iw reg set US")
         heard = {}
         for channel in (1, 36):

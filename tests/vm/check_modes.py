@@ -142,8 +142,8 @@ class Modes(unittest.TestCase):
         assert path.split()[1] == mac(1)
 
     def test_categories_share_as_edca_says(self) -> None:
-        # All hear each other, equally well: nobody's frame survives a collision. AIFS 2 and CWmin 7 against 3 and 31: nearly
-        # all is the voice sender's.
+        # All hear each other, equally well: nobody's frame survives a collision. AIFS 2 and CWmin 7 against 3 and 31:
+        # nearly all is the voice sender's.
         places = [(0, 0), (200, 0), (100, 173)]
         with Radios(3) as radios, Medium(radios, places, edca=True):
             same = radios.saturate([(0, 1), (2, 1)], 8, tos=(0, 0))

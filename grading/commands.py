@@ -214,13 +214,13 @@ def _verdicts(
 
 def _holds_any(place: Path) -> bool:
     """Whether there is a file in it, or what cannot be looked into."""
-    from pacelab.grading.receive.places import JUNK, BadPlace, opened
+    from pacelab.grading.receive.places import BadPlace, opened
 
     if not place.is_dir() and place.suffix.lower() != ".zip":
         return True
     try:
         with opened(place) as items:
-            return any(not JUNK.search(item.name) for item in items)
+            return any(not item.is_folder for item in items)
     except BadPlace:
         return True
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, opened_zip, tops
+from pacelab.grading.receive.places import BadPlace, Item, opened_zip, tops
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed
 
 MAX_TOPS = 200
@@ -51,16 +51,14 @@ def is_wrapped(inner: Sequence[Item], assignment: Assignment, names: Collection[
 
 def bears(items: Sequence[Item], names: Collection[str]) -> bool:
     """Whether something on the outermost level is called by one of the roster's names."""
-    outermost = {item.parts[0].casefold() for item in items if not JUNK.search(item.name)}
+    outermost = {item.parts[0].casefold() for item in items}
     known = {name.casefold() for name in names}
     return bool(known & outermost or known & {_stem(top) for top in outermost})
 
 
 def _loose(items: Sequence[Item]) -> list[Item]:
     """The code on the outermost level."""
-    return [
-        item for item in items if len(item.parts) == 1 and item.is_code and not item.odd and not JUNK.search(item.name)
-    ]
+    return [item for item in items if len(item.parts) == 1 and item.is_code and not item.odd]
 
 
 def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
@@ -106,7 +104,7 @@ def _texts(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
     """Names and texts of the code in files and zips, as much of it as one student may hand in."""
     left = MAX_LOOK_BYTES
     for item in items[:MAX_LOOKS]:
-        if item.odd or JUNK.search(item.name):
+        if item.odd:
             continue
         if item.is_code:
             content = item.read(min(left, MAX_FILE_BYTES)) or b""

@@ -16,7 +16,7 @@ from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.classes import bears, is_class, is_wrapped
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
+from pacelab.grading.receive.places import EMPTY, BadPlace, Item, below, beside, opened, opened_zip, read_file
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
 
@@ -151,9 +151,7 @@ def _of(
             if canvas is None:
                 found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
             collected.unclaimed += [
-                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in")
-                for item in nobodys
-                if not JUNK.search(item.name)
+                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in") for item in nobodys
             ]
             return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
@@ -208,12 +206,14 @@ def _class_of(items: Sequence[Item], *, export: bool = False) -> tuple[list[Hand
     """
     found: list[HandIn] = []
     nobodys: list[Item] = []
-    for top in dict.fromkeys(item.parts[0] for item in items if not JUNK.search(item.name)):
+    for top in dict.fromkeys(item.parts[0] for item in items):
         mine = [item for item in items if item.parts[0] == top]
         file = next((item for item in mine if item.name == top), None)
         inner = below(mine, top)
         if inner and (not export or any(item.is_code or item.is_zip for item in inner)):
             found.append(HandIn(platform="", name=top, items=inner))
+        elif file is not None and file.is_folder and file.odd != EMPTY and not export:
+            found.append(HandIn(platform="", name=top, items=[file]))
         elif file is not None and not file.odd and (file.is_code or file.is_zip):
             found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
         else:
@@ -240,8 +240,8 @@ def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
 
 def _take(files: _Files, item: Item, archive: str = "") -> None:
     name = item.name
-    if JUNK.search(name):
-        files.received.append(f"{name}: left out, made by a machine")
+    if item.odd == EMPTY:
+        files.received.append(f"{name}: {EMPTY}")
     elif item.odd:
         files.leave(name, item.odd)
         files.problems.append(f"{name} {item.odd}")

@@ -12,7 +12,8 @@ from pathlib import Path
 from pacelab.grading.assignment import Assignment, Number
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.collect import MAX_FILES
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed, read_submission
+from pacelab.grading.receive.submission import guessed, read_submission
+from pacelab.grading.receive.texts import most_bytes
 from pacelab.grading.sandbox import Walls, walls
 
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
@@ -43,4 +44,4 @@ def _beside(file: Path) -> list[Path]:
 
 def _read(file: Path) -> bytes:
     with file.open("rb") as stream:
-        return stream.read(MAX_FILE_BYTES + 1)
+        return stream.read(most_bytes(file.name) + 1)

@@ -109,12 +109,15 @@ def grade(**given: Any) -> None:
     Exit code 0: all are graded; 10 + N: N are not, or nobody's in the roster (at most 99).
     """
     from pacelab.grading.assignments import find_assignment
+    from pacelab.grading.receive.collect import there
     from pacelab.grading.receive.submission import stamped_number
 
     options = GradeOptions(**given)
     places = options.submissions or []
     _check(options.package is not None or bool(places), "no submissions were named: folders, zips, notebooks or .py")
-    wanted = find_assignment(stamped_number(places) if options.assignment is None else _number(options.assignment))
+    wanted = find_assignment(
+        stamped_number(there(places)) if options.assignment is None else _number(options.assignment)
+    )
     if options.package is not None:
         from pacelab.grading.records.gradescope import package
 
@@ -313,14 +316,14 @@ def _write(
     out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
 ) -> None:
     from pacelab.grading.batch import slug
-    from pacelab.grading.records.gradebook import summary, to_csv
+    from pacelab.grading.records.gradebook import csv_file, summary
     from pacelab.grading.records.report import html_report, text_report
 
     for submission, verdict in zip(collected.submissions, verdicts, strict=True):
         name = slug(submission.student)
         write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
         write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
-    write_file(out / "gradebook.csv", to_csv(rows).encode())
+    write_file(out / "gradebook.csv", csv_file(rows))
     write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
 
 

@@ -10,13 +10,14 @@ from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.places import BadPlace, Item, opened_zip, tops
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed
+from pacelab.grading.receive.submission import guessed
+from pacelab.grading.receive.texts import most_bytes
 
 MAX_TOPS = 200
 """Of these many two tell a class."""
 MAX_LOOKS = 200
 """Files that are looked into, of each."""
-MAX_LOOK_BYTES = 8 << 20
+MAX_LOOK_BYTES = 32 << 20
 MAX_ARCHIVE_BYTES = 64 << 20
 
 
@@ -107,7 +108,7 @@ def _texts(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
         if item.odd:
             continue
         if item.is_code:
-            content = item.read(min(left, MAX_FILE_BYTES)) or b""
+            content = item.read(min(left, most_bytes(item.name))) or b""
             left -= len(content)
             yield item.name, content.decode("utf-8", "replace")
         elif item.is_zip:

@@ -6,6 +6,8 @@ import ast
 import sys
 from collections.abc import Iterator, Mapping
 
+from pacelab.grading.receive.texts import decoded
+
 MAX_HELPERS = 50
 
 
@@ -18,7 +20,7 @@ def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
             continue
         below = name[len(top) + 1 :] if top else name
         if all(part.isidentifier() for part in below.removesuffix(".py").split("/")):
-            found[below] = _decoded(content)
+            found[below], _ = decoded(content)
     return found
 
 
@@ -67,10 +69,3 @@ def _paths(module: str) -> Iterator[str]:
         stem = "/".join(parts[:count])
         yield f"{stem}.py"
         yield f"{stem}/__init__.py"
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import AVAILABLE
 
 MAX_CELLS = 1000
@@ -179,7 +180,7 @@ def _statements(
         return statements_of(tree, lines, cell, place, local, lean=lean)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        says = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: mend this first"
+        says = f"{place}{where}: {type(error).__name__}: {getattr(error, 'msg', error)}: mend this first ({READER})"
         named = [name_ for name_ in wanted if f" {name_}" in source]
         return [Statement(cell, ast.Pass(), "", (*_defined(source), *named), says)]
 

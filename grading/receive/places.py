@@ -30,6 +30,8 @@ ENCRYPTED, UTF8 = 1 << 0, 1 << 11
 """Flags of a zip's member."""
 CODE = (".py", ".ipynb")
 EMPTY = "is an empty folder"
+LINK = "is a link: left out; hand in the file itself"
+NO_FILE = "is no file: left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,8 @@ class Item:
     """Why it is not read, if it is not: a link, a device, a name that leads out of here."""
     is_folder: bool = False
     """An empty one, or one that cannot be looked into: `odd` says which. Of all others there is what is in them."""
+    locked: str = ""
+    """Why `read` has nothing, where that is known."""
     read: Callable[[int], bytes | None]
     """At most so many bytes; None for more, and for what cannot be read. What a header claims is not believed."""
 
@@ -66,6 +70,8 @@ def opened(path: Path) -> Iterator[list[Item]]:
     """The items of a folder or a zip, sorted by name. Raises BadPlace."""
     if path.is_dir():
         yield _bounded(_of_folder(path), MAX_MEMBERS)
+    elif not path.is_file():  # of a FIFO to open it is to wait
+        raise BadPlace(NO_FILE)
     else:
         with opened_zip(path, most=MAX_MEMBERS) as items:
             yield items
@@ -127,14 +133,24 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Item:
     path = PurePosixPath(name)
     odd = ""
     if info.external_attr >> 16 & 0o170000 == SYMLINK:
-        odd = "is a link: left out; hand in the file itself"
+        odd = LINK
     elif path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", name) or not path.parts:
         odd = "points out of the archive: left out"
-    return Item(name=plain(name, 400), odd=odd, read=lambda limit: _unpacked(archive, info, limit))
+    locked = ""
+    if info.flag_bits & ENCRYPTED:
+        locked = "needs a password"
+    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        locked = "is not packed as plain zips are"
+    return Item(
+        name=plain(name, 400),
+        odd=odd,
+        locked=locked,
+        read=lambda limit: _unpacked(archive, info, 0 if locked else limit),
+    )
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes | None:
-    if limit <= 0 or info.flag_bits & ENCRYPTED or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if limit <= 0:
         return None
     try:
         with archive.open(info) as member:
@@ -161,7 +177,7 @@ def _of_folder(path: Path) -> Iterator[Item]:
         for entry in entries:
             name = f"{below}/{entry.name}" if below else entry.name
             if not entry.is_dir(follow_symlinks=False):
-                yield _file(os.path.join(path, name), name)
+                yield file_at(os.path.join(path, name), name)
             elif not JUNK.search(entry.name):
                 waiting.append(name)
 
@@ -170,14 +186,15 @@ def _folder(name: str, odd: str) -> Item:
     return Item(name=plain(name, 400), odd=odd, is_folder=True, read=lambda _limit: None)
 
 
-def _file(path: str, name: str) -> Item:
+def file_at(path: str, name: str) -> Item:
+    """What is there, called so from here on."""
     odd = ""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            odd = "is a link: left out; hand in the file itself"
+            odd = LINK
         elif not stat.S_ISREG(mode):
-            odd = "is no file: left out"
+            odd = NO_FILE
     except OSError as error:
         odd = f"cannot be read ({error.strerror}): left out"
     return Item(name=plain(name, 400), odd=odd, read=lambda limit: read_file(path, limit))

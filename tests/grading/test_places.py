@@ -13,11 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.receive import collect as collect_module
 from pacelab.grading.receive import places
 from pacelab.grading.receive.collect import Collected, collect
-from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.submission import Submission, stamped_number
+from pacelab.grading.records.gradebook import Row, csv_file
+from pacelab.grading.records.roster import read_roster
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -153,3 +156,100 @@ def test_names_that_macos_does_not_mark_as_utf_8_are_read(tmp_path: Path, name: 
     content = zipped({f"{stand_in}/gateway_pacer.py": CODE, "bob/gateway_pacer.py": CODE})
     (tmp_path / "fall.zip").write_bytes(content.replace(stand_in.encode(), name.encode()))
     assert set(told(tmp_path / "fall.zip")) == {name, "bob"}
+
+
+def test_another_kind_of_file_is_its_students_by_the_name(fall: Path) -> None:
+    for name in ("dee.7z", "ann.pdf", "notes.txt"):
+        (fall / name).write_bytes(b"no code")
+    of = found(fall, "Ann", "Dee")
+    assert [item.student for item in of.submissions] == ["ann", "bob", "cem", "dee"]
+    assert of.submissions[3].problems[0].startswith("dee.7z is an archive, which is not opened")
+    assert [name for name, _ in of.unclaimed] == ["fall/ann.pdf", "fall/notes.txt"]
+
+
+def test_grades_of_an_earlier_run_are_nobodys(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (fall / "grades" / "reports").mkdir(parents=True)
+    for name in ("gradebook.csv", "summary.html", "reports/ann.txt"):
+        (fall / "grades" / name).touch()
+    monkeypatch.chdir(fall)
+    of = found(Path())
+    assert [item.student for item in of.submissions] == ["ann", "bob", "cem"]
+    assert of.unclaimed == [("fall/grades", "holds the grades of an earlier run")]
+
+
+def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:
+    (fall / "mallory").symlink_to(fall / "bob")
+    (fall / "eve.py").symlink_to(fall / "bob" / "gateway_pacer.py")
+    (fall / "zoe.zip").symlink_to(fall / "nowhere")
+    of = collect([fall / name for name in ("bob", "mallory", "eve.py", "zoe.zip")], ASSIGNMENT).submissions
+    assert [(item.student, item.source is not None) for item in of] == [
+        *(("bob", True), ("eve", False), ("mallory", False), ("zoe", False))
+    ]
+    assert all("is a link: left out" in " ".join(item.problems) for item in of if item.student != "bob")
+    assert found(fall / "mallory", "mallory").submissions[0].source == TEMPLATE  # the instructor's own
+
+
+def test_what_waits_for_a_writer_is_not_opened(fall: Path) -> None:
+    os.mkfifo(fall / "eve.zip")
+    os.mkfifo(fall / "eve.py")
+    of = collect([fall / "bob", fall / "eve.zip", fall / "eve.py"], ASSIGNMENT).submissions
+    assert [item.source for item in of] == [TEMPLATE, None, None]
+    assert all("is no file: left out" in item.problems[0] for item in of[1:])
+    assert stamped_number([fall]) == 3
+
+
+def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = os.open
+
+    def refused(path: str, *flags: int, **more: int) -> int:
+        if str(path).endswith("bob/gateway_pacer.py"):
+            raise PermissionError(13, "Permission denied")
+        return look(path, *flags, **more)
+
+    monkeypatch.setattr(os, "open", refused)
+    with deep(fall / "cem", "d" * 200, 30):
+        assert stamped_number([fall]) == 3
+    assert told(fall)["bob"].source is None
+
+
+def test_a_roster_without_a_student_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("student,id\n")
+    with pytest.raises(ConfigError, match=r"roster.csv': no student below the header: export it again"):
+        read_roster(tmp_path / "roster.csv")
+
+
+def test_the_gradebook_says_its_encoding_to_spreadsheets(tmp_path: Path) -> None:
+    row = Row(
+        student="Zoë",
+        id="",
+        group="",
+        points=1,
+        late_days=None,
+        deduction=0,
+        score=1,
+        of=1,
+        status="graded",
+        version=1,
+        remarks="",
+    )
+    (tmp_path / "gradebook.csv").write_bytes(csv_file([row]))
+    assert (tmp_path / "gradebook.csv").read_bytes().startswith(b"\xef\xbb\xbfstudent,")
+    assert [student.student for student in read_roster(tmp_path / "gradebook.csv")] == ["Zoë"]
+
+
+def test_what_is_packed_otherwise_is_told_how_to_pack_it(fall: Path) -> None:
+    (fall / "ann" / "gateway_pacer.py").unlink()
+    (fall / "ann" / "work.7z").write_bytes(b"7z")
+    (fall / "bob" / "gateway_pacer.py").unlink()
+    (fall / "bob" / "outer.zip").write_bytes(zipped({"inner.zip": zipped({"gateway_pacer.py": CODE})}))
+    (fall / "cem" / "gateway_pacer.py").unlink()
+    locked = bytearray(zipped({"gateway_pacer.py": CODE}))
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        locked[locked.index(header) + flags] |= places.ENCRYPTED
+    (fall / "cem" / "work.zip").write_bytes(locked)
+    says = {name: item.problems[0] for name, item in told(fall).items()}
+    assert says == {
+        "ann": "work.7z is an archive, which is not opened: hand in a plain zip, or the file itself",
+        "bob": "outer.zip/inner.zip is a zip within a zip, which is not opened: hand in the file itself",
+        "cem": "gateway_pacer.py needs a password: left out",
+    }

@@ -185,6 +185,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _tell(options, rows, verdicts)
     for name, why in collected.unclaimed[:SHOWN]:
         log(f"not graded, nobody's: {name} ({why})")
+    if len(collected.unclaimed) > SHOWN:
+        log(f"not graded, nobody's: {len(collected.unclaimed) - SHOWN} more, see summary.html")
     unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
     return unsure + sum(verdict.status != "graded" for verdict in verdicts)
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.plain import plain
+from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.places import BadPlace, Item, opened_zip, tops
 from pacelab.grading.receive.submission import guessed
 from pacelab.grading.receive.texts import most_bytes
@@ -52,8 +52,8 @@ def is_wrapped(inner: Sequence[Item], assignment: Assignment, names: Collection[
 
 def bears(items: Sequence[Item], names: Collection[str]) -> bool:
     """Whether something on the outermost level is called by one of the roster's names."""
-    outermost = {item.parts[0].casefold() for item in items}
-    known = {name.casefold() for name in names}
+    outermost = {folded(item.parts[0]) for item in items}
+    known = set(map(folded, names))
     return bool(known & outermost or known & {_stem(top) for top in outermost})
 
 
@@ -68,7 +68,7 @@ def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
 
 
 def _stem(name: str) -> str:
-    return PurePosixPath(name).stem.casefold()
+    return folded(PurePosixPath(name).stem)
 
 
 def _rivals(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = False) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
-from pacelab.grading.plain import plain
+from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.classes import bears, is_class, is_wrapped
 from pacelab.grading.receive.places import EMPTY, LINK, BadPlace, Item, below, beside, file_at, opened, opened_zip
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
@@ -183,7 +183,7 @@ def _told_apart(
 ) -> tuple[list[HandIn], list[Item]]:
     """What the items of a folder or zip are, and which are nobody's: an export, a class, or `own`, one student's."""
     names = people.get("names", ())
-    if own.name.casefold() in {name.casefold() for name in names}:
+    if folded(own.name) in set(map(folded, names)):
         return [own], []
     if exports and (export := exported(items, people.get("usernames", ()))) is not None:
         found, rest = export
@@ -235,8 +235,8 @@ def _class_of(
             found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
         else:
             nobodys += mine
-    missing = {name.casefold() for name in names} - {hand_in.name.casefold() for hand_in in found}
-    theirs = [item for item in nobodys if PurePosixPath(item.name).stem.casefold() in missing and item.odd != EMPTY]
+    missing = set(map(folded, names)) - {folded(hand_in.name) for hand_in in found}
+    theirs = [item for item in nobodys if folded(PurePosixPath(item.name).stem) in missing and item.odd != EMPTY]
     found += [HandIn(platform="", name=PurePosixPath(item.name).stem, items=[item]) for item in theirs]
     return found, [item for item in nobodys if item not in theirs]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
+from pacelab.grading.receive.statements import there_of
 from pacelab.grading.receive.texts import decoded
 
 MAX_HELPERS = 50
+OTHERWISE = "use Python's own modules, and what the template imports of pacelab"
 
 
 def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
@@ -42,6 +44,18 @@ def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dic
                     found[path] = beside[path]
                     waiting.append((path, beside[path]))
     return found
+
+
+def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
+    """What the outermost level of a file imports, unguarded, that is not there when it is graded."""
+    found: dict[str, int] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            gone = [alias.name for alias in node.names if alias not in there_of(node, local)]
+            found |= dict.fromkeys(
+                gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
+            )
+    return tuple(f"line {line}: {name} is not there when it is graded: {OTHERWISE}" for name, line in found.items())
 
 
 def _imports(text: str, path: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.grading import check
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import guess
 from pacelab.grading.inside.worker import Worker
@@ -91,3 +92,19 @@ def test_a_module_beside_is_run_as_it_was_read(tmp_path: Path, monkeypatch: pyte
     worker = Worker(str(tmp_path / FILE), answers=-1, requests=-1)
     assert worker.reply(["", "load"])[1] == "ok"
     assert worker.reply(["", "call", None, "name", [], {}])[2] == "\u65e5\u672c"
+
+
+def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
+    tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
+    imports = "import json, beside_it\nfrom pacelab import Forward, run\nimport pytest\n"
+    (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
+    (tmp_path / "beside_it.py").touch()
+    monkeypatch.setattr(check.sys, "platform", "darwin")
+    monkeypatch.syspath_prepend(tmp_path)
+    problems = check.check_file(tmp_path / FILE, ASSIGNMENT).problems
+    assert [problem.partition(" is not there when it is graded: use")[0] for problem in problems[:2]] == [
+        "line 6: pacelab.run",
+        "line 7: pytest",
+    ]

@@ -245,8 +245,8 @@ def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     """The code among a student's files, what is in their archives included, and what became of all others."""
     files = _Files(problems=list(problems))
     items = list(items)
-    if len(items) > MAX_MEMBERS:
-        files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+    if sum(item.is_code or item.is_zip for item in items) > MAX_MEMBERS:
+        files.problems.append(f"more than {MAX_MEMBERS:,} Python files, notebooks and zips: hand in one file")
         for item in items:
             files.leave(item.name, "left out, there are too many")
         return files

@@ -131,12 +131,15 @@ def test_what_machines_made_is_left_out_however_much_it_is(
     assert (bob.source, bob.problems, bob.received) == (TEMPLATE, (), ("gateway_pacer.py: graded",))
 
 
+@pytest.mark.parametrize("kind", ["py", "csv"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_crowded_folder_costs_its_student_alone(fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crowded_folder_costs_its_student_alone(
+    fall: Path, packed: bool, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
     monkeypatch.setattr(places, "CROWDED", 5)
     monkeypatch.setattr(places, "MAX_MEMBERS", 10)
-    place, names = fall, [f"bob/data/{n}.csv" for n in range(20)]
+    place, names = fall, [f"bob/data/{n}.{kind}" for n in range(20)]
     if packed:
         place = fall.with_suffix(".zip")
         work = {f"{name}/gateway_pacer.py": CODE for name in ("ann", "bob", "cem")}
@@ -147,7 +150,10 @@ def test_a_crowded_folder_costs_its_student_alone(fall: Path, packed: bool, monk
             (fall / name).touch()
     of = told(place)
     assert [of[name].source for name in ("ann", "cem")] == [TEMPLATE, TEMPLATE]
-    assert of["bob"].problems[0] == "6 members were handed in: allowed are 3; hand in one file"
+    if kind == "py":
+        assert of["bob"].problems[0] == "more than 3 Python files, notebooks and zips: hand in one file"
+    else:
+        assert (of["bob"].source, of["bob"].problems) == (TEMPLATE, ())
 
 
 @pytest.mark.parametrize("name", ["Zoë", "Zoe\u0308", "日本"])

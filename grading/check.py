@@ -7,12 +7,15 @@ this very process: it is the student's own, on the student's own machine.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pacelab.grading.assignment import Assignment, Number
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.collect import MAX_FILES
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed, read_submission
+from pacelab.grading.receive.modules import lacking
+from pacelab.grading.receive.submission import guessed, read_submission
+from pacelab.grading.receive.texts import most_bytes
 from pacelab.grading.sandbox import Walls, walls
 
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
@@ -27,10 +30,14 @@ def check_file(file: Path, assignment: Assignment) -> Verdict:
     """Run the public checks."""
     files = {file.name: _read(file)} | {path.name: _read(path) for path in _beside(file)}
     submission = read_submission("your file", files, assignment, main=file.name)
+    around = walls(weak=True) if sys.platform.startswith("linux") else NO_WALLS
+    if around.none and submission.source is not None:  # here it is imported from wherever it is installed
+        local = {path.split("/")[0] for path, _ in submission.helpers}
+        submission = replace(submission, problems=(*submission.problems, *lacking(submission.source, local)))
     return judge(
         submission,
         assignment,
-        walls=walls(weak=True) if sys.platform.startswith("linux") else NO_WALLS,
+        walls=around,
         terms=Terms(public_only=True),
     )
 
@@ -43,4 +50,4 @@ def _beside(file: Path) -> list[Path]:
 
 def _read(file: Path) -> bytes:
     with file.open("rb") as stream:
-        return stream.read(MAX_FILE_BYTES + 1)
+        return stream.read(most_bytes(file.name) + 1)

@@ -109,12 +109,15 @@ def grade(**given: Any) -> None:
     Exit code 0: all are graded; 10 + N: N are not, or nobody's in the roster (at most 99).
     """
     from pacelab.grading.assignments import find_assignment
+    from pacelab.grading.receive.collect import there
     from pacelab.grading.receive.submission import stamped_number
 
     options = GradeOptions(**given)
     places = options.submissions or []
     _check(options.package is not None or bool(places), "no submissions were named: folders, zips, notebooks or .py")
-    wanted = find_assignment(stamped_number(places) if options.assignment is None else _number(options.assignment))
+    wanted = find_assignment(
+        stamped_number(there(places)) if options.assignment is None else _number(options.assignment)
+    )
     if options.package is not None:
         from pacelab.grading.records.gradescope import package
 
@@ -182,6 +185,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _tell(options, rows, verdicts)
     for name, why in collected.unclaimed[:SHOWN]:
         log(f"not graded, nobody's: {name} ({why})")
+    if len(collected.unclaimed) > SHOWN:
+        log(f"not graded, nobody's: {len(collected.unclaimed) - SHOWN} more, see summary.html")
     unsure = sum(row.status == "duplicate" for row in rows) + sum(row.status == "graded" for row in strangers(rows))
     return unsure + sum(verdict.status != "graded" for verdict in verdicts)
 
@@ -214,13 +219,13 @@ def _verdicts(
 
 def _holds_any(place: Path) -> bool:
     """Whether there is a file in it, or what cannot be looked into."""
-    from pacelab.grading.receive.places import JUNK, BadPlace, opened
+    from pacelab.grading.receive.places import BadPlace, opened
 
     if not place.is_dir() and place.suffix.lower() != ".zip":
         return True
     try:
         with opened(place) as items:
-            return any(not JUNK.search(item.name) for item in items)
+            return any(not item.is_folder for item in items)
     except BadPlace:
         return True
 
@@ -313,14 +318,14 @@ def _write(
     out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
 ) -> None:
     from pacelab.grading.batch import slug
-    from pacelab.grading.records.gradebook import summary, to_csv
+    from pacelab.grading.records.gradebook import csv_file, summary
     from pacelab.grading.records.report import html_report, text_report
 
     for submission, verdict in zip(collected.submissions, verdicts, strict=True):
         name = slug(submission.student)
         write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
         write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
-    write_file(out / "gradebook.csv", to_csv(rows).encode())
+    write_file(out / "gradebook.csv", csv_file(rows))
     write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
 
 

@@ -313,7 +313,9 @@ def _say(answers: int, kind: str, value: Any) -> None:
 
 
 def _next_line(jobs: int, buffer: bytearray) -> bytes | None:
-    while (end := buffer.find(b"\n")) < 0:
+    seen = 0
+    while (end := buffer.find(b"\n", seen)) < 0:
+        seen = len(buffer)
         part = os.read(jobs, 1 << 16)
         if not part:
             return None

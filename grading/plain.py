@@ -16,6 +16,11 @@ def plain(text: str, limit: int = 2000, *, lines: bool = False) -> str:
     return shown[:limit] + ("..." if len(text) > limit or len(shown) > limit else "")
 
 
+def folded(name: str) -> str:
+    """A name for comparing: letters of any size, accents composed or not, as file systems have it."""
+    return unicodedata.normalize("NFC", name.casefold())
+
+
 def _visible(char: str) -> bool:
     return char.isprintable() if char.isascii() else unicodedata.category(char) not in HIDDEN
 

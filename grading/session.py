@@ -29,6 +29,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pacelab import PaceLabError
+from pacelab.grading.advice import advice
 from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.inside import wire
 from pacelab.grading.plain import plain
@@ -69,7 +70,8 @@ class Raised(StudentFailure):
 
     def __init__(self, error: dict[str, str], doing: str) -> None:
         where = f" ({error['where']})" if error["where"] else ""
-        super().__init__(f"{doing} raised {error['type']}: {error['text']}{where}")
+        todo = advice(error["type"], error["text"])
+        super().__init__(f"{doing} raised {error['type']}: {error['text']}{where}" + (f": {todo}" if todo else ""))
         self.type = error["type"]
         self.text = error["text"]
 

@@ -18,7 +18,6 @@ import random
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import FileFinder, SourceFileLoader
-from importlib.util import decode_source
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +158,7 @@ class Worker:
 
         class Loader(SourceFileLoader):
             def source_to_code(self, data: Any, path: Any, **_: Any) -> CodeType:  # type: ignore[override]
-                return worker.compiled(decode_source(data), os.path.basename(str(path)))
+                return worker.compiled(data.decode(), os.path.basename(str(path)))
 
         def hook(path: str) -> FileFinder:
             if path != folder and not path.startswith(folder + os.sep):

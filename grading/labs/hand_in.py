@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.receive.notebook import needed, statements_of
+from pacelab.grading.receive.notebook import needed
+from pacelab.grading.receive.statements import statements_of
 
 MASTERS = Path(__file__).parent / "masters"
 SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)

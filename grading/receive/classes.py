@@ -8,15 +8,16 @@ from pathlib import PurePosixPath
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, opened_zip, tops
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, guessed
+from pacelab.grading.plain import folded, plain
+from pacelab.grading.receive.places import BadPlace, Item, opened_zip, tops
+from pacelab.grading.receive.submission import guessed
+from pacelab.grading.receive.texts import most_bytes
 
 MAX_TOPS = 200
 """Of these many two tell a class."""
 MAX_LOOKS = 200
 """Files that are looked into, of each."""
-MAX_LOOK_BYTES = 8 << 20
+MAX_LOOK_BYTES = 32 << 20
 MAX_ARCHIVE_BYTES = 64 << 20
 
 
@@ -51,16 +52,14 @@ def is_wrapped(inner: Sequence[Item], assignment: Assignment, names: Collection[
 
 def bears(items: Sequence[Item], names: Collection[str]) -> bool:
     """Whether something on the outermost level is called by one of the roster's names."""
-    outermost = {item.parts[0].casefold() for item in items if not JUNK.search(item.name)}
-    known = {name.casefold() for name in names}
+    outermost = {folded(item.parts[0]) for item in items}
+    known = set(map(folded, names))
     return bool(known & outermost or known & {_stem(top) for top in outermost})
 
 
 def _loose(items: Sequence[Item]) -> list[Item]:
     """The code on the outermost level."""
-    return [
-        item for item in items if len(item.parts) == 1 and item.is_code and not item.odd and not JUNK.search(item.name)
-    ]
+    return [item for item in items if len(item.parts) == 1 and item.is_code and not item.odd]
 
 
 def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
@@ -69,7 +68,7 @@ def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
 
 
 def _stem(name: str) -> str:
-    return PurePosixPath(name).stem.casefold()
+    return folded(PurePosixPath(name).stem)
 
 
 def _rivals(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = False) -> tuple[str, ...]:
@@ -106,10 +105,10 @@ def _texts(items: Sequence[Item]) -> Iterator[tuple[str, str]]:
     """Names and texts of the code in files and zips, as much of it as one student may hand in."""
     left = MAX_LOOK_BYTES
     for item in items[:MAX_LOOKS]:
-        if item.odd or JUNK.search(item.name):
+        if item.odd:
             continue
         if item.is_code:
-            content = item.read(min(left, MAX_FILE_BYTES)) or b""
+            content = item.read(min(left, most_bytes(item.name))) or b""
             left -= len(content)
             yield item.name, content.decode("utf-8", "replace")
         elif item.is_zip:

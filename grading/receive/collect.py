@@ -7,6 +7,7 @@ Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -14,19 +15,23 @@ from pathlib import Path, PurePosixPath
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
-from pacelab.grading.plain import plain
+from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.classes import bears, is_class, is_wrapped
-from pacelab.grading.receive.places import JUNK, BadPlace, Item, below, beside, opened, opened_zip, read_file
+from pacelab.grading.receive.places import EMPTY, LINK, BadPlace, Item, below, beside, file_at, opened, opened_zip
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
-from pacelab.grading.receive.submission import MAX_FILE_BYTES, Submission
+from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.texts import most_bytes
 
 MAX_ARCHIVE_BYTES = 64 << 20
 """Of one student's archive, packed."""
-MAX_CODE_BYTES = 8 << 20
+MAX_CODE_BYTES = 32 << 20
 """Of all code that one student handed in, unpacked."""
 MAX_FILES = 200
 MAX_MEMBERS = 2000
 SHOWN_FILES = 300
+ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".zst")
+OUR_OWN = {"gradebook.csv", "summary.html"}
+"""What `pacelab grade` wrote lies among the hand-ins, if they are in the folder where it was called."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,10 +82,7 @@ def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, 
 
     `people` is what the roster knows: "names" and "usernames". Raises ConfigError when a place is not there.
     """
-    places = list(paths)
-    for path in places:
-        if not path.exists():
-            raise ConfigError(f"submission '{plain(str(path))}': not there")
+    places = [Path(os.path.abspath(path)) for path in there(paths)]
     alone = len(places) == 1
     of_platform = 0 if alone else sum(_is_export(path, people) for path in places)
     exports = alone or nearly_all(of_platform, len(places) - of_platform)
@@ -92,6 +94,15 @@ def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, 
                 hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
     collected.submissions = _apart(hand_ins)
     return collected
+
+
+def there(paths: Iterable[Path]) -> list[Path]:
+    """These places. Raises ConfigError when one is not there."""
+    places = list(paths)
+    for path in places:
+        if not os.path.lexists(path):
+            raise ConfigError(f"submission '{plain(str(path))}': not there")
+    return places
 
 
 def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Examiner) -> Submission:
@@ -142,18 +153,17 @@ def _of(
     if not path.is_dir() and not archive:
         stem = PurePosixPath(assignment.file).stem
         name = stem + path.suffix if canvas is None else path.name  # a loose file is named after its student
-        item = Item(name=plain(name), read=lambda limit: read_file(path.resolve(), limit))
-        return [(own, _gather([item]))]
+        return [(own, _gather([file_at(os.path.realpath(path) if alone else str(path), name)]))]
     try:
+        if path.is_symlink() and not alone:  # of several it may be a student's own, to anything
+            raise BadPlace(LINK)
         with opened(path) as items:
             own.items = list(items)
             found, nobodys = [own], list[Item]()
             if canvas is None:
                 found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
             collected.unclaimed += [
-                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in")
-                for item in nobodys
-                if not JUNK.search(item.name)
+                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in") for item in nobodys
             ]
             return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
@@ -173,16 +183,16 @@ def _told_apart(
 ) -> tuple[list[HandIn], list[Item]]:
     """What the items of a folder or zip are, and which are nobody's: an export, a class, or `own`, one student's."""
     names = people.get("names", ())
-    if own.name.casefold() in {name.casefold() for name in names}:
+    if folded(own.name) in set(map(folded, names)):
         return [own], []
     if exports and (export := exported(items, people.get("usernames", ()))) is not None:
         found, rest = export
-        added, nobodys = _class_of(rest, export=True)
+        added, nobodys = _class_of(rest, (), export=True)
         return [*found, *added], nobodys
     if alone and not bears(items, names) and is_wrapped(inner := stripped(items), assignment, names):
-        return _class_of(inner)
+        return _class_of(inner, names)
     if is_class(place, items, assignment, names, alone=alone):
-        return _class_of(items)
+        return _class_of(items, names)
     return [own], []
 
 
@@ -201,32 +211,42 @@ def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
         return False
 
 
-def _class_of(items: Sequence[Item], *, export: bool = False) -> tuple[list[HandIn], list[Item]]:
+def _class_of(
+    items: Sequence[Item], names: Collection[str], *, export: bool = False
+) -> tuple[list[HandIn], list[Item]]:
     """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's.
 
-    In a platform's `export`, which names everybody's, a folder without code or zip is nobody's, too.
+    A file of another kind is a student's whose name of the roster it bears, and who has nothing else there. In a
+    platform's `export`, which names everybody's, a folder without code or zip is nobody's, too.
     """
     found: list[HandIn] = []
     nobodys: list[Item] = []
-    for top in dict.fromkeys(item.parts[0] for item in items if not JUNK.search(item.name)):
+    for top in dict.fromkeys(item.parts[0] for item in items):
         mine = [item for item in items if item.parts[0] == top]
         file = next((item for item in mine if item.name == top), None)
         inner = below(mine, top)
-        if inner and (not export or any(item.is_code or item.is_zip for item in inner)):
+        if {item.name for item in inner} >= OUR_OWN:
+            nobodys.append(replace(mine[0], name=top, odd="holds the grades of an earlier run"))
+        elif inner and (not export or any(item.is_code or item.is_zip for item in inner)):
             found.append(HandIn(platform="", name=top, items=inner))
+        elif file is not None and file.is_folder and file.odd != EMPTY and not export:
+            found.append(HandIn(platform="", name=top, items=[file]))
         elif file is not None and not file.odd and (file.is_code or file.is_zip):
             found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
         else:
             nobodys += mine
-    return found, nobodys
+    missing = set(map(folded, names)) - {folded(hand_in.name) for hand_in in found}
+    theirs = [item for item in nobodys if folded(PurePosixPath(item.name).stem) in missing and item.odd != EMPTY]
+    found += [HandIn(platform="", name=PurePosixPath(item.name).stem, items=[item]) for item in theirs]
+    return found, [item for item in nobodys if item not in theirs]
 
 
 def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     """The code among a student's files, what is in their archives included, and what became of all others."""
     files = _Files(problems=list(problems))
     items = list(items)
-    if len(items) > MAX_MEMBERS:
-        files.problems.append(f"{len(items):,} members were handed in: allowed are {MAX_MEMBERS:,}; hand in one file")
+    if sum(item.is_code or item.is_zip for item in items) > MAX_MEMBERS:
+        files.problems.append(f"more than {MAX_MEMBERS:,} Python files, notebooks and zips: hand in one file")
         for item in items:
             files.leave(item.name, "left out, there are too many")
         return files
@@ -240,22 +260,28 @@ def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
 
 def _take(files: _Files, item: Item, archive: str = "") -> None:
     name = item.name
-    if JUNK.search(name):
-        files.received.append(f"{name}: left out, made by a machine")
+    if item.odd == EMPTY:
+        files.received.append(f"{name}: {EMPTY}")
     elif item.odd:
         files.leave(name, item.odd)
         files.problems.append(f"{name} {item.odd}")
     elif not item.is_code:
-        files.leave(f"{archive}/{name}" if archive else name, "left out, no Python file or notebook")
+        whole = f"{archive}/{name}" if archive else name
+        files.leave(whole, "left out, no Python file or notebook")
+        if item.is_zip:
+            files.problems.append(f"{whole} is a zip within a zip, which is not opened: hand in the file itself")
+        elif name.lower().endswith(ARCHIVES):
+            files.problems.append(
+                f"{whole} is an archive, which is not opened: hand in a plain zip, or the file itself"
+            )
     elif len(files.code) >= MAX_FILES:
         files.leave(name, f"left out, there are more than {MAX_FILES} before it")
     else:
-        content = item.read(min(files.bytes_left, MAX_FILE_BYTES + 1))
+        content = item.read(min(files.bytes_left, most_bytes(name) + 1))
         if content is None:
-            files.leave(name, "left out, too large or broken")
-            files.problems.append(
-                f"{name} cannot be read, or is too large (allowed are {MAX_FILE_BYTES:,} bytes): left out"
-            )
+            files.leave(name, f"left out, {item.locked or 'too large or broken'}")
+            too_large = f"cannot be read, or is too large (allowed are {most_bytes(name):,} bytes)"
+            files.problems.append(f"{name} {item.locked or too_large}: left out")
             return
         files.add(name, content, archive)
 
@@ -264,7 +290,8 @@ def _unpack(files: _Files, archive: Item) -> None:
     content = archive.read(MAX_ARCHIVE_BYTES)
     if content is None:
         files.leave(archive.name, "left out, too large or broken")
-        files.problems.append(f"{archive.name} cannot be opened, or is too large: hand in the file itself")
+        why = archive.locked or "cannot be opened, or is too large"
+        files.problems.append(f"{archive.name} {why}: hand in the file itself")
         return
     try:
         with opened_zip(content, most=MAX_MEMBERS) as items:

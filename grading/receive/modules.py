@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+
+from pacelab.grading.receive.statements import there_of
+from pacelab.grading.receive.texts import decoded
 
 MAX_HELPERS = 50
+OTHERWISE = "use Python's own modules, and what the template imports of pacelab"
 
 
 def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
@@ -18,7 +22,7 @@ def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
             continue
         below = name[len(top) + 1 :] if top else name
         if all(part.isidentifier() for part in below.removesuffix(".py").split("/")):
-            found[below] = _decoded(content)
+            found[below], _ = decoded(content)
     return found
 
 
@@ -40,6 +44,18 @@ def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dic
                     found[path] = beside[path]
                     waiting.append((path, beside[path]))
     return found
+
+
+def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
+    """What the outermost level of a file imports, unguarded, that is not there when it is graded."""
+    found: dict[str, int] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            gone = [alias.name for alias in node.names if alias not in there_of(node, local)]
+            found |= dict.fromkeys(
+                gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
+            )
+    return tuple(f"line {line}: {name} is not there when it is graded: {OTHERWISE}" for name, line in found.items())
 
 
 def _imports(text: str, path: str) -> Iterator[str]:
@@ -67,10 +83,3 @@ def _paths(module: str) -> Iterator[str]:
         stem = "/".join(parts[:count])
         yield f"{stem}.py"
         yield f"{stem}/__init__.py"
-
-
-def _decoded(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from pacelab.grading.plain import plain
 
 MAX_MEMBERS = 100_000
 """Of one place: a class of hundreds with a few dozen files each."""
-JUNK = re.compile(r"(^|/)(__MACOSX|\.ipynb_checkpoints|\.git|\.github|__pycache__|\.DS_Store)(/|$)|(^|/)\._")
+CROWDED = 5000
+"""Of what lies in one folder of the second level, be it a student's own or of a student's, as deep as it goes."""
+MACHINES = (
+    *("__MACOSX", ".ipynb_checkpoints", ".git", ".github", "__pycache__", ".DS_Store", ".idea", ".vscode"),
+    *(".venv", "venv", "site-packages", "node_modules", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
+)
+JUNK = re.compile(rf"(^|/)({'|'.join(map(re.escape, MACHINES))})(/|$)|(^|/)\._")
 SYMLINK = 0o120000
+ENCRYPTED, UTF8 = 1 << 0, 1 << 11
+"""Flags of a zip's member."""
 CODE = (".py", ".ipynb")
+EMPTY = "is an empty folder"
+LINK = "is a link: left out; hand in the file itself"
+NO_FILE = "is no file: left out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +42,10 @@ class Item:
     """With its folders below the place, by slashes."""
     odd: str = ""
     """Why it is not read, if it is not: a link, a device, a name that leads out of here."""
+    is_folder: bool = False
+    """An empty one, or one that cannot be looked into: `odd` says which. Of all others there is what is in them."""
+    locked: str = ""
+    """Why `read` has nothing, where that is known."""
     read: Callable[[int], bytes | None]
     """At most so many bytes; None for more, and for what cannot be read. What a header claims is not believed."""
 
@@ -52,9 +69,11 @@ class Item:
 def opened(path: Path) -> Iterator[list[Item]]:
     """The items of a folder or a zip, sorted by name. Raises BadPlace."""
     if path.is_dir():
-        yield _of_folder(path)
+        yield _bounded(_of_folder(path), MAX_MEMBERS)
+    elif not path.is_file():  # of a FIFO to open it is to wait
+        raise BadPlace(NO_FILE)
     else:
-        with opened_zip(path) as items:
+        with opened_zip(path, most=MAX_MEMBERS) as items:
             yield items
 
 
@@ -67,10 +86,7 @@ def opened_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[lis
     """The items of a zip. Raises BadPlace."""
     try:
         with zipfile.ZipFile(io.BytesIO(source) if isinstance(source, bytes) else source) as archive:
-            infos = archive.infolist()
-            if len(infos) > most:
-                raise BadPlace(f"it has {len(infos):,} members: allowed are {most:,}")
-            yield sorted((_member(archive, info) for info in infos if not info.is_dir()), key=lambda item: item.name)
+            yield _bounded(_members(archive), most)
     except BadPlace:
         raise
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, EOFError, RecursionError) as error:
@@ -79,19 +95,62 @@ def opened_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[lis
         ) from None
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Item:
-    name = info.filename.replace("\\", "/")
+def _bounded(items: Iterable[Item], most: int) -> list[Item]:
+    """Sorted by name, without what machines make, and of what is crowded the first: it costs nobody else. BadPlace."""
+    inside: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for item in items:
+        if JUNK.search(item.name):
+            continue
+        inside[item.parts[:2]] += 1
+        if inside[item.parts[:2]] <= CROWDED:
+            found.append(item)
+    if len(found) > most:
+        raise BadPlace(f"it has {len(found):,} members: allowed are {most:,}")
+    return sorted(found, key=lambda item: item.name)
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[Item]:
+    infos = [(info, _name(info)) for info in archive.infolist()]
+    used = {str(parent) for _, name in infos for parent in PurePosixPath(name).parents}
+    for info, name in infos:
+        if not info.is_dir():
+            yield _member(archive, info, name)
+        elif name.rstrip("/") not in used:
+            yield _folder(name.rstrip("/"), EMPTY)
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    """With slashes. What is not marked as UTF-8 is read as code page 437, though macOS writes UTF-8 all the same."""
+    name = info.filename
+    if not info.flag_bits & UTF8:
+        with contextlib.suppress(UnicodeError):
+            name = name.encode("cp437").decode("utf-8")
+    return name.replace("\\", "/")
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str) -> Item:
     path = PurePosixPath(name)
     odd = ""
     if info.external_attr >> 16 & 0o170000 == SYMLINK:
-        odd = "is a link: left out; hand in the file itself"
+        odd = LINK
     elif path.is_absolute() or ".." in path.parts or re.match(r"^[A-Za-z]:", name) or not path.parts:
         odd = "points out of the archive: left out"
-    return Item(name=plain(name, 400), odd=odd, read=lambda limit: _unpacked(archive, info, limit))
+    locked = ""
+    if info.flag_bits & ENCRYPTED:
+        locked = "needs a password"
+    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        locked = "is not packed as plain zips are"
+    return Item(
+        name=plain(name, 400),
+        odd=odd,
+        locked=locked,
+        read=lambda limit: _unpacked(archive, info, 0 if locked else limit),
+    )
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes | None:
-    if limit <= 0 or info.flag_bits & 1 or info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if limit <= 0:
         return None
     try:
         with archive.open(info) as member:
@@ -101,32 +160,47 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> by
     return content if len(content) <= limit else None
 
 
-def _of_folder(path: Path) -> list[Item]:
-    items: list[Item] = []
-    for folder, folders, files in os.walk(path):
-        here = Path(folder)
-        for name in [*files, *(name for name in folders if (here / name).is_symlink())]:
-            items.append(_file(here / name, (here / name).relative_to(path)))
-            if len(items) > MAX_MEMBERS:
-                raise BadPlace(f"it has more than {MAX_MEMBERS:,} files")
-        folders[:] = sorted(name for name in folders if not JUNK.search(name) and not (here / name).is_symlink())
-    return sorted(items, key=lambda item: item.name)
+def _of_folder(path: Path) -> Iterator[Item]:
+    waiting = [""]
+    while waiting:
+        below = waiting.pop()
+        try:
+            with os.scandir(os.path.join(path, below)) as found:
+                entries = list(found)
+        except OSError as error:
+            if not below:
+                raise BadPlace(f"cannot be looked into ({error.strerror})") from None
+            yield _folder(below, f"cannot be looked into ({error.strerror}): left out")
+            continue
+        if below and not entries:
+            yield _folder(below, EMPTY)
+        for entry in entries:
+            name = f"{below}/{entry.name}" if below else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                yield file_at(os.path.join(path, name), name)
+            elif not JUNK.search(entry.name):
+                waiting.append(name)
 
 
-def _file(path: Path, below: Path) -> Item:
+def _folder(name: str, odd: str) -> Item:
+    return Item(name=plain(name, 400), odd=odd, is_folder=True, read=lambda _limit: None)
+
+
+def file_at(path: str, name: str) -> Item:
+    """What is there, called so from here on."""
     odd = ""
     try:
-        mode = path.lstat().st_mode
+        mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            odd = "is a link: left out; hand in the file itself"
+            odd = LINK
         elif not stat.S_ISREG(mode):
-            odd = "is no file: left out"
+            odd = NO_FILE
     except OSError as error:
         odd = f"cannot be read ({error.strerror}): left out"
-    return Item(name=plain(below.as_posix(), 400), odd=odd, read=lambda limit: read_file(path, limit))
+    return Item(name=plain(name, 400), odd=odd, read=lambda limit: read_file(path, limit))
 
 
-def read_file(path: Path, limit: int) -> bytes | None:
+def read_file(path: Path | str, limit: int) -> bytes | None:
     """A regular file's content; None for more than `limit`, and for what cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -142,16 +216,14 @@ def read_file(path: Path, limit: int) -> bytes | None:
 def below(items: Sequence[Item], top: str) -> list[Item]:
     """What lies in one of the folders, with names from there on."""
     return [
-        Item(name="/".join(item.parts[1:]), odd=item.odd, read=item.read)
-        for item in items
-        if len(item.parts) > 1 and item.parts[0] == top
+        replace(item, name="/".join(item.parts[1:])) for item in items if len(item.parts) > 1 and item.parts[0] == top
     ]
 
 
 def tops(items: Sequence[Item]) -> list[str]:
     """What on the outermost level can be somebody's hand-in: folders, code and zips."""
     found = (item for item in items if len(item.parts) > 1 or item.is_code or item.is_zip)
-    return list(dict.fromkeys(item.parts[0] for item in found if not JUNK.search(item.name)))
+    return list(dict.fromkeys(item.parts[0] for item in found))
 
 
 def beside(name: str, whence: str) -> str:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pacelab.grading.plain import plain
-from pacelab.grading.receive.places import JUNK, Item, below, beside, tops
+from pacelab.grading.receive.places import Item, below, beside, tops
 
 CANVAS = re.compile(
     r"^(?:(?P<student>[^/]+?)(?P<late>_LATE)?_(?P<id>\d+)|(?P<anonlate>LATE_)?anon_(?P<code>\w+?))"
@@ -67,7 +67,6 @@ def exported(items: Sequence[Item], usernames: Collection[str] = ()) -> tuple[li
 
     An export holds few things that the platform did not name: a model solution, what came by e-mail, the zip itself.
     """
-    items = [item for item in items if not JUNK.search(item.name)]
     for inner in (items, stripped(items)):
         for layout in (_gradescope, _moodle, _canvas):
             found = layout(inner)
@@ -100,7 +99,6 @@ def canvas_name(name: str) -> HandIn | None:
 
 def stripped(items: Sequence[Item]) -> list[Item]:
     """Without the folder that all of it lies in."""
-    items = [item for item in items if not JUNK.search(item.name)]
     folders = {item.parts[0] if len(item.parts) > 1 else "" for item in items}
     return below(items, folders.pop()) if len(folders) == 1 and "" not in folders else []
 
@@ -125,7 +123,7 @@ def _canvas(items: Sequence[Item]) -> list[HandIn]:
             older = beside(name, f"attachment {match['part']}")
             mine.problems.append(f"{name} was handed in again: the newest is graded, not {older}")
             name = older
-        mine.items.append(Item(name=name, odd=item.odd, read=item.read))
+        mine.items.append(replace(item, name=name))
     return list(found.values())
 
 
@@ -138,13 +136,13 @@ def _attachment(item: Item) -> int:
 def _moodle(items: Sequence[Item]) -> list[HandIn]:
     found: dict[tuple[str, str], HandIn] = {}
     for item in items:
-        match = MOODLE.match(item.parts[0]) if len(item.parts) > 1 else MOODLE_FLAT.match(item.name)
+        match = MOODLE.match(item.parts[0]) if len(item.parts) > 1 or item.is_folder else MOODLE_FLAT.match(item.name)
         if match is None:
             continue
         hand_in = HandIn(platform="moodle", name=match["student"], identity=match["id"])
         mine = found.setdefault((hand_in.identity, hand_in.name), hand_in)
-        name = "/".join(item.parts[1:]) if len(item.parts) > 1 else match["name"]
-        mine.items.append(Item(name=name, odd=item.odd, read=item.read))
+        name = "/".join(item.parts[1:]) or match.groupdict().get("name", item.name)
+        mine.items.append(replace(item, name=name))
     return list(found.values())
 
 

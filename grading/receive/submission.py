@@ -20,9 +20,9 @@ from pacelab.grading.assignment import Assignment, Number, label
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.modules import imported, modules_beside
 from pacelab.grading.receive.notebook import cells_of, is_notebook, module_of
+from pacelab.grading.receive.places import BadPlace, Item, file_at, opened
+from pacelab.grading.receive.texts import READER, decoded, most_bytes
 
-MAX_FILE_BYTES = 1 << 20
-"""Of one file; templates have a few thousand."""
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
 
 ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
@@ -105,13 +105,13 @@ def read_submission(
         problems=tuple(problems),
         helpers=tuple(sorted(helpers.items())),
         answers=answers_of(files[name], assignment) if name is not None and source is not None else (),
-        received=tuple(f"{file}: {_fate(file, name, top, helpers)}" for file in sorted(files)),
+        received=tuple(f"{file}: {_fate(file, name, top, helpers, source)}" for file in sorted(files)),
     )
 
 
-def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str]) -> str:
+def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str], source: str | None) -> str:
     if file == main:
-        return "graded"
+        return "graded" if source is not None else "chosen, and cannot be graded"
     below = file[len(top) + 1 :] if top and file.startswith(f"{top}/") else file
     return "imported" if below in helpers else "left out, nothing that is graded imports it"
 
@@ -119,10 +119,11 @@ def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str]) -> 
 def _choose(
     files: Mapping[str, bytes], assignment: Assignment, problems: list[str], others: Sequence[str]
 ) -> str | None:
-    """The file to grade: the right name, else the notebook, else what defines or resembles it most."""
+    """The file to grade: the right name, else the notebook, else what defines or resembles it most; no empty one."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
     code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith((".py", ".ipynb"))}
+    code = {name: base for name, base in code.items() if files[name].strip()} or code
     for exact in (wanted, f"{stem}.ipynb"):
         found = sorted((base != exact, name) for name, base in code.items() if base.lower() == exact)
         if found:
@@ -159,7 +160,7 @@ def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
 
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
     """How much a file looks like the one wanted: the names that it defines, then its own name."""
-    text = content[:MAX_FILE_BYTES].decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
     names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
     stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text
@@ -169,17 +170,18 @@ def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
 def _text_of(
     name: str, content: bytes, assignment: Assignment, problems: list[str], local: Collection[str]
 ) -> str | None:
-    if len(content) > MAX_FILE_BYTES:
-        problems.append(f"{name} has {len(content):,} bytes: allowed are {MAX_FILE_BYTES:,}; clear the outputs")
+    if len(content) > most_bytes(name):
+        problems.append(f"{name} has {len(content):,} bytes: allowed are {most_bytes(name):,}; clear the outputs")
         return None
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        text = content.decode("latin-1")
-        line = content[: error.start].count(b"\n") + 1
-        problems.append(f"{name} is not UTF-8 (line {line}): read as Latin-1; save it as UTF-8")
+    if not content.strip():
+        problems.append(f"{name} is empty: save your work and hand it in again")
+        return None
+    text, problem = decoded(content)
     if "\0" in text:
-        problems.append(f"{name} holds zero bytes, it is no text file: save it as UTF-8")
+        problem = "holds zero bytes, it is no text file: save it as UTF-8"
+    if problem:
+        problems.append(f"{name} {problem}")
+    if "\0" in text or "UTF-16" in problem:
         return None
     if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
         problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
@@ -192,7 +194,9 @@ def _text_of(
         ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         place = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
-        problems.append(f"{name}{place}: {error.__class__.__name__}: {getattr(error, 'msg', error)}: mend this first")
+        problems.append(
+            f"{name}{place}: {error.__class__.__name__}: {getattr(error, 'msg', error)}: mend this first ({READER})"
+        )
         return None
     return text
 
@@ -228,7 +232,7 @@ def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
         return ()
     given = {line.strip("# \t") for line in assignment.handed_out.splitlines()}
     try:
-        cells = cells_of(content.decode("utf-8", "replace"), "markdown")
+        cells = cells_of(decoded(content)[0], "markdown")
     except ValueError:  # a .py
         return ()
     own = ["\n".join(line for line in cell.splitlines() if line.strip("# \t") not in given) for cell in cells]
@@ -237,16 +241,24 @@ def answers_of(content: bytes, assignment: Assignment) -> tuple[str, ...]:
 
 def stamped_number(places: Sequence[Path]) -> Number:
     """The assignment that the files among `places` say they are of; ConfigError unless they agree. Zips stay shut."""
-    for place in places:
-        if not os.path.lexists(place):
-            raise ConfigError(f"submission {str(place)!r}: not there")
-    files = [file for place in places for file in (sorted(place.rglob("*")) if place.is_dir() else [place])]
     found: set[Number] = set()
-    for file in files:
-        if file.suffix.lower() in (".py", ".ipynb") and file.is_file() and file.stat().st_size <= MAX_FILE_BYTES:
-            number = guessed(file.read_text("utf-8", errors="replace"))
+    for place in places:
+        for item in _files_of(place):
+            number = (
+                guessed((item.read(most_bytes(item.name)) or b"").decode("utf-8", "replace")) if item.is_code else None
+            )
             found |= set() if number is None else {number}
     if len(found) != 1:
         stamps = ", ".join(sorted(map(str, found))) or "none that can be read from here"
         raise ConfigError(f"which assignment? the files are stamped with {stamps}: say --assignment N")
     return found.pop()
+
+
+def _files_of(place: Path) -> list[Item]:
+    if not place.is_dir():
+        return [file_at(os.path.realpath(place), place.name)]
+    try:
+        with opened(place) as items:
+            return items
+    except BadPlace:
+        return []

@@ -171,6 +171,11 @@ def to_csv(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
+def csv_file(rows: Sequence[Row]) -> bytes:
+    """The gradebook as a file: spreadsheets know UTF-8 by the mark at its start."""
+    return to_csv(rows).encode("utf-8-sig")
+
+
 def no_formula(text: str) -> str:
     """A cell's text; what a spreadsheet would take for a formula begins with an apostrophe."""
     return f"'{text}" if text.startswith(FORMULA) else text

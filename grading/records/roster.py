@@ -120,10 +120,13 @@ def read_roster(path: Path) -> list[Student]:
     text = read_table(path)
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text))
     try:
-        return _students(reader, path)
+        found = _students(reader, path)
     except csv.Error as error:  # a cell of more than 128 KiB
         told = f"{error}: shorten the cell, or close its quotes"
         raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {told}") from None
+    if not found:
+        raise ConfigError(f"roster {str(path)!r}: no student below the header: export it again, or leave --roster out")
+    return found
 
 
 def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:

@@ -132,7 +132,7 @@ def groups() -> dict[str, tuple[str, ...]]:
             match.replace("_", " ")
             for match in re.findall(r"^def test_(\w+)\(", (tests / f"test_{name}.py").read_text("utf-8"), re.MULTILINE)
         )
-        for name in ("walls", "platforms", "receive")
+        for name in ("walls", "places", "platforms", "receive", "texts")
     }
     containment = _load("test_containment")
     return {
@@ -142,7 +142,9 @@ def groups() -> dict[str, tuple[str, ...]]:
         "On the pipe": tuple(containment.STALLS),
         "On the reference, where a part is wrong": tuple(_load("test_lender").TRICKS),
         "Against the walls, and what must hold": tried["walls"],
-        "By names and archives, and what must hold": (*tried["receive"], *tried["platforms"]),
+        "By names and archives, and what must hold": tuple(
+            case for name in ("places", "texts", "receive", "platforms") for case in tried[name]
+        ),
     }
 
 

@@ -53,7 +53,7 @@ def test_examples_get_the_expected_scores(
     document = json.loads(capsys.readouterr().out)
     assert {row["student"]: row["score"] for row in document["grade"]} == expected
     assert {row["status"] for row in document["grade"]} == {"graded"}
-    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8-sig") as file:
         assert {row["student"]: float(row["score"]) for row in csv.DictReader(file)} == expected
     reports = {path.name for path in (in_tmp / "grades" / "reports").iterdir()}
     assert reports == {f"{name}.{form}" for name in names for form in ("html", "txt")}
@@ -144,7 +144,7 @@ def test_a_class_is_graded_whatever_is_in_it(in_tmp: Path, capsys: pytest.Captur
         archive.writestr("window.py", template)
     (in_tmp / "roster.csv").write_text("student\nann\nbob\ncem\n")
     assert main(["grade", "class", "--assignment", "2", "--roster", "roster.csv", "--jobs", "2", "--weak-walls"]) == 12
-    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8-sig") as file:
         status = {row["student"]: row["status"] for row in csv.DictReader(file)}
     assert status == {"ann": "duplicate", "bob": "graded", "cem": "missing", r"b\udce9": "graded"}
     said = capsys.readouterr().err

@@ -406,7 +406,7 @@ def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.C
         "--weak-walls",
     ]
     assert main([*command, "--individual", "--jobs", "2", "--similarity"]) == 0, capsys.readouterr().err
-    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+    with (in_tmp / "grades" / "gradebook.csv").open(encoding="utf-8-sig") as file:
         found = {row["student"]: (float(row["score"]), row["status"]) for row in csv.DictReader(file)}
     without = 100 - sum(check.points for check in lab.checks if check.needs == ("busy_at_once",))
     scores = {"ann": 100, "bob": 0, "deep": 0, "exits-at-import": 100} | dict.fromkeys(HOSTILE, without)

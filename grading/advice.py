@@ -1,0 +1,32 @@
+"""What to do about an exception that comes of where code is graded, and not of what it computes."""
+
+from __future__ import annotations
+
+import re
+
+MAIN = 'put it under `if __name__ == "__main__":`'
+ALONE = f"while it is graded code can compute and print, no more (no files, programs, threads, network, sleep): {MAIN}"
+CONTRACT = f"of pacelab there is only what hand-ins need while they are graded: {MAIN}"
+ADVICE = (
+    (
+        r"ModuleNotFoundError: No module named '(?!pacelab)",
+        "only Python's own modules and your files are there: use these",
+    ),
+    (r"(ModuleNotFound|Import|Attribute)Error: .*'pacelab[.']", CONTRACT),
+    (r"PermissionError: |RuntimeError: can't start new thread|FileNotFoundError: .*No usable temporary", ALONE),
+    (
+        r"FileNotFoundError: ",
+        "of your files only those are there that are imported: write the data into one, as Python",
+    ),
+    (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
+    (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
+    (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
+    (r"TypeError: .* returned where a plain value", "return numbers, texts or lists of them: float(...), list(...)"),
+)
+"""The start of an exception's text, with its type, and what to do."""
+
+
+def advice(kind: str, text: str) -> str:
+    """What to do about an exception of this type and text; empty for what is the code's own affair."""
+    told = f"{kind}: {text}"
+    return next((todo for start, todo in ADVICE if re.match(start, told)), "")

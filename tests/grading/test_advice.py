@@ -1,0 +1,49 @@
+"""Code in a style that cannot be graded: its report says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pacelab.grading.judge import Verdict
+from pacelab.grading.sandbox import Walls
+from pacelab.grading.session import Raised
+
+MAIN = 'put it under `if __name__ == "__main__":`'
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("import numpy as np", "only Python's own modules and your files are there"),
+        ("from pacelab import run", "of pacelab there is only what hand-ins need"),
+        ("import pacelab; pacelab.run('chain')", MAIN),
+        ("import pacelab.sim", "of pacelab there is only"),
+        ("import time; time.sleep(0.01)", "no files, programs, threads, network, sleep"),
+        ("import threading; threading.Thread(target=print).start()", "no files, programs, threads"),
+        ("import logging; logging.basicConfig(filename='my.log')", "no files, programs"),
+        ("import tempfile; tempfile.mkdtemp()", "no files, programs"),
+        ("open('data.csv')", "write the data into one, as Python"),
+        ("input('name? ')", "nobody answers while it is graded"),
+        ("raise SystemExit(0)", f"it ends before it can be asked anything: {MAIN}"),
+        ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
+    ],
+)
+def test_what_cannot_be_done_here_is_told_what_to_do_instead(
+    line: str, says: str, best: Walls, grade: Callable[..., Verdict], model: str
+) -> None:
+    verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
+    assert verdict.points == 0
+    assert says in verdict.problems[0]
+
+
+def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
+    error = {"type": "TypeError", "text": "a Fraction was returned where a plain value was asked for", "where": ""}
+    assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+@pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])
+def test_an_exception_of_the_codes_own_is_left_as_it_is(kind: str) -> None:
+    raised = Raised({"type": kind, "text": "of my own: PermissionError: no", "where": "line 3"}, "f()")
+    assert str(raised) == f"f() raised {kind}: of my own: PermissionError: no (line 3)"

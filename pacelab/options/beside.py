@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 NEVER = frozenset({"pacelab", *sys.stdlib_module_names})
 """What these names stand for does not depend on where a file lies."""
@@ -21,6 +23,7 @@ class Beside:
 
     def __init__(self, path: Path) -> None:
         self.found: dict[str, Path] = {}
+        self._loaded: dict[str, ModuleType] = {}
         todo = [path]
         while todo:
             for name in sorted(_imported(todo.pop().read_bytes()) - NEVER - self.found.keys()):
@@ -42,16 +45,32 @@ class Beside:
                 yield file.relative_to(self.found[name].parent).as_posix().encode()
                 yield file.read_bytes()
 
+    def lend(self, module: ModuleType) -> None:
+        """From now on these names are these files in what `module` imports, when it is loaded and when it runs."""
+
+        def imports(name: str, scope: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> ModuleType:
+            top = name.partition(".")[0]
+            if level or top not in self.found:
+                return builtins.__import__(name, scope, local, wanted or (), level)
+            there = self._loaded.get(name)
+            if there and all(hasattr(there, part) for part in wanted or ()):  # in a function, for each packet
+                return there if wanted else self._loaded[top]
+            with self._importable():
+                return builtins.__import__(name, scope, local, wanted or ())
+
+        vars(module)["__builtins__"] = vars(builtins) | {"__import__": imports}
+
     @contextlib.contextmanager
-    def importable(self) -> Iterator[None]:
-        """Meanwhile these names are these files, read anew; afterwards they are what they were before."""
+    def _importable(self) -> Iterator[None]:
+        """Meanwhile these names are these files, read once; afterwards they are what they were before."""
         before = self._taken_out()
+        sys.modules.update(self._loaded)
         sys.meta_path.insert(0, self)
         try:
             yield
         finally:
             sys.meta_path.remove(self)
-            self._taken_out()
+            self._loaded = self._taken_out()
             sys.modules.update(before)
 
     def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options.beside import Beside
+from pacelab.options import beside
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
@@ -45,8 +45,8 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     assert spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
-        with Beside(Path(path)).importable():
-            spec.loader.exec_module(module)
+        beside.Beside(Path(path)).lend(module)
+        spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error
@@ -86,7 +86,7 @@ def digest_of(flag: str, path: str) -> str:
     """
     try:
         digest = hashlib.sha256(Path(path).read_bytes())
-        for text in Beside(Path(path)).texts():
+        for text in beside.Beside(Path(path)).texts():
             digest.update(b"\0" + text)
         return digest.hexdigest()
     except OSError as error:
@@ -95,7 +95,7 @@ def digest_of(flag: str, path: str) -> str:
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != beside.__file__]
     own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()

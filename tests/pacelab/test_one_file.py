@@ -319,6 +319,20 @@ def test_what_it_imports_is_read_anew_when_that_changed(in_tmp: Path) -> None:
     assert after[0]["scheme_sha256"] != before[0]["scheme_sha256"]
 
 
+def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:
+    for folder, number in (("a", 20), ("b", 1000)):
+        (tmp_path / folder).mkdir()
+        own = SCHEME.replace("% 20", "% __import__('every').NUMBER")
+        (tmp_path / folder / "mine.py").write_text(own + "\n\ndef late():\n    import every\n")
+        (tmp_path / folder / "every.py").write_text(f"NUMBER = {number}\n")
+    few, many = (_few_dropped(f"{tmp_path / folder}/mine.py:OWN")[1] for folder in "ba")
+    assert few < many
+    (tmp_path / "a" / "every.py").write_text("1 / 0\n")
+    with pytest.raises(UserCodeError, match=r'every\.py", line 1') as caught:
+        _few_dropped(f"{tmp_path}/a/mine.py:OWN")
+    assert "beside.py" not in str(caught.value)
+
+
 def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SCHEME)
     (in_tmp / "random.py").write_text("1 / 0\n")

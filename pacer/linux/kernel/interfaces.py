@@ -34,7 +34,7 @@ def check_wired(interface: str | None) -> None:
 
 
 def is_up(interface: str) -> bool | None:
-    """Whether it is switched on; None when there is none. (Whether it has a carrier the kernel says up to a second later.)"""
+    """Whether it is switched on, None when there is none. (Of its carrier the kernel tells up to a second later.)"""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
             answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))

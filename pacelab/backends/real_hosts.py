@@ -86,6 +86,8 @@ def _tcp_reasons(options: Options) -> list[str]:
     switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
     if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
         found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")
+    if "sack" not in switches and (alone := [name for name in switches if name in ("rack", "tlp")]):
+        found.append(f"--linux-tcp {alone[0]}: Linux has it with SACK alone: allowed is sack+{alone[0]}")
     return found
 
 

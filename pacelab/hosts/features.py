@@ -22,6 +22,9 @@ PROGRAMS = {
     "iptables": "iptables",
 }
 """Program -> Debian's package that has it."""
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+"""What root has but in a container that was not given it -> its bit (linux/capability.h)."""
+IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
 TUN = Path("/dev/net/tun")
 LOADED = Path("/sys/module") / MODULE
 
@@ -42,9 +45,19 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
     if radios == "hwsim" and not has_hwsim():
         yield f"{MODULE} in this kernel", MEND
     if radios == "tap" and not TUN.exists():
-        yield str(TUN), "sudo modprobe tun; in a container: --device /dev/net/tun --cap-add NET_ADMIN,SYS_ADMIN"
-    if os.geteuid() != 0 and not SOCKET.exists():
+        yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
+    if os.geteuid() == 0:
+        if lacks := lacking_capabilities():
+            yield lacks, IN_CONTAINER
+    elif not SOCKET.exists():
         yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+
+
+def lacking_capabilities() -> str:
+    """Those of `CAPABILITIES` that this process is without; empty when it has all."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+    return " and ".join(name for name, bit in CAPABILITIES.items() if not held >> bit & 1)
 
 
 def has_hwsim() -> bool:

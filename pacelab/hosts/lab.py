@@ -66,7 +66,7 @@ class Lab:
         controller = None if self.switched is None else self.switched.process
         for child in (self.air, self.relay, controller, *self.routing):
             if child is not None and not child.alive():
-                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
+                raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
 
     def wire_report(self) -> dict[str, Any]:
         """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""

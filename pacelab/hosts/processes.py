@@ -140,6 +140,13 @@ class Child:
         """What it has printed so far."""
         return _content(self._output)
 
+    def how_it_ended(self) -> str:
+        """The signal that killed it, else its last words: for the message about one that has ended too early."""
+        code = self.process.poll()
+        if code is not None and code < 0:
+            return f"killed by {signal.Signals(-code).name}"
+        return self.last_words() or "without a word"
+
     def last_words(self) -> str:
         """The last line that it wrote to stderr."""
         lines = _content(self._errors).decode(errors="replace").strip().splitlines()

@@ -18,6 +18,7 @@ from typing import Any
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
+from pacelab.hosts.features import IN_CONTAINER, lacking_capabilities
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
 from pacelab.results.outcome import Progress
@@ -77,6 +78,8 @@ def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> 
 
 
 def _find_unshare() -> str:
+    if lacks := lacking_capabilities():
+        raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])
     if program is None:
         raise HostError("real hosts: no program unshare here: apt-get install util-linux")

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
-from pacelab.pacer.linux.doubts import Traffic, of_interfaces
+from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
@@ -230,8 +230,7 @@ class Agent:
         undo.callback(self._rules.remove)
         if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
             self._say(LEFT_BEHIND.format(", ".join(removed)))
-        for line in of_interfaces(config.air, config.wired):
-            self._say(line)
+        self._traffic.look_at_interfaces()
 
     def _captures(self, first: int) -> list[Capture]:
         air, wired = self._config.air, self._config.wired
@@ -330,6 +329,7 @@ class Agent:
         if self._guard.released:
             self._once("it stood still for a while, and packets passed unseen meanwhile")
         self._traffic.look(now_ns, seen=shell.done["seen"], two_way=len(self._points) > 1)
+        self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not shell.held:
             gc.collect(1)
 

@@ -22,15 +22,18 @@ MANY = 20
 _FORWARDING = "/proc/sys/net/ipv4/conf/{}/forwarding"
 
 
-def of_interfaces(air: str, wired: str | None) -> Iterator[str]:
-    """What is not as it should be when an agent starts; `wired`: of a gateway, which forwards."""
+def _of_interfaces(air: str, wired: str | None) -> Iterator[str]:
+    """What is not as it should be; `wired`: of a gateway, which forwards."""
     sides = [] if wired is None else _matching(wired)
     if wired is not None and not sides:
         yield f"no interface's name begins with {wired[:-1]}: nothing comes from the wired side until there is one"
     for name in (air, *sides):
-        if not is_up(name):
+        up = is_up(name)
+        if up is None:
+            yield f"{name} has gone: nothing passes by it until there is one of that name again"
+        elif not up:
             yield f"{name} is down: nothing passes by it until `ip link set {name} up`"
-        if wired is not None and not _forwards(name):
+        if up is not None and wired is not None and not _forwards(name):
             yield f"this host does not forward what comes by {name}: `sysctl -w net.ipv4.ip_forward=1` lets it"
 
 
@@ -45,6 +48,14 @@ class Traffic:
         self._since_ns: int | None = None
         self._tcp: Counter[Point] = Counter()
         self._silence_said = self._one_way_said = False
+        self._interfaces_said: set[str] = set()
+
+    def look_at_interfaces(self) -> None:
+        """At the start, and each second: they may go, or be switched off, under an agent."""
+        for line in _of_interfaces(self._air, self._wired):
+            if line not in self._interfaces_said:
+                self._interfaces_said.add(line)
+                self._say(line)
 
     def met(self, point: Point, far: int, *, path_known: bool) -> None:
         """A packet of TCP; `far`: the address at its other end over the air."""

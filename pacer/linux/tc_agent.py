@@ -25,7 +25,7 @@ from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
-from pacelab.pacer.linux.doubts import Traffic, of_interfaces
+from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
@@ -115,8 +115,7 @@ class TcAgent:
             undo.callback(self._kernel.close)
             if removed := [*self._kernel.removed, *remove_stale()]:
                 self._say(LEFT_BEHIND.format(", ".join(removed)))
-            for line in of_interfaces(self._config.air, self._config.wired):
-                self._say(line)
+            self._traffic.look_at_interfaces()
             punctual = self._config.realtime and be_punctual()
             self._on_status(self._ready(punctual))
             self._serve(stop)
@@ -149,8 +148,10 @@ class TcAgent:
                 if seen < IDLE_PPS:
                     self._tap.sample_less()
                 tick_ns, seen = max(tick_ns + TICK_NS, now_ns), 0
+                self._kernel.check()
                 self._forget_idle(now_ns)
                 self._traffic.look(now_ns, seen=self._count["seen"], two_way=True)
+                self._traffic.look_at_interfaces()
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:
                     return

@@ -100,6 +100,14 @@ def test_interfaces_that_let_nothing_pass_are_named_at_the_start(line: Line, dat
     assert len(lines) == 3
 
 
+def test_an_interface_that_goes_or_is_switched_off_under_an_agent_is_named_once(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "6", "--seconds", "2.5")
+    line.gateway.run("ip link del air0; ip link set wired0 down")
+    assert agent.process.wait(30) == 0
+    lines = agent.said().splitlines()
+    assert [one.removeprefix("pacelab: ").split(":")[0] for one in lines] == ["air0 has gone", "wired0 is down"], lines
+
+
 def test_wired_interfaces_by_a_prefix_that_none_has_are_named_at_the_start(line: Line) -> None:
     assert "no interface's name begins with eth" in said_of(line, "--wired", "eth+")
     assert said_of(line, "--wired", "wired+") == ""

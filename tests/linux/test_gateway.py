@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -77,7 +78,9 @@ def test_gateway_killed_in_mid_transfer_the_transfer_goes_on_and_a_restart_picks
     result = json.loads(client.stdout.read())
     server.wait(10)
     status = again.stop()
-    assert "removed what an agent that was killed left behind" in again.said()
+    said = again.said()
+    assert "removed what an agent that was killed left behind" in said
+    assert sorted(set(names := re.findall(r"PACELAB-\S+\d", said))) == sorted(names)
     rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
     # Paced, then free (a veth carries hundreds of Mbit/s), then paced again. What iperf3 counts is what it wrote into
     # its socket, so single seconds are uneven.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
+import pytest
 from network import PACELAB, Host, Line, RunningAgent, iperf
 
 TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
@@ -47,6 +48,16 @@ def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> 
     line.gateway.run("tc qdisc del dev air0 root")
     # A SYN is enough: its flow is to have a class.
     line.wired.run(f"timeout 5 bash -c 'echo > /dev/tcp/{line.STATION}/9'", check=False)
+    assert agent.process.wait(10) == 3
+    said = agent.said()
+    assert (said.count("\n"), "start the agent again" in said) == (1, True), said
+    assert _tables(line) == 0
+
+
+@pytest.mark.parametrize("taken", ["tc qdisc del dev air0 root", "ip link del air0"])
+def test_tc_agent_without_its_pacing_ends_though_no_packet_comes(line: Line, taken: str) -> None:
+    agent = line.agent(*TC)
+    line.gateway.run(taken)
     assert agent.process.wait(10) == 3
     said = agent.said()
     assert (said.count("\n"), "start the agent again" in said) == (1, True), said

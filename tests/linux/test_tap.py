@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from tap_runs import (
+    PACELAB,
+    ROOT,
     assert_gone,
     children_of,
     goodputs_kbps,
@@ -150,9 +152,21 @@ def test_a_run_whose_part_dies_says_so_and_ends(victim: str, said: str, tmp_path
     os.kill(pids[-1], signal.SIGKILL)
     _out, errors = process.communicate(timeout=30)
     assert process.returncode == 3
-    assert said in errors
+    assert f"{said} in the middle of a run: killed by SIGKILL" in errors
     assert len(errors.strip().splitlines()) == 1
     assert_gone(process.pid)
+
+
+@pytest.mark.parametrize("command", ["run chain --backend tap --seconds 1", "shell chain --backend tap", "doctor"])
+def test_root_of_a_container_without_capabilities_is_told_which(command: str, tmp_path: Path) -> None:
+    without = ("setpriv", "--bounding-set", "-all", "--inh-caps", "-all", *PACELAB, *command.split())
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "300"}
+    done = subprocess.run(without, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    said = done.stdout if command == "doctor" else done.stderr
+    assert "CAP_NET_ADMIN and CAP_SYS_ADMIN" in said
+    assert "--cap-add NET_ADMIN --cap-add SYS_ADMIN" in said
+    if command != "doctor":
+        assert (done.returncode, said.count("\n")) == (3, 1), said
 
 
 def test_cleanup_touches_no_run_that_is_alive(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def test_switches_of_linux_tcp_are_turned_one_by_one() -> None:
     ("changes", "said"),
     [
         ({"linux_tcp": "sack+sack"}, "--linux-tcp 'sack\\+sack': allowed is one of sack, rack, "),
+        ({"linux_tcp": "tlp+frto"}, "--linux-tcp tlp: Linux has it with SACK alone: allowed is sack\\+tlp"),
         ({"linux_tcp": ""}, "allowed is one of sack"),
         ({"linux_tcp": "no-prr", "where": "here"}, "--linux-tcp no-prr: it needs a kernel of its own"),
         (

@@ -41,7 +41,7 @@ class Agents:
         """Raise HostError when one has ended."""
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if not child.alive():
-                raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
+                raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
 
     def end(self) -> list[dict[str, Any]]:
         """End them; each one's report, as `hooks` of the engine's result has it."""

@@ -72,7 +72,7 @@ class MininetWifiLab(Lab):
         """Raise HostError when the air, the wires or Mininet-WiFi have ended."""
         super().check_alive()
         if not self._at_terminal and not self.network.alive():
-            raise HostError(f"Mininet-WiFi ended in the middle of a run: {self.network.last_words() or 'no word'}")
+            raise HostError(f"Mininet-WiFi ended in the middle of a run: {self.network.how_it_ended()}")
 
     def _make_hosts(self) -> None:
         with Hwsim():

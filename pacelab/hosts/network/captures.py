@@ -41,7 +41,7 @@ def end_captures(captures: list[Child]) -> None:
     """End them, and lay what they have seen into the job's folder."""
     for child in captures:
         if not child.alive():
-            raise HostError(f"{child.name} ended in the middle of a run: {child.last_words() or 'without a word'}")
+            raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
         child.end()
         file = f"{child.name.rpartition(' ')[2]}{SUFFIX}"
         shutil.copyfile(_SCRATCH / file, FOLDER / file)

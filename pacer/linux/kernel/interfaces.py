@@ -33,10 +33,13 @@ def check_wired(interface: str | None) -> None:
         mtu_of(interface)
 
 
-def is_up(interface: str) -> bool:
-    """Whether it is switched on. (Whether it has a carrier the kernel says up to a second later.)"""
+def is_up(interface: str) -> bool | None:
+    """Whether it is switched on, None when there is none. (Of its carrier the kernel tells up to a second later.)"""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
+        except OSError:
+            return None
     return bool(struct.unpack("16sH14x", answer)[1] & _UP)
 
 

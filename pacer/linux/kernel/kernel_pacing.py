@@ -43,6 +43,7 @@ _MOST_BURST_BYTES = 1 << 20
 _TABLE = re.compile(r"^table ip (pacelab-(\d+)-(\w+)-(\d+))$", re.MULTILINE)
 _BEHIND_NAT = 200
 """nftables' priority of the rule: addresses translated at 100 are by then those that the air's tap sees."""
+_TAKEN_AWAY = "it or the interface was taken away: start the agent again"
 _UNSPEC = 0xFFFFFFFF
 """Parent of a root queueing discipline."""
 
@@ -106,6 +107,11 @@ class KernelPacing:
         with suppress(Exception):  # what waits in it goes with it
             self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
 
+    def check(self) -> None:
+        """Raise AgentError when the HTB, or the interface with it, is not there any more: nothing is paced then."""
+        if _ROOT << 16 not in self._root_handles():
+            raise AgentError(f"HTB on {self._interface}: {_TAKEN_AWAY}")
+
     def close(self) -> None:
         """Take it all down; harmless when it is not up."""
         if self._rooted:
@@ -130,7 +136,7 @@ class KernelPacing:
         attempt = f"HTB on {self._interface}"
         if any(index == self._index and name != self._table for name, index, _alive in _listed(self._tables)):
             raise AgentError(f"{attempt}: another agent paces there; end it first")
-        handles = [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == _UNSPEC]
+        handles = self._root_handles()
         if any(handle not in (0, _ROOT << 16) for handle in handles):
             raise AgentError(
                 f"{attempt}: it has a queueing discipline already; tc qdisc del dev {self._interface} root"
@@ -143,6 +149,9 @@ class KernelPacing:
             raise AgentError(f"{attempt}: {error}; run as root, on a kernel with sch_htb") from None
         self._rooted = True
 
+    def _root_handles(self) -> list[int]:
+        return [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == _UNSPEC]
+
     def _class(self, command: str, minor: int, rate_bps: int, packet_bytes: int) -> None:
         frame = packet_bytes + _ETHERNET_BYTES
         rate_bytes = max(1, rate_bps * frame // (packet_bytes * BITS_PER_BYTE))
@@ -153,9 +162,7 @@ class KernelPacing:
                 **{"parent": _ROOT << 16, "rate": rate_bytes, "burst": burst, "cburst": burst, "quantum": frame},
             )
         except Exception as error:  # pyroute2's own kind
-            raise AgentError(
-                f"HTB on {self._interface}: {error}; it or the interface was taken away: start the agent again"
-            ) from None
+            raise AgentError(f"HTB on {self._interface}: {error}; {_TAKEN_AWAY}") from None
         self.updates += 1
 
 

@@ -89,14 +89,14 @@ def is_alive(pid: int, start: str) -> bool:
 
 
 def remove_stale() -> list[str]:
-    """Remove the chains of agents that are no more; returns their names."""
+    """Remove the chains of agents that are no more; returns their names, those of IPv4 and IPv6 once."""
     removed: list[str] = []
     for command in _COMMANDS:
         listing = _save(command)
         dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
         if dead and _restore(command, _removing(dead, listing)) is None:
             removed += dead
-    return removed
+    return list(dict.fromkeys(removed))
 
 
 def _removing(chains: list[str], listing: str) -> list[str]:

@@ -79,8 +79,8 @@ def test_one_panel_and_seeds_by_their_names(mine: str, in_tmp: Path) -> None:
 @pytest.mark.parametrize("first", ["{mine},newreno", "cubic,{mine}"])
 @pytest.mark.parametrize("command", ["compare", "sweep"])
 def test_a_control_may_stand_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [command, "chain", "--no-wired", "--hops", "2", "--seconds", "0.2", "--seeds", "1", "--jobs", "1", "--quiet"]
-    code = main([*words, "--schemes", first.format(mine=mine), "--out", "both"])
+    words = [command, "chain", "--no-wired", "--hops", "2", "--seconds", "0.2", "--seeds", "1", "--jobs", "1"]
+    code = main([*words, "--quiet", "--schemes", first.format(mine=mine), "--out", "both"])
     assert (code, capsys.readouterr().err) == (0, "")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pacelab.errors import HostError
-from pacelab.hosts.helper_client import SOCKET
+from pacelab.hosts.helper_client import SOCKET, as_root
 from pacelab.hosts.hwsim.family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
 
@@ -44,7 +44,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
     if radios == "tap" and not TUN.exists():
         yield str(TUN), "sudo modprobe tun; in a container: --device /dev/net/tun --cap-add NET_ADMIN,SYS_ADMIN"
     if os.geteuid() != 0 and not SOCKET.exists():
-        yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+        yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
 
 
 def has_hwsim() -> bool:

@@ -1,15 +1,17 @@
 """What a value may be: each domain parses text, checks a value, and says in words what is allowed.
 
 Topologies use domains for their options, pacelab for all of the command line, so that both name a bad value and the
-allowed ones in the same way. `parse` and `check` raise `ValueError`, whose text is "VALUE: allowed is ...".
+allowed ones in the same way. `parse` and `check` raise `ValueError`, whose text is "VALUE: allowed is ...", before
+which stands the name that was meant, where one is nearly the same.
 """
 
 # ruff: noqa: D102 - the protocol documents the methods of all domains
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any, Protocol
@@ -114,13 +116,14 @@ class Choice:
 
     def parse(self, text: str) -> Any:
         if text not in self.values:
-            raise _refusal(text, self.allowed)
+            raise _refusal(text, self.allowed, self.values)
         return self.values[text]
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
             named = self.values.get(str(value))  # as on the command line, where rates are Mbit/s
-            raise _refusal(value, self.allowed if named is None else f"{self.allowed}: here {value} is {named!r}")
+            allowed = self.allowed if named is None else f"{self.allowed}: here {value} is {named!r}"
+            raise _refusal(value, allowed, self.values)
 
     def show(self, value: Any) -> str:
         return next(name for name, known in self.values.items() if known == value)
@@ -148,7 +151,7 @@ class Words:
     def check(self, value: Any) -> None:
         words = value.split("+") if isinstance(value, str) else [""]
         if set(words) - set(self.names) or len(set(words)) < len(words):
-            raise _refusal(value, self.allowed)
+            raise _refusal(value, self.allowed, self.names)
 
     def show(self, value: Any) -> str:
         return str(value)
@@ -174,6 +177,9 @@ class Text:
         return str(value)
 
 
+_NEARLY = 0.75
+"""How like a name a value is, as `difflib` counts, when that name was meant: `vioce` is 0.8 like `voice`."""
+
 ON_OFF = Choice({"on": True, "off": False})
 """A switch."""
 
@@ -185,6 +191,17 @@ def plain(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
 
 
-def _refusal(value: object, allowed: str) -> ValueError:
+def like_which(value: object, names: Collection[str]) -> str:
+    """Which of these names was meant, to stand before those allowed; empty where none is nearly `value`.
+
+    So it is where `value` has a digit: 802.11n is not 802.11b written wrongly.
+    """
+    if not isinstance(value, str) or value in names or any(sign.isdigit() for sign in value):
+        return ""
+    like = difflib.get_close_matches(value.lower(), names, n=1, cutoff=_NEARLY)
+    return f"did you mean {like[0]!r}? " if like else ""
+
+
+def _refusal(value: object, allowed: str, names: Collection[str] = ()) -> ValueError:
     shown = repr(value) if isinstance(value, str) else str(value)
-    return ValueError(f"{shown}: allowed is {allowed}")
+    return ValueError(f"{shown}: {like_which(value, names)}allowed is {allowed}")

@@ -7,7 +7,7 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
-from pacelab.topologies.domain import plain
+from pacelab.topologies.domain import like_which, plain
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.shapes import (
@@ -53,7 +53,8 @@ def find_kind(name: str | PathLike[str]) -> Kind:
 
         return load_kind(name)
     if name not in KINDS:
-        raise ValueError(f"topology {name!r}: allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file")
+        allowed = f"allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file"
+        raise ValueError(f"topology {name!r}: {like_which(name, KINDS)}{allowed}")
     return KINDS[name]
 
 

@@ -105,6 +105,7 @@ def compare(
     **values: Any,
 ) -> None:
     """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
+    from pacelab.grid.entries import scheme_of
     from pacelab.running.cached import Kept
     from pacelab.show.distributions import check_panels, find_distributed
 
@@ -113,7 +114,7 @@ def compare(
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
-    first = "newreno" if names == ["all"] else names[0]
+    first = "newreno" if names == ["all"] else scheme_of(names[0])
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
     if quantity is not None and quantity.of_calls:

@@ -85,6 +85,7 @@ def sweep(
     **values: Any,
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
+    from pacelab.grid.entries import scheme_of
     from pacelab.grid.sweep import check_sweep_folder, run_sweep
     from pacelab.running.workers import Workers
 
@@ -92,7 +93,7 @@ def sweep(
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     processes = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     count = parse_one("--seeds", seeds, Whole(1, 10_000))
-    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=names[0])
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_sweep_folder(out)
     with runs_bar(f"{topology}: {', '.join(names)}", kept=out, quiet=quiet) as on_done:
         done = run_sweep(

@@ -19,6 +19,11 @@ def changes_of(entry: str) -> Request:
     return {"scheme": BASELINE, "cc": entry} if _is_control(entry) else {"scheme": entry}
 
 
+def scheme_of(entry: str) -> str:
+    """The scheme that is at work in it: beside a congestion control, none."""
+    return BASELINE if _is_control(entry) else entry
+
+
 def names_of(entries: list[str]) -> list[str]:
     """Their own names, as tables and legends have them; ConfigError where two are the same."""
     found: dict[str, str] = {}

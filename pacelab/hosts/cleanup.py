@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pacelab.errors import HostError
+from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
 
 _PROC = Path("/proc")
@@ -32,7 +33,7 @@ class Removed:
 def clean_up() -> Removed:
     """End the processes of runs whose owner is gone, and remove the rules of agents that are. Needs root."""
     if os.geteuid() != 0:
-        raise HostError("cleanup: what runs leave belongs to root: run sudo pacelab cleanup")
+        raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
     processes = orphans()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pacelab.errors import HostError
-from pacelab.hosts.helper_client import SOCKET
+from pacelab.hosts.helper_client import SOCKET, as_root
 from pacelab.hosts.hwsim.family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
 
@@ -50,7 +50,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
         if lacks := lacking_capabilities():
             yield lacks, IN_CONTAINER
     elif not SOCKET.exists():
-        yield "root", "sudo pacelab ..., or the root helper (docs/real-hosts.md)"
+        yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
 
 
 def lacking_capabilities() -> str:

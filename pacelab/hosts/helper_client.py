@@ -1,19 +1,30 @@
-"""The way to the root helper for those who are not root."""
+"""The ways for those who are not root: sudo, and the root helper."""
 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import socket
+import sysconfig
 from pathlib import Path
 
 from pacelab.errors import HostError
 
 SOCKET = Path("/run/pacelab/helper.sock")
-MEND = "run as root (sudo pacelab ...), or set up the root helper: docs/real-hosts.md"
-
-
 ELSEWHERE = "PACELAB_HELPER"
 """Environment variable with the path of another helper's socket."""
+
+SUDO_FINDS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where sudo looks for programs, whatever the caller's PATH (`secure_path` of Debian's sudoers): in no environment."""
+
+
+def as_root(words: str = "...") -> str:
+    """`sudo pacelab WORDS`; with the path of the program where sudo does not find it by its name, as in a clone."""
+    program = Path(sysconfig.get_path("scripts"), "pacelab")
+    if shutil.which("pacelab", path=SUDO_FINDS) or not program.exists():
+        return f"sudo pacelab {words}"
+    return f"sudo {shlex.quote(str(program))} {words}"
 
 
 def connect() -> socket.socket:
@@ -30,5 +41,8 @@ def connect() -> socket.socket:
         ) from None
     except OSError:
         link.close()
-        raise HostError(f"real hosts: they need root, and no root helper listens at {path}: {MEND}") from None
+        raise HostError(
+            f"real hosts: they need root, and no root helper listens at {path}: "
+            f"run as root ({as_root()}), or set up the root helper: docs/real-hosts.md"
+        ) from None
     return link

@@ -19,6 +19,7 @@ from typing import Any
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.features import IN_CONTAINER, lacking_capabilities
+from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
 from pacelab.results.outcome import Progress
@@ -99,7 +100,7 @@ def run_shell(plan: Plan) -> int:
     if plan.builder == "plain":
         check_mininet()
     if os.geteuid() != 0:
-        raise HostError("shell: a shell at the hosts is one of root's: sudo pacelab shell ...")
+        raise HostError(f"shell: a shell at the hosts is one of root's: {as_root('shell ...')}")
     terminal = {name: os.environ[name] for name in _TERMINAL if name in os.environ}
     ours, theirs = socket.socketpair()
     with ours:

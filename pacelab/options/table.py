@@ -18,7 +18,7 @@ from pacelab.options.phys import ALL_RATES, PHYS
 from pacelab.options.places import PLACES
 from pacelab.options.tcp_defaults import NS2_OF_2001, TCP_DEFAULTS
 from pacelab.options.voice import CODECS
-from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words
+from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words, like_which
 from pacelab.units import BPS_PER_MBPS
 
 LARGEST_PAYLOAD_BYTES = 2256
@@ -71,7 +71,7 @@ class TrafficDomain:
     def check(self, value: Any) -> None:
         """Raise ValueError when it is neither; the file itself is read later."""
         if not isinstance(value, str) or (value not in TRAFFIC and not is_traffic_file(value)):
-            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+            raise ValueError(f"{value!r}: {like_which(value, TRAFFIC)}allowed is {self.allowed}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""
@@ -98,7 +98,7 @@ class ControlDomain:
             raise ValueError(f"{value!r}: allowed is FILE.py:CLASS, with a class that stands in the file")
         path, _, class_name = str(value).rpartition(":")
         if value not in CONTROLS and not (path.endswith(".py") and class_name.isidentifier()):
-            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+            raise ValueError(f"{value!r}: {like_which(value, CONTROLS)}allowed is {self.allowed}")
 
     def show(self, value: Any) -> str:
         """Text of a value."""

@@ -6,7 +6,6 @@ some over time. None stands for what a run does not have, as the MOS without cal
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from pacelab.errors import ConfigError
 from pacelab.options.arguments import a_text, taken
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.types import FlowResult, Run
+from pacelab.topologies.domain import like_which
 
 Values = Sequence[float | None]
 
@@ -64,9 +64,7 @@ def find_quantity(given: str) -> Quantity:
     given = taken("--y", a_text, given)
     if given in _BY_NAME:
         return _BY_NAME[given]
-    like = difflib.get_close_matches(given, _BY_NAME, n=1)
-    hint = f"did you mean {like[0]!r}? " if like else ""
-    raise ConfigError(f"--y {given!r}: {hint}allowed is one of {', '.join(SHORT_NAMES)}")
+    raise ConfigError(f"--y {given!r}: {like_which(given, _BY_NAME)}allowed is one of {', '.join(SHORT_NAMES)}")
 
 
 def read_quantities(run: Run) -> dict[str, float | None]:

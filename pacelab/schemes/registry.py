@@ -7,9 +7,11 @@ from types import MappingProxyType
 
 from pacelab.errors import ConfigError
 from pacelab.options.own_code import is_own
+from pacelab.options.table import CONTROLS
 from pacelab.schemes import ack_suppression, baseline, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
 from pacelab.schemes.own import load_scheme
 from pacelab.schemes.scheme import Scheme
+from pacelab.topologies.domain import like_which
 
 _PAPERS = (baseline, tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
 _JOINED = {scheme.name: scheme for paper in _PAPERS for scheme in paper.SCHEMES}
@@ -33,5 +35,8 @@ def find_scheme(name: str) -> Scheme:
     if name.endswith(".py"):
         raise ConfigError(f"--scheme {name!r}: allowed is FILE.py:NAME, with a name that stands in the file")
     if name not in SCHEMES:
-        raise ConfigError(f"--scheme {name!r}: allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME")
+        if name in CONTROLS:
+            raise ConfigError(f"--scheme {name!r}: it is a congestion control: --cc {name}")
+        allowed = f"allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME"
+        raise ConfigError(f"--scheme {name!r}: {like_which(name, (*SCHEMES, *CONTROLS))}{allowed}")
     return SCHEMES[name]

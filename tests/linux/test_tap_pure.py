@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from test_tap_plan import plan_of
 
+from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
 from pacelab.hosts.machine import Load, judge, read_load
 from pacelab.hosts.mininet.mininet_hosts import iperf_results
@@ -190,3 +191,23 @@ def test_quantiles_by_nearest_rank() -> None:
 def test_last_document_of_a_child() -> None:
     assert last_document(b'{"ready": true}\n{"a": 1}\n{"b"') == {"a": 1}
     assert last_document(b"") == {}
+
+
+@pytest.mark.parametrize(
+    ("named", "in_environment", "command"),
+    [
+        (False, True, "sudo '{here}/a b/pacelab' cleanup"),  # a clone: sudo knows no PATH of ours
+        (True, True, "sudo pacelab cleanup"),  # the machine of docs/vm.md
+        (False, False, "sudo pacelab cleanup"),
+    ],
+)
+def test_sudo_is_told_the_program_that_it_would_not_find(
+    named: bool, in_environment: bool, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, there in (("a b", in_environment), ("usr", named)):
+        (tmp_path / folder).mkdir()
+        if there:
+            (tmp_path / folder / "pacelab").touch(mode=0o755)
+    monkeypatch.setattr(helper_client.sysconfig, "get_path", lambda name: str(tmp_path / "a b"))
+    monkeypatch.setattr(helper_client, "SUDO_FINDS", str(tmp_path / "usr"))
+    assert helper_client.as_root("cleanup") == command.format(here=tmp_path)

@@ -119,7 +119,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.plot_timeline("x"), "plot_timeline: records 'x': allowed is what pacelab.record_air gives"),
     (lambda: API.Experiment(topology_options={3: 1}), "topology_options {3: 1}: allowed is a mapping, as"),
     (lambda: API.Experiment("chain"), "Experiment: 'chain': allowed are options by name, as topology='chain'"),
-    (lambda: load_topology("chian"), "topology 'chian': allowed is one of chain, "),
+    (lambda: load_topology("chian"), "topology 'chian': did you mean 'chain'? allowed is one of chain, "),
     (lambda: load_topology("chain", hops=0), "--hops 0: allowed is a whole number from 1 to 200"),
     (lambda: pacelab.print_json({"a": float("nan")}), "print_json: Out of range float values"),
     (lambda: pacelab.print_json({"a": object()}), "has no form in JSON: allowed are texts, finite numbers, lists"),

@@ -19,8 +19,13 @@ from pacelab.cli.main import main
 
 
 USAGE = [
-    ("run chian", "'chian'", "chain, cell, hidden, exposed, reuse"),
-    ("run chain --scheme vegas", "--scheme 'vegas'", "newreno, tcp-gap"),
+    ("run chian", "'chian': did you mean 'chain'?", "chain, cell, hidden, exposed, reuse"),
+    ("run chain --scheme tcpgap", "--scheme 'tcpgap': did you mean 'tcp-gap'?", "newreno, tcp-gap"),
+    ("run chain --scheme vegas", "--scheme 'vegas'", "it is a congestion control: --cc vegas"),
+    ("compare chain --schemes newreno,cubik", "did you mean 'cubic'?", "newreno, tcp-gap"),
+    ("run chain --cc cubik", "--cc 'cubik': did you mean 'cubic'?", "newreno, reno"),
+    ("run chain --traffic vioce", "--traffic 'vioce': did you mean 'voice'?", "tcp, udp-saturated"),
+    ("run chain --rts of", "--rts 'of': did you mean 'off'?", "one of on, off"),
     ("run chain --hopz 3", "--hopz", "pacelab run --help"),
     ("run chain 3", "3", "pacelab run --help"),
     ("run", "TOPOLOGY", "pacelab run --help"),
@@ -39,7 +44,7 @@ USAGE = [
     ("run chain --rate 6", "--rate 6", "with --phy 802.11b is one of 1, 2, 5.5, 11"),
     ("run chain --rate 11 --phy 802.11a", "--rate 11", "with --phy 802.11a is one of 6, 9, 12, 18, 24, 36, 48, 54"),
     ("run chain --rate 3", "--rate '3'", "one of 1, 2, 5.5, 6"),
-    ("run chain --phy 802.11n", "--phy '802.11n'", "one of 802.11b, 802.11a, 802.11g"),
+    ("run chain --phy 802.11n", "--phy '802.11n': allowed is ", "one of 802.11b, 802.11a, 802.11g"),
     ("run chain --retry-short 0", "--retry-short 0", "a whole number from 1"),
     ("run chain --edca perhaps", "--edca 'perhaps'", "one of on, off"),
     ("run chain --traffic cbr --burst 0", "--burst 0", "a whole number from 1"),

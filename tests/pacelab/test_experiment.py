@@ -56,7 +56,7 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"topology": "ring"}, "topology 'ring': allowed is one of chain, cell"),
+        ({"topology": "torus"}, "topology 'torus': allowed is one of chain, cell"),
         ({"scheme": "magic"}, "--scheme 'magic': allowed is one of newreno, tcp-gap"),
         ({"topology_options": {"hopps": 3}}, "--hopps: topology 'chain' has no such option"),
         ({"topology_options": {"hops": -3}}, "--hops -3: allowed is a whole number"),

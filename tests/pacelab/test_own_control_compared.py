@@ -76,6 +76,14 @@ def test_one_panel_and_seeds_by_their_names(mine: str, in_tmp: Path) -> None:
         assert any("seeds 4-5" in text.get_text() for text in ax.texts)
 
 
+@pytest.mark.parametrize("first", ["{mine},newreno", "cubic,{mine}"])
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_a_control_may_stand_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [command, "chain", "--no-wired", "--hops", "2", "--seconds", "0.2", "--seeds", "1", "--jobs", "1"]
+    code = main([*words, "--quiet", "--schemes", first.format(mine=mine), "--out", "both"])
+    assert (code, capsys.readouterr().err) == (0, "")
+
+
 def test_a_control_beside_another_one_is_refused(mine: str) -> None:
     with pytest.raises(ConfigError, match=r"--cc 'cubic' beside 'mine\.py:Steady' among the schemes"):
         compare(chain(cc="cubic"), schemes=["newreno", mine], seeds=1, jobs=1)

@@ -108,7 +108,7 @@ def test_kind_describes_its_flows_and_ranges(kind: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("ring", {}, f"topology 'ring': allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file"),
+        ("torus", {}, f"topology 'torus': allowed is one of {', '.join(KINDS)}, or a path to a .yaml or .py file"),
         ("hidden", {"hops": 3}, "--hops: topology 'hidden' has no such option; its own options: none"),
         ("chain", {"hops": 0}, "--hops 0: allowed is a whole number from 1 to 200"),
         ("chain", {"hops": 2.0}, "--hops 2.0: allowed is a whole number from 1 to 200"),

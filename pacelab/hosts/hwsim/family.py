@@ -16,6 +16,7 @@ import subprocess
 from typing import Self
 
 from pacelab.errors import HostError
+from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import environment
 
 NAME = "MAC80211_HWSIM"
@@ -58,7 +59,7 @@ class Hwsim:
         address = bytes.fromhex(mac.replace(":", ""))
         code, _ = self._ask(self._family, _NEW_RADIO, [(_PERM_ADDR, address), (_CUSTOM_REG, _FREE_CHANNELS)])
         if code < 0:  # else it is the radio's number
-            mend = "run as root: sudo pacelab ..." if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
+            mend = f"run as root: {as_root()}" if code == -errno.EPERM else "see the kernel's log: sudo dmesg"
             raise HostError(f"back end hwsim: making radio {mac}: {os.strerror(-code)}; {mend}")
 
     def _find_family(self) -> int | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pacelab.errors import HostError
+from pacelab.hosts.helper_client import as_root
 
 FOLDER = Path("/run/netns")
 """Where `ip netns` looks, too: `ip -n n0 addr` works inside a run."""
@@ -113,7 +114,7 @@ def _restored() -> Iterator[None]:
 def _call(name: str, *arguments: object) -> None:
     if getattr(_libc, name)(*arguments) != 0:
         number = ctypes.get_errno()
-        raise HostError(f"{name} for a network namespace: {os.strerror(number)}; run as root: sudo pacelab ...")
+        raise HostError(f"{name} for a network namespace: {os.strerror(number)}; run as root: {as_root()}")
 
 
 def mount_tmpfs(place: str) -> None:

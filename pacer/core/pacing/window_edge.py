@@ -18,11 +18,12 @@ from pacelab.pacer.core.segment import ACK, SEQUENCE_SPACE, Segment, seq_diff
 class WindowEdge:
     """What one sender has been promised."""
 
-    __slots__ = ("_edge", "_fresh")
+    __slots__ = ("_fresh", "edge")
 
     def __init__(self, *, fresh: bool) -> None:
         """`fresh`: the connection opens here, nothing has been promised. Else the first ACK's own window has been."""
-        self._edge: int | None = None
+        self.edge: int | None = None
+        """Number after the last octet promised; None before the first ACK."""
         self._fresh = fresh
 
     def grant(self, segment: Segment, wanted_bytes: int) -> int:
@@ -32,11 +33,11 @@ class WindowEdge:
             return min(advertised_bytes, wanted_bytes)
         promised_bytes = self._promised_bytes(segment)
         window_bytes = min(advertised_bytes, max(wanted_bytes, promised_bytes))
-        if self._edge is None or window_bytes > promised_bytes:
-            self._edge = (segment.ack + window_bytes) % SEQUENCE_SPACE
+        if self.edge is None or window_bytes > promised_bytes:
+            self.edge = (segment.ack + window_bytes) % SEQUENCE_SPACE
         return window_bytes
 
     def _promised_bytes(self, segment: Segment) -> int:
-        if self._edge is not None:
-            return seq_diff(self._edge, segment.ack)
+        if self.edge is not None:
+            return seq_diff(self.edge, segment.ack)
         return 0 if self._fresh else segment.window_bytes

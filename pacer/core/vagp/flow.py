@@ -6,9 +6,9 @@ from pacelab.pacer.core.pacing.gateway_hook import GatewayFlow
 from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
 from pacelab.pacer.core.pacing.window_edge import WindowEdge
 from pacelab.pacer.core.segment import ACK, FlowKey, Segment, seq_diff
-from pacelab.pacer.core.vagp.handshake_clock import HandshakeClock
 from pacelab.pacer.core.vagp.local_recovery import LocalRecovery
 from pacelab.pacer.core.vagp.redundant_eliminator import RedundantEliminator
+from pacelab.pacer.core.vagp.wired_clock import WiredClock
 
 _ASSUMED_SEGMENT_BYTES = 1460
 """Before the first data segment, for the windows of the handshake."""
@@ -19,7 +19,7 @@ _SRTT_WEIGHT = 8
 class VagpFlow(GatewayFlow):
     """One connection through the gateway, keyed by its wired-to-wireless direction."""
 
-    __slots__ = ("edge", "eliminator", "handshake", "recovery", "segment_bytes", "srtt_ns")
+    __slots__ = ("edge", "eliminator", "recovery", "segment_bytes", "srtt_ns", "wired_clock")
 
     def __init__(self, key: FlowKey, now_ns: int, schedule: ReleaseSchedule, *, fresh: bool) -> None:
         """`fresh`: the connection opens with this segment."""
@@ -27,7 +27,7 @@ class VagpFlow(GatewayFlow):
         self.recovery = LocalRecovery(self.sent)
         self.eliminator = RedundantEliminator()
         self.edge = WindowEdge(fresh=fresh)
-        self.handshake = HandshakeClock()
+        self.wired_clock = WiredClock()
         self.segment_bytes = _ASSUMED_SEGMENT_BYTES
         """Largest payload seen."""
         self.srtt_ns: int | None = None

@@ -97,7 +97,7 @@ class Vagp(GatewayHook[VagpFlow]):
             else:
                 self._forward(segment)
             return
-        flow.handshake.observe(now_ns, segment, outward=True)
+        flow.wired_clock.observe(now_ns, segment, outward=True)
         if segment.is_data:
             self._data(now_ns, flow, segment)
         elif segment.flags & FIN:
@@ -156,13 +156,13 @@ class Vagp(GatewayHook[VagpFlow]):
         if flow is None:
             self._forward(segment)
             return
-        flow.handshake.observe(now_ns, segment, outward=False)
+        flow.wired_clock.observe(now_ns, segment, outward=False)
         if segment.window_bytes > flow.window_bytes:
             self._widen(flow, segment.window_bytes)
         if segment.flags & ACK and self._ack(now_ns, flow, segment):
             self._actions.append(Drop(segment.handle, "duplicate ACK absorbed"))
         else:
-            self._narrow(flow, segment)
+            self._narrow(now_ns, flow, segment)
             self._forward(segment)
 
     def _ack(self, now_ns: int, flow: VagpFlow, segment: Segment) -> bool:
@@ -192,13 +192,16 @@ class Vagp(GatewayHook[VagpFlow]):
         self._count["duplicates_absorbed" if absorb else "duplicates_forwarded"] += 1
         return absorb
 
-    def _narrow(self, flow: VagpFlow, segment: Segment) -> None:
+    def _narrow(self, now_ns: int, flow: VagpFlow, segment: Segment) -> None:
         """Write the Queue Manager's window into a segment of the receiver."""
         if self._config.queue is None or segment.flags & RST or not segment.flags & (SYN | ACK):
             return
         if flow.is_beyond(segment):
             return
+        edge = flow.edge.edge
         window_bytes = self._window_bytes(flow, segment)
+        if flow.edge.edge != edge:
+            flow.wired_clock.opened(now_ns, edge)
         if window_bytes < segment.window_bytes:
             self._count["windows_narrowed"] += flow.admitted
             self._actions.append(Rewrite(segment.handle, window_bytes=window_bytes))
@@ -219,7 +222,7 @@ class Vagp(GatewayHook[VagpFlow]):
 
     def _in_wire_pkts(self, flow: VagpFlow) -> int:
         """Packets that the flow's share of R carries in a wired round trip, rounded up."""
-        wired_ns = flow.handshake.wired_ns or 0
+        wired_ns = flow.wired_clock.wired_ns or 0
         share_bps = self._bandwidth.rate_bps / len(self._flows.by_key)
         return -int(-share_bps * wired_ns // (flow.segment_bytes * BITS_PER_BYTE * NS_PER_S))
 

@@ -374,6 +374,21 @@ def test_repeated_handshake_is_not_timed() -> None:
     assert window_of(shell, 1560) == 6 * 1460
 
 
+def test_connection_that_came_from_another_gateway_is_timed_by_its_windows() -> None:
+    shell = gateway()
+    send(shell, 1)
+    assert window_of(shell, 1460, window=3 * 1460) is None  # has been promised by the other gateway
+    send(shell, 3, first=1)
+    shell.run_until(500 * MS)
+    assert window_of(shell, 4 * 1460, window=20 * 1460) == 6 * 1460  # as if the source were next door
+    shell.run_until(shell.now_ns + 250 * MS)
+    send(shell, 1, first=4)  # the first octet beyond what had been promised
+    shell.run_until(shell.now_ns + 5 * MS)
+    held = -int(-rate_bps(shell) * 250 * MS // (1460 * 8 * S))
+    assert held > 1
+    assert window_of(shell, 5 * 1460, window=20 * 1460) == (6 + held) * 1460
+
+
 def test_receivers_own_window_is_the_limit() -> None:
     shell = gateway()
     assert window_of(shell, 100, flags=SYN | ACK, window=4000) is None

@@ -193,8 +193,9 @@ fn ratio(db: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// 4 dBm and two antennas of 5 dB are 14 dBm.
     const LINE: &str = r#"ifaces: { ids = ["02:00:00:00:00:00", "02:00:00:00:01:00", "02:00:00:00:02:00"]; };
-        model: { type = "path_loss"; positions = ((0, 0, 0), (200, 0, 0), (600, 0, 0)); tx_powers = (14, 14, 14);
+        model: { type = "path_loss"; positions = ((0, 0, 0), (200, 0, 0), (600, 0, 0)); tx_powers = (4, 4, 4);
                  model_name = "log_distance"; path_loss_exp = 3; xg = 0; };"#;
 
     fn links(text: &str) -> Vec<Vec<Link>> {

@@ -38,7 +38,17 @@ def test_split_axes_keeps_single_values_apart() -> None:
     )
 
 
+def test_options_set_by_name_take_lists_and_ranges() -> None:
+    given = {"set": "spacing=100, hops=1..3,5 ,wired=off", "rate_bps": "2"}
+    assert split_axes("chain", given) == (
+        {"rate_bps": 2_000_000, "set": {"spacing": 100.0, "wired": False}},
+        {"hops": [1, 2, 3, 5]},
+    )
+
+
 def test_build_experiment_takes_no_list() -> None:
+    with pytest.raises(ConfigError, match="--hops 1,2: allowed is one value here"):
+        build_experiment("chain", {"set": "hops=1,2"})
     with pytest.raises(ConfigError, match="--hops 1,2,3: allowed is one value here; `pacelab compare` takes lists"):
         build_experiment("chain", {"hops": "1..3"})
     with pytest.raises(ConfigError, match="--seed 1,2: allowed is one value here; `pacelab compare` has --seeds N"):

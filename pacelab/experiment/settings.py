@@ -35,10 +35,9 @@ def find_option(topology: str, name: str) -> Option:
     if name in BY_FIELD:
         return BY_FIELD[name]
     try:
-        option = find_kind(topology).find_option(name)
+        return _as_option(find_kind(topology).find_option(name))
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
 
 
 def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
@@ -114,10 +113,11 @@ def _assigned(topology: str, text: str) -> dict[str, list[Any]]:
             names = ", ".join(known) or "none"
             raise ConfigError(f"--set {item!r}: allowed is NAME=VALUE with a name of topology {topology!r}: {names}")
         found.setdefault(name, []).append(value if equals else before)
-    return {
-        name: parse_list(Option(field=name, flag=f"--set {name}=", domain=known[name].domain, help=""), ",".join(given))
-        for name, given in found.items()
-    }
+    return {name: parse_list(_as_option(known[name]), ",".join(given)) for name, given in found.items()}
+
+
+def _as_option(option: TopologyOption) -> Option:
+    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
 
 
 def _range(option: Option, item: str, low: str, high: str) -> range:

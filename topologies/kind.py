@@ -12,7 +12,7 @@ from pacelab.topologies.model import Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopologyOption:
-    """One option of a kind; its flag on the command line is `--NAME`, with dashes for underscores.
+    """One option of a kind; its flag is `--NAME` with dashes for underscores, of a topology of your own `--set NAME`.
 
     Options of one name mean the same in every kind; defaults, limits and even the form of their values may differ.
     """
@@ -21,6 +21,8 @@ class TopologyOption:
     domain: Domain
     default: Any
     help: str
+    own: bool = False
+    """Of a topology of one's own."""
 
     @property
     def shown_default(self) -> str:
@@ -30,7 +32,7 @@ class TopologyOption:
     @property
     def flag(self) -> str:
         """The option on the command line."""
-        return "--" + self.name.replace("_", "-")
+        return f"--set {self.name}" if self.own else "--" + self.name.replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

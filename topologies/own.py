@@ -374,4 +374,6 @@ def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOptio
             domain.check(parameter.default)
         except ValueError as error:
             raise ValueError(f"{path}:1: topology: default of parameter {name!r}: {error}") from None
-    return TopologyOption(name=name, domain=domain, default=parameter.default, help="an option of your own file")
+    return TopologyOption(
+        name=name, domain=domain, default=parameter.default, help="an option of your own file", own=True
+    )

@@ -10,7 +10,7 @@ import typer
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar
 from pacelab.errors import ConfigError
-from pacelab.experiment.settings import parse_one, place, split_axes
+from pacelab.experiment.settings import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab.show.tables import show_name
@@ -44,8 +44,9 @@ def timeline(
     if values.get("rts") == "both":
         values["rts"] = "off,on"
     single, axes = split_axes(topology, values)
-    if set(axes) - {"rts"}:
-        raise ConfigError(f"--{min(set(axes) - {'rts'})}: allowed is one value here; `pacelab compare` takes lists")
+    if several := set(axes) - {"rts"}:
+        flag = find_option(topology, min(several)).flag
+        raise ConfigError(f"{flag}: allowed is one value here; `pacelab compare` takes lists")
     from_ms, to_ms = (
         None if text is None else parse_one(flag, text, MOMENT) for flag, text in (("--from", start), ("--to", end))
     )

@@ -17,7 +17,8 @@ from pacelab.topologies.registry import KINDS, find_kind
 
 LONGEST_RANGE = 1000
 SET = "set"
-"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own."""
+"""--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own. A list goes on with
+values without a name: NAME=A,B."""
 
 
 def topology_options() -> dict[str, list[tuple[Kind, TopologyOption]]]:
@@ -34,10 +35,9 @@ def find_option(topology: str, name: str) -> Option:
     if name in BY_FIELD:
         return BY_FIELD[name]
     try:
-        option = find_kind(topology).find_option(name)
+        return _as_option(find_kind(topology).find_option(name))
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
 
 
 def build_experiment(topology: str, values: Mapping[str, Any], *, scheme: str = "newreno") -> Experiment:
@@ -55,7 +55,7 @@ def place(topology: str, values: Mapping[str, Any], *, scheme: str) -> Experimen
     """Experiment for parsed values, sorted into the experiment's own and the topology's."""
     fields = {name: value for name, value in values.items() if name in BY_FIELD}
     options = {name: value for name, value in values.items() if name not in BY_FIELD and name != SET}
-    options |= _assigned(topology, values.get(SET, ""))
+    options |= values.get(SET, {})
     return Experiment(topology=topology, topology_options=options, scheme=scheme, **fields)
 
 
@@ -67,7 +67,9 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
         if given is None:
             continue
         if name == SET:
-            single[name] = given
+            assigned = _assigned(topology, given)
+            single[SET] = {own: parsed[0] for own, parsed in assigned.items() if len(parsed) == 1}
+            axes |= {own: parsed for own, parsed in assigned.items() if len(parsed) > 1}
             continue
         parsed = [given] if isinstance(given, bool) else parse_list(find_option(topology, name), given)
         if len(parsed) == 1:
@@ -94,22 +96,28 @@ def parse_one(flag: str, text: str, domain: Domain) -> Any:
     return Option(field=flag, flag=flag, domain=domain, help="").parse(text)
 
 
-def _assigned(topology: str, text: str) -> dict[str, Any]:
-    """Values of --set, by the options that the topology has."""
+def _assigned(topology: str, text: str) -> dict[str, list[Any]]:
+    """The values of --set, one or several, by the options that the topology has."""
     if not text:
         return {}
     try:
         known = {option.name: option for option in find_kind(topology).options}
     except ValueError as error:
         raise ConfigError(str(error)) from None
-    found: dict[str, Any] = {}
+    found: dict[str, list[str]] = {}
+    name = ""
     for item in text.split(","):
-        name, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or name not in known:
+        before, equals, value = (part.strip() for part in item.partition("="))
+        name = before if equals else name
+        if name not in known:
             names = ", ".join(known) or "none"
             raise ConfigError(f"--set {item!r}: allowed is NAME=VALUE with a name of topology {topology!r}: {names}")
-        found[name] = parse_one(f"--set {name}=", value, known[name].domain)
-    return found
+        found.setdefault(name, []).append(value if equals else before)
+    return {name: parse_list(_as_option(known[name]), ",".join(given)) for name, given in found.items()}
+
+
+def _as_option(option: TopologyOption) -> Option:
+    return Option(field=option.name, flag=option.flag, domain=option.domain, help=option.help)
 
 
 def _range(option: Option, item: str, low: str, high: str) -> range:

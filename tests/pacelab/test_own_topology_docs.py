@@ -46,6 +46,14 @@ def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> 
 
 
 @pytest.mark.usefixtures("engine", "files")
+def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "star.py", "--set", "arms=2..4", "--schemes", "newreno", "--seeds", "1", "--seconds", "0.2"]
+    assert main([*words, "--jobs", "1", "--json", "--quiet"]) == 0
+    rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
+    assert [row["point"] for row in rows] == [{"arms": 2}, {"arms": 3}, {"arms": 4}]
+
+
+@pytest.mark.usefixtures("engine", "files")
 def test_documented_traffic_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "corner.yaml", "--traffic", "traffic.yaml", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)["run"]

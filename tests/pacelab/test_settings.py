@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pacelab.cli import options as cli_options
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment import settings
 from pacelab.experiment.settings import build_experiment, find_option, parse_list, split_axes
@@ -38,7 +41,30 @@ def test_split_axes_keeps_single_values_apart() -> None:
     )
 
 
+def test_options_set_by_name_take_lists_and_ranges() -> None:
+    given = {"set": "spacing=100, hops=1..3,5 ,wired=off", "rate_bps": "2"}
+    assert split_axes("chain", given) == (
+        {"rate_bps": 2_000_000, "set": {"spacing": 100.0, "wired": False}},
+        {"hops": [1, 2, 3, 5]},
+    )
+
+
+def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "topology", "Star"]) == 0
+    for words, told in (
+        ("--hops 3", "its own options: --set arms"),
+        ("--set arms=x", "--set arms 'x': allowed is a whole number"),
+        ("--set arms=3,4", "--set arms 3,4: allowed is one value here"),
+        ("--arms 3", "those of your own topology are set by --set NAME=VALUE"),
+    ):
+        capsys.readouterr()
+        assert main(["run", "star.py", *words.split()]) == 2
+        assert told in capsys.readouterr().err
+
+
 def test_build_experiment_takes_no_list() -> None:
+    with pytest.raises(ConfigError, match="--hops 1,2: allowed is one value here"):
+        build_experiment("chain", {"set": "hops=1,2"})
     with pytest.raises(ConfigError, match="--hops 1,2,3: allowed is one value here; `pacelab compare` takes lists"):
         build_experiment("chain", {"hops": "1..3"})
     with pytest.raises(ConfigError, match="--seed 1,2: allowed is one value here; `pacelab compare` has --seeds N"):

@@ -151,6 +151,7 @@ def test_timelines_that_pages_ask_for_have_frames(page: str, in_tmp: Path, capsy
         (["--from", "5", "--to", "4"], "--to 4: allowed is more than --from, 5 ms"),
         (["--to", "20000"], "--to '20000': allowed is a number from 0 to 10000"),
         (["--hops", "2,3"], "--hops: allowed is one value here"),
+        (["--rate", "2,11"], "--rate: allowed is one value here"),
         (["--out", "x.jpg"], "allowed is a file name that ends with .svg, .png or .pdf"),
     ],
 )

@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ def jobs() -> dict[str, Any]:
 def steps(jobs: dict[str, Any], key: str) -> list[str]:
     """What the steps of all jobs have under this key."""
     return [step[key] for job in jobs.values() for step in job["steps"] if key in step]
+
+
+def test_who_installs_a_wheel_is_held_to_what_the_lock_is_held_to() -> None:
+    uv = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["uv"]
+    told = "pip knows no bound of uv's alone: it belongs to the dependencies themselves"
+    assert [name for name in uv if name.startswith(("constraint-", "override-", "exclude-"))] == [], told
 
 
 def test_release_writes_in_its_last_step_alone(jobs: dict[str, Any]) -> None:

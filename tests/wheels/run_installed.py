@@ -53,8 +53,7 @@ def native(wheel_for: Callable[[str], Path], tmp_path_factory: pytest.TempPathFa
     """`pacelab` of this machine's wheel."""
     wheel, place = wheel_for(f"linux-{platform.machine()}"), tmp_path_factory.mktemp("native")
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    pip("--python", place / "bin/python", "install", "--require-hashes", "-r", REQUIREMENTS)
-    pip("--python", place / "bin/python", "install", "--no-deps", wheel)
+    pip("--python", place / "bin/python", "install", wheel)  # with the newest of all that it asks for, as README says
     return lambda words, folder: run([place / "bin/pacelab", *words.split()], folder, PATH=str(place / "bin"))
 
 
@@ -112,12 +111,12 @@ def test_wheel_here_has_all_that_the_simulator_needs(native: Pacelab, tmp_path: 
 
 def test_wheel_here_does_the_main_job(native: Pacelab, tmp_path: Path) -> None:
     ran = native("lab", tmp_path)
-    assert "400 runs, about " in ran.stderr
+    assert "28 networks, " in ran.stderr
     assert "tcp-gap" in ran.stdout
     made = {path.name: path.stat().st_size for path in (tmp_path / "runs" / "lab-1").iterdir()}
     assert set(made) == {"compare.json", "goodput.png", "goodput.svg", "host.json", "table.csv"}
     rows = json.loads((tmp_path / "runs/lab-1/compare.json").read_text("utf-8"))["rows"]
-    assert len(rows) == 80
+    assert len(rows) == 28 * 4
     assert all(row["goodput_bps"]["mean"] > 0 for row in rows)
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import zipfile
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -112,11 +113,13 @@ def _bounded(items: Iterable[Item], most: int) -> list[Item]:
 
 def _members(archive: zipfile.ZipFile) -> Iterator[Item]:
     infos = [(info, _name(info)) for info in archive.infolist()]
-    used = {str(parent) for _, name in infos for parent in PurePosixPath(name).parents}
+    names = sorted(name for _, name in infos)
     for info, name in infos:
         if not info.is_dir():
             yield _member(archive, info, name)
-        elif name.rstrip("/") not in used:
+            continue
+        after = bisect_right(names, name)  # where what is in it begins
+        if not names[after : after + 1] or not names[after].startswith(name):
             yield _folder(name.rstrip("/"), EMPTY)
 
 

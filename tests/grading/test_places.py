@@ -6,6 +6,7 @@ import inspect
 import io
 import os
 import sys
+import tracemalloc
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -261,3 +262,17 @@ def test_what_is_packed_otherwise_is_told_how_to_pack_it(fall: Path) -> None:
         "bob": "outer.zip/inner.zip is a zip within a zip, which is not opened: hand in the file itself",
         "cem": "gateway_pacer.py needs a password: left out",
     }
+
+
+def test_names_of_tens_of_thousands_of_folders_take_no_memory() -> None:
+    archive = zipped(
+        {"a/" * 32_000 + f"{number}.py": b"" for number in range(3)} | {"b/": b"", "c/": b"", "c/d/e.py": b""}
+    )
+    tracemalloc.start()
+    try:
+        with places.opened_zip(archive) as items:
+            assert [item.name for item in items if item.odd == places.EMPTY] == ["b"]
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak_bytes < 30 * len(archive)

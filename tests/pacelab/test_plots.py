@@ -12,6 +12,7 @@ from pacelab.grid.comparison import Comparison
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
+from pacelab.show.distributions import render_curves
 from pacelab.show.figures import name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
@@ -151,6 +152,26 @@ def test_panels_of_many_names_share_one_legend() -> None:
     assert [panel.get_legend() for panel in panels] == [None, None]
     assert len(figure.legends[0].get_texts()) == 21
     assert figure.get_size_inches()[0] > width
+
+
+def width_px(png: bytes) -> int:
+    return int.from_bytes(png[16:20], "big")
+
+
+def test_figures_of_many_names_grow_by_their_one_legend() -> None:
+    few, crowded = (render_comparison(many(count))["goodput.png"] for count in (2, 9))
+    assert width_px(crowded) > width_px(few) * 1.1
+    curves = []
+    for count in (2, 9):
+        names = many(count).compare["schemes"]
+        runs = [
+            {"point": {"hops": hops}, "scheme": name, "flows": {"goodput_bps": [1e5 * hops]}}
+            for hops in (1, 2)
+            for name in names
+        ]
+        drawn = render_curves(Comparison(compare=many(count).compare | {"runs": runs}, host={}))
+        curves.append(width_px(drawn["goodput-cdf.png"]))
+    assert curves[1] > curves[0] * 1.1
 
 
 def test_a_long_name_is_shortened_in_figures() -> None:

@@ -111,6 +111,20 @@ def test_what_no_run_has_is_said() -> None:
     assert comparison().of("mos").compare["notes"] == ["no run has MOS, mean of the calls: there are no calls"]
 
 
+def test_a_note_says_how_many_runs_and_the_first_points() -> None:
+    at_one, points = comparison(), [{"hops": hops} for hops in range(1, 6)]
+    runs = [
+        run | {"point": point, "jain": None if point["hops"] > 1 and run["seed"] == 2 else run["jain"]}
+        for point in points
+        for run in at_one.compare["runs"]
+    ]
+    rows = [row | {"point": point} for point in points for row in at_one.rows]
+    document = at_one.compare | {"axes": {"hops": [1, 2, 3, 4, 5]}, "rows": rows, "runs": runs}
+    notes = Comparison(compare=document, host={}).of("jain").compare["notes"]
+    told = "no Jain's index in 1 of 3 runs (at hops 2; hops 3; hops 4; and 1 more)"
+    assert notes == [f"{scheme}: {told}" for scheme in ("newreno", "tcp-gap")]
+
+
 @pytest.mark.usefixtures("engine")
 def test_they_are_read_off_a_run() -> None:
     run = pacelab.run(Experiment(topology="parallel", duration_s=3, warmup_s=1)).run

@@ -110,6 +110,8 @@ class Scheme:
     by_path: bool = False
     """Its hooks compute a pace from the rates of the way over the air, and have none without. A run knows them of its
     topology; who starts an agent says them (--path-rates)."""
+    whole_rtt: bool = False
+    """Its pace takes all of a round trip for the air's, wires included."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
     ecn_throttles: tuple[str, ...] = ()

@@ -213,6 +213,11 @@ class Topology:
         path = self.path(flow)
         return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
 
+    def wired_delay_s(self, flow: Flow) -> float:
+        """Seconds that the wires on the flow's path take, one way."""
+        delays = {frozenset((link.a, link.b)): link.delay_s for link in self.wired}
+        return sum(delays.get(frozenset(hop), 0.0) for hop in pairwise(self.path(flow)))
+
 
 def _rebuild(fields: dict[str, Any]) -> Topology:
     return Topology(**fields)

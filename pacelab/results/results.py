@@ -36,6 +36,9 @@ FLOW_KEYS = (
 """What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
 OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
 """The same of back ends that measure it; None of others."""
+FAR_WIRES = 2
+"""Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
+anywhere the n-hop delay has more than twice as much of them as of air."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
@@ -99,7 +102,13 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "hooks": hooks,
         "guest": outcome.guest,
         "fidelity": outcome.fidelity,
-        "notes": [*outcome.notes, *_become(experiment), *_silent(flows), *_notes(scheme, experiment.network, hooks)],
+        "notes": [
+            *outcome.notes,
+            *_become(experiment),
+            *_silent(flows),
+            *_notes(scheme, experiment.network, hooks),
+            *_far_wires(experiment, scheme),
+        ],
     }
 
 
@@ -304,6 +313,30 @@ def _notes(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
     if scheme.points and not hooks["actions"]:
         notes.append(f"scheme {scheme.name} never acted")
     return notes
+
+
+def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
+    """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
+    if not scheme.whole_rtt:
+        return []
+    topology = experiment.network
+    paced, packet_s = {node for _, node in scheme.sites(topology)}, {}
+    for plan in experiment.flows:
+        if plan.src in paced and plan.call is None:
+            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.rate_bps
+    far = {}
+    for group, seconds in packet_s.items():
+        flow = topology.flows[group]
+        hops, wires_s = topology.wireless_hops(flow), 2 * topology.wired_delay_s(flow)
+        if wires_s > FAR_WIRES * 2 * hops * seconds:
+            far[group] = wires_s
+    if not far:
+        return []
+    return [
+        f"scheme {scheme.name}: its pace takes the whole round trip for the air's, the {1000 * max(far.values()):g} ms "
+        f"of wires (flows with far wires: {len(far)}) as well, and gives much less than the path carries: "
+        "take tcp-gap, which leaves the wires out, or a network without them"
+    ]
 
 
 def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:

@@ -37,6 +37,7 @@ SCHEMES = (
         gateway=suppressing_gateway,
         station=suppressing_station,
         needs=("single-hop",),
+        still=True,
         traffic=("tcp",),
         ecn_throttles=("ecn-echo",),
         acting=_ACTING,

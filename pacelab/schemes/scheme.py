@@ -99,6 +99,8 @@ class Scheme:
     link: HookFactory | None = None
     needs: tuple[str, ...] = ()
     """Features that a topology must have (see `Topology.features`)."""
+    still: bool = False
+    """No node may walk: its gateway answers for what a node's next gateway would not know of."""
     traffic: tuple[str, ...] = TRAFFIC
     """Kinds of traffic that it can act on."""
     takes: tuple[str, ...] = ()
@@ -108,6 +110,8 @@ class Scheme:
     by_path: bool = False
     """Its hooks compute a pace from the rates of the way over the air, and have none without. A run knows them of its
     topology; who starts an agent says them (--path-rates)."""
+    whole_rtt: bool = False
+    """Its pace takes all of a round trip for the air's, wires included."""
     ecn: bool = False
     """TCP flows negotiate ECN."""
     ecn_throttles: tuple[str, ...] = ()
@@ -167,6 +171,12 @@ class Scheme:
                     f"scheme {self.name!r} on topology {topology.name!r}: it needs the feature {feature!r}; "
                     f"this topology offers: {has}"
                 )
+        if self.still and topology.moves:
+            raise ConfigError(
+                f"scheme {self.name!r} on topology {topology.name!r}: nodes walk there, and a flow that changes its "
+                "gateway would stall for good: what the old one has acknowledged, the new one does not know; "
+                "take a topology whose nodes stand still, or another scheme"
+            )
         if self.points and not self.sites(topology):
             raise ConfigError(
                 f"scheme {self.name!r} on topology {topology.name!r}: no node is one of its hook points "

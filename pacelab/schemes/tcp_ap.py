@@ -37,6 +37,7 @@ SCHEMES = (
         sender=ap_sender,
         traffic=("tcp",),
         by_path=True,
+        whole_rtt=True,
         acting=PACING,
     ),
     Scheme(
@@ -47,6 +48,7 @@ SCHEMES = (
         sender=ap_sender_out_of_interference,
         traffic=("tcp",),
         by_path=True,
+        whole_rtt=True,
         acting=PACING,
     ),
     Scheme(
@@ -66,6 +68,7 @@ SCHEMES = (
         sender=ap_sender,
         traffic=("tcp",),
         by_path=True,
+        whole_rtt=True,
         brings={"ack": "dynamic"},
         acting=PACING,
     ),

@@ -99,6 +99,11 @@ def test_ack_suppression_is_refused_beyond_one_hop() -> None:
         Experiment(scheme="ack-suppression", **chain(2))
 
 
+def test_ack_suppression_is_refused_where_nodes_walk() -> None:
+    with pytest.raises(ConfigError, match=r"'two-gateways': nodes walk there.*another scheme"):
+        Experiment(scheme="ack-suppression", topology="two-gateways")
+
+
 @pytest.mark.parametrize("control", [control for control in CONTROLS if control != "newreno"])
 def test_a_congestion_control_differs_where_packets_are_lost(control: str) -> None:
     # Compound's delay window opens beyond 16 segments: 1/8 W^(3/4) > 1. It takes a queue that overflows.

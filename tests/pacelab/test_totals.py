@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,3 +112,21 @@ def test_every_small_paper_topology_carries_traffic(topology: str) -> None:
 def test_the_tree_carries_traffic_under_rts() -> None:
     run = pacelab.run(pacelab.Experiment(topology="tree", duration_s=5)).run
     assert run["totals"]["goodput_bps"] > 100_000
+
+
+FAR = [
+    ({"hops": 1}, {"scheme": "tcp-ap"}, "240 ms of wires (flows with far wires: 1)"),
+    ({"hops": 4, "wired_hops": 1}, {"scheme": "tcp-ap-oid"}, "80 ms of wires (flows with far wires: 1)"),
+    ({"hops": 4}, {"scheme": "tcp-ap", "direction": "mixed"}, "240 ms of wires (flows with far wires: 1)"),
+    ({"hops": 1, "wired": False}, {"scheme": "tcp-ap"}, ""),
+    ({"hops": 8, "wired_hops": 1}, {"scheme": "tcp-ap", "rate_bps": 2_000_000}, ""),  # 80 ms, and 93 ms of air
+    ({"hops": 4}, {"scheme": "tcp-gap"}, ""),
+]
+
+
+@pytest.mark.parametrize(("path", "options", "told"), FAR)
+def test_a_pace_that_takes_far_wires_for_hops_is_told(path: dict[str, Any], options: dict[str, Any], told: str) -> None:
+    notes = pacelab.run(pacelab.Experiment(topology_options=path, duration_s=2, **options)).notes
+    found = [note for note in notes if "of wires" in note]
+    assert len(found) == bool(told)
+    assert all(told in note and "tcp-gap" in note for note in found)

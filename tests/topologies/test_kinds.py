@@ -119,6 +119,12 @@ def test_kind_describes_its_flows_and_ranges(kind: str) -> None:
             *("chain", {"wired_hops": 2, "voice": 1}),
             "--wired-hops 2 with --voice or --tcp: allowed is none, for VAGP has wires of its own",
         ),
+        (
+            *("chain", {"wired": False, "wired_hops": 2}),
+            "--wired-hops 2 with --no-wired: it has no effect: allowed is --wired",
+        ),
+        ("random", {"wired_hops": 2}, "--wired-hops 2 without --gateway: it has no effect: allowed is --gateway"),
+        ("pairs", {"link": 100.0}, "--link 100 with --layout shared: it has no effect: allowed is another layout"),
         ("chain", {"wired": 1}, "--wired 1: allowed is one of on, off"),
         ("cell", {"stations": 26}, "--stations 26: allowed is a whole number from 1 to 25"),
         ("cell", {"direction": "down"}, "--direction down: topology 'cell' allows up"),

@@ -78,7 +78,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
         look = look_of(number)._asdict() | marks
         ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
-    title = f"{result.run['topology']['description']}, {acting_name(config)}"
+    title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
     ax.set_ylim(*shown.limits)

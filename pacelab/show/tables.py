@@ -283,4 +283,4 @@ def run_title(result: RunResult) -> str:
     """What was run."""
     config = result.run["config"]
     length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
-    return f"{result.run['topology']['description']}; {acting_name(config)}, {settings(config)}, {length}"
+    return f"{result.run['topology']['description']}; {acting_name(result.run)}, {settings(config)}, {length}"

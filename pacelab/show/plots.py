@@ -245,7 +245,8 @@ def x_axis(comparison: Compared) -> str | None:
 def render_comparison(comparison: Compared) -> dict[str, bytes]:
     """NAME.png and NAME.svg: a panel for each combination of the other varying options.
 
-    NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for (`Comparison.of`), with panels of the schemes' differences from the first one.
+    NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for
+    (`Comparison.of`), with panels of the schemes' differences from the first one.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure

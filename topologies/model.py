@@ -27,6 +27,8 @@ LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
 """Of flows, and of wires: the engine counts nanoseconds, which must fit."""
 MOST_SHADOWING_DB = 20.0
 MOST_QUEUE_PKTS = 10_000
+MOST_NODES = 4_000
+"""All of them near each other take the engine 2 GB."""
 
 
 class _Part:
@@ -271,6 +273,8 @@ def _check_ranges(topology: Topology) -> None:
 
 
 def _check_nodes(topology: Topology) -> None:
+    if len(topology.nodes) > MOST_NODES:
+        raise ValueError(f"topology {topology.name!r}: {len(topology.nodes)} nodes: allowed are up to {MOST_NODES}")
     names: set[str] = set()
     places: dict[tuple[float, float], str] = {}
     for node in topology.nodes:

@@ -29,7 +29,8 @@ JUNK = re.compile(rf"(^|/)({'|'.join(map(re.escape, MACHINES))})(/|$)|(^|/)\._")
 SYMLINK = 0o120000
 ENCRYPTED, UTF8 = 1 << 0, 1 << 11
 """Flags of a zip's member."""
-CODE = (".py", ".ipynb")
+CODE = (".py", ".ipynb", ".py.txt", ".ipynb.txt")
+"""Endings of what may be graded; some browsers add the last one to what they save."""
 EMPTY = "is an empty folder"
 LINK = "is a link: left out; hand in the file itself"
 NO_FILE = "is no file: left out"

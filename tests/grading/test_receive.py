@@ -243,6 +243,16 @@ def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
             notebook(TEMPLATE),
             "gateway_pacer.py and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
         ),
+        (
+            "gateway_pacer.py.txt",
+            TEMPLATE.encode(),
+            "is called gateway_pacer.py.txt: graded all the same, but call it gateway_pacer.py",
+        ),
+        (
+            "gateway_pacer.ipynb.txt",
+            notebook(TEMPLATE),
+            "gateway_pacer.ipynb.txt and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
+        ),
         ("gateway_pacer.py", b"def broken(:\n", "line 1: SyntaxError"),
         ("gateway_pacer.py", "# ünïcode\n".encode("latin-1") + TEMPLATE.encode(), "not UTF-8 (line 1)"),
         ("gateway_pacer.py", b"\0\0\0", "zero bytes"),

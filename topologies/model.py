@@ -141,6 +141,8 @@ class Topology:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
+        for name, kind in _PARTS.items():
+            object.__setattr__(self, name, _parts(self, name, kind))
         _check_ranges(self)
         _check_nodes(self)
         _check_wires(self)
@@ -216,6 +218,33 @@ class Topology:
         return sum(self.nodes[a].wireless and self.nodes[b].wireless for a, b in pairwise(path))
 
 
+_PARTS: Mapping[str, type[Any]] = {
+    "nodes": Node,
+    "wired": WiredLink,
+    "flows": Flow,
+    "moves": Move,
+    "link_rates": LinkRate,
+}
+"""Field of a topology -> what it holds."""
+
+
+def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
+    """What the topology was given there, as a list or whatever goes through it; their numbers are some, or None."""
+    given: object = getattr(topology, name)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    where = f"topology {topology.name!r}: {name}: "
+    measures = [item.name for item in fields(kind) if item.name.endswith(("_m", "_s", "_bps"))]
+    for part in found:
+        if not isinstance(part, kind):
+            raise ValueError(f"{where}{part!r:.60}: allowed are pacelab.{kind.__name__}s, in a tuple")
+        for measure in measures:
+            value = getattr(part, measure)
+            for number in value if isinstance(value, tuple) else (value,):
+                if number is not None and not isinstance(number, int | float):
+                    raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: allowed are numbers")
+    return found
+
+
 def _rebuild(fields: dict[str, Any]) -> Topology:
     return Topology(**fields)
 
@@ -257,8 +286,8 @@ def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
 def _check_ranges(topology: Topology) -> None:
     check_name(topology.name)
     for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise ValueError(f"topology {topology.name!r}: {name} {value!r:.60} m: allowed is a finite number above 0")
     loss = topology.path_loss
     if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(

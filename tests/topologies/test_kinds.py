@@ -125,7 +125,7 @@ def test_kind_describes_its_flows_and_ranges(kind: str) -> None:
         ),
         ("random", {"wired_hops": 2}, "--wired-hops 2 without --gateway: it has no effect: allowed is --gateway"),
         ("pairs", {"link": 100.0}, "--link 100 with --layout shared: it has no effect: allowed is another layout"),
-        ("chain", {"wired": 1}, "--wired 1: allowed is one of on, off"),
+        ("chain", {"wired": 1}, "--wired 1: allowed is one of on, off: here on is True"),
         ("cell", {"stations": 26}, "--stations 26: allowed is a whole number from 1 to 25"),
         ("cell", {"direction": "down"}, "--direction down: topology 'cell' allows up"),
     ],

@@ -67,6 +67,7 @@ USAGE = [
     ("run chain --spacing 0", "--spacing '0'", "a number from 1"),
     ("run chain --spacing 251", "n0->host: no path connects its ends", "hops of at most 250.0 m"),
     ("run chain --traffic cbr --cbr-rate 1e-9", "--cbr-rate", "a number above 0, up to 100"),
+    ("run chain --hops 4 --set hops=3", "--hops beside --set hops=...", "one of the two"),
     ("timeline chain --rts bth", "--rts 'bth': did you mean 'both'?", "one of on, off, both"),
     ("runn chain", "'runn': did you mean 'run'? `pacelab --help` lists", "what is allowed"),
     ("run chain --rts maybe", "--rts 'maybe'", "one of on, off"),

@@ -36,6 +36,14 @@ LINK = "is a link: left out; hand in the file itself"
 NO_FILE = "is no file: left out"
 
 
+def split_name(path: str) -> tuple[str, str]:
+    """A file's name without its ending, and the ending: of code one of CODE, else the last one."""
+    name = PurePosixPath(path).name
+    ending = max((one for one in CODE if name.lower().endswith(one)), key=len, default=PurePosixPath(name).suffix)
+    cut = len(name) - len(ending)
+    return (name[:cut], name[cut:]) if cut else (name, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """One file, or what is in a file's place."""

@@ -43,6 +43,10 @@ def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
     (tmp_path / "ann.py").write_text(TEMPLATE)
     found = one(tmp_path / "ann.py")
     assert (found.student, found.source, found.version, found.problems) == ("ann", TEMPLATE, 1, ())
+    (tmp_path / "ann.py").rename(tmp_path / "ann.py.txt")  # as some browsers save it
+    for place in (tmp_path / "ann.py.txt", tmp_path):
+        found = one(place)
+        assert (found.student, found.source) == ("ann" if place.is_file() else tmp_path.name, TEMPLATE)
 
 
 def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:

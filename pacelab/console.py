@@ -35,6 +35,13 @@ def log(text: str) -> None:
         drop(2)  # what was done is not undone because nobody can be told
 
 
+def word(text: object) -> str:
+    """It as one word of a command to type, of a shell or of Windows: a path may have spaces."""
+    import subprocess
+
+    return subprocess.list2cmdline([str(text)])
+
+
 def drop(descriptor: int) -> None:
     """Point it nowhere, so that what waits to be written there does not fail again at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)

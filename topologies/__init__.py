@@ -4,7 +4,8 @@
     domain     what a value may be: parses text, checks values, says what is allowed
     quantity   a number with a unit, as in "40 ms"
     registry   name -> kind of topology, with its options
-    own        a user's own topology from a YAML or Python file; document: YAML with line numbers
+    own        a user's own topology from a YAML or Python file; document: YAML with line numbers; beside: files that a
+               file of your own imports; memory: how much of it such a file may take
     plot       a topology as text or as a figure
     common     what several kinds share; lee: the settings of Lee's testbed
 

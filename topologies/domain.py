@@ -121,9 +121,10 @@ class Choice:
 
     def check(self, value: Any) -> None:
         if not any(value == known and type(value) is type(known) for known in self.values.values()):
-            named = self.values.get(str(value))  # as on the command line, where rates are Mbit/s
-            allowed = self.allowed if named is None else f"{self.allowed}: here {value} is {named!r}"
-            raise _refusal(value, allowed, self.values)
+            # as on the command line, where rates are Mbit/s; or of another type, as 2e6
+            meant = [name for name, known in self.values.items() if name == str(value) or known == value]
+            here = f": here {meant[0]} is {self.values[meant[0]]!r}" if meant else ""
+            raise _refusal(value, self.allowed + here, self.values)
 
     def show(self, value: Any) -> str:
         return next(name for name, known in self.values.items() if known == value)

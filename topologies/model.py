@@ -27,6 +27,8 @@ LONGEST_S, LONGEST_DELAY_S = 1e9, 3600.0
 """Of flows, and of wires: the engine counts nanoseconds, which must fit."""
 MOST_SHADOWING_DB = 20.0
 MOST_QUEUE_PKTS = 10_000
+MOST_NODES = 4_000
+"""All of them near each other take the engine 2 GB."""
 
 
 class _Part:
@@ -139,6 +141,8 @@ class Topology:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "defaults", MappingProxyType(dict(self.defaults)))
+        for name, kind in _PARTS.items():
+            object.__setattr__(self, name, _parts(self, name, kind))
         _check_ranges(self)
         _check_nodes(self)
         _check_wires(self)
@@ -219,6 +223,33 @@ class Topology:
         return sum(delays.get(frozenset(hop), 0.0) for hop in pairwise(self.path(flow)))
 
 
+_PARTS: Mapping[str, type[Any]] = {
+    "nodes": Node,
+    "wired": WiredLink,
+    "flows": Flow,
+    "moves": Move,
+    "link_rates": LinkRate,
+}
+"""Field of a topology -> what it holds."""
+
+
+def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
+    """What the topology was given there, as a list or whatever goes through it; their numbers are some, or None."""
+    given: object = getattr(topology, name)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)
+    where = f"topology {topology.name!r}: {name}: "
+    measures = [item.name for item in fields(kind) if item.name.endswith(("_m", "_s", "_bps"))]
+    for part in found:
+        if not isinstance(part, kind):
+            raise ValueError(f"{where}{part!r:.60}: allowed are pacelab.{kind.__name__}s, in a tuple")
+        for measure in measures:
+            value = getattr(part, measure)
+            for number in value if isinstance(value, tuple) else (value,):
+                if number is not None and not isinstance(number, int | float):
+                    raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: allowed are numbers")
+    return found
+
+
 def _rebuild(fields: dict[str, Any]) -> Topology:
     return Topology(**fields)
 
@@ -260,8 +291,8 @@ def _neighbours(topology: Topology) -> tuple[tuple[int, ...], ...]:
 def _check_ranges(topology: Topology) -> None:
     check_name(topology.name)
     for name, value in (("decode range", topology.decode_m), ("sense range", topology.sense_m)):
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"topology {topology.name!r}: {name} {value} m: allowed is a finite number above 0")
+        if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
+            raise ValueError(f"topology {topology.name!r}: {name} {value!r:.60} m: allowed is a finite number above 0")
     loss = topology.path_loss
     if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
@@ -276,6 +307,8 @@ def _check_ranges(topology: Topology) -> None:
 
 
 def _check_nodes(topology: Topology) -> None:
+    if len(topology.nodes) > MOST_NODES:
+        raise ValueError(f"topology {topology.name!r}: {len(topology.nodes)} nodes: allowed are up to {MOST_NODES}")
     names: set[str] = set()
     places: dict[tuple[float, float], str] = {}
     for node in topology.nodes:

@@ -16,9 +16,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from pacelab.topologies.beside import Beside
 from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
 from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.memory import MOST_BYTES, bounded
 from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
 from pacelab.topologies.model import (
     MOST_QUEUE_PKTS,
@@ -120,17 +122,18 @@ def load_kind(path: str) -> Kind:
     try:
         content = file.read_bytes()
         text = content.decode("utf-8")
+        digest = Beside(file).digest() if file.suffix == ".py" else hashlib.sha256(content).hexdigest()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(f"topology {path!r}: reading it: {why}; allowed is a .yaml or .py file in UTF-8") from None
-    key = (path, hashlib.sha256(content).hexdigest())
+    key = (path, digest)
     if key not in _loaded:
         if len(_loaded) >= MOST_LOADED:
             del _loaded[next(iter(_loaded))]
         load = _python_kind if file.suffix == ".py" else _yaml_kind
-        kind = load(path, text, key[1])
-        if kind.digest != key[1]:
-            return kind  # it is made of other files, too, which may change
+        kind = load(path, text, digest)
+        if kind.digest != digest:
+            return kind  # it is made of a trace, too, which may change
         _loaded[key] = kind
     return _loaded[key]
 
@@ -313,15 +316,24 @@ class _Builder:
 
 
 def _python_kind(path: str, text: str, digest: str) -> Kind:
+    beside = Beside(Path(path))
+    own = {path: path} | {str(file.absolute()): str(file) for name in beside.found for file in beside.files(name)}
+
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
-            return exec(code, *arguments) if isinstance(code, CodeType) else code(*arguments, **options)
+            if isinstance(code, CodeType):
+                return exec(code, *arguments)  # unbounded: it may import what takes much
+            with bounded():
+                return code(*arguments, **options)
         except (Exception, SystemExit) as error:
-            lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
-            line = lines[-1] if lines else 1
-            what = " ".join(str(error).split())
-            raise ValueError(f"{path}:{line}: topology: {type(error).__name__}: {what}; mend the file") from None
+            frames = traceback.extract_tb(error.__traceback__)
+            places = [f"{own[frame.filename]}:{frame.lineno}" for frame in frames if frame.filename in own]
+            where = places[-1] if places else f"{path}:1"
+            what = f"{type(error).__name__}: {' '.join(str(error).split())}; mend the file"
+            if isinstance(error, MemoryError):
+                what = f"it takes more than {MOST_BYTES >> 30} GiB of memory; allowed are smaller values of its options"
+            raise ValueError(f"{where}: topology: {what}") from None
 
     try:
         code = compile(text, path, "exec")
@@ -329,6 +341,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         line, what = getattr(error, "lineno", None) or 1, getattr(error, "msg", error)
         raise ValueError(f"{path}:{line}: this is not Python: {what}; mend the file") from None
     names: dict[str, Any] = {"__name__": "own_topology", "__file__": path}
+    beside.lend(names)
     run(code, names)
     function = names.get("topology")
     if not inspect.isfunction(function):
@@ -342,7 +355,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         topology = run(function, **given)
         if not isinstance(topology, Topology):
             line = function.__code__.co_firstlineno
-            raise ValueError(f"{path}:{line}: topology: it returned {topology!r}; allowed is a pacelab.Topology")
+            raise ValueError(f"{path}:{line}: topology: it returned {topology!r:.60}; allowed is a pacelab.Topology")
         return topology
 
     return Kind(

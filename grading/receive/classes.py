@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import PurePosixPath
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.plain import folded, plain
-from pacelab.grading.receive.places import BadPlace, Item, opened_zip, tops
+from pacelab.grading.receive.places import BadPlace, Item, opened_zip, split_name, tops
 from pacelab.grading.receive.submission import guessed
 from pacelab.grading.receive.texts import most_bytes
 
@@ -68,7 +67,7 @@ def _unnamed(code: Sequence[Item], assignment: Assignment) -> bool:
 
 
 def _stem(name: str) -> str:
-    return folded(PurePosixPath(name).stem)
+    return folded(split_name(name)[0])
 
 
 def _rivals(items: Sequence[Item], assignment: Assignment, *, unnamed: bool = False) -> tuple[str, ...]:

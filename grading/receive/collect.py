@@ -10,14 +10,25 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
 from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.classes import bears, is_class, is_wrapped
-from pacelab.grading.receive.places import EMPTY, LINK, BadPlace, Item, below, beside, file_at, opened, opened_zip
+from pacelab.grading.receive.places import (
+    EMPTY,
+    LINK,
+    BadPlace,
+    Item,
+    below,
+    beside,
+    file_at,
+    opened,
+    opened_zip,
+    split_name,
+)
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import most_bytes
@@ -149,10 +160,10 @@ def _of(
     archive = not path.is_dir() and path.suffix.lower() == ".zip"
     may_be_canvas = exports and not path.is_dir() and not (archive and alone)
     canvas = canvas_name(plain(path.name)) if may_be_canvas else None
-    own = canvas or HandIn(platform="", name=plain(path.name if path.is_dir() else path.stem, 200))
+    own = canvas or HandIn(platform="", name=plain(path.name if path.is_dir() else split_name(path.name)[0], 200))
     if not path.is_dir() and not archive:
-        stem = PurePosixPath(assignment.file).stem
-        name = stem + path.suffix if canvas is None else path.name  # a loose file is named after its student
+        named = split_name(assignment.file)[0] + split_name(path.name)[1]
+        name = named if canvas is None else path.name  # a loose file is named after its student
         return [(own, _gather([file_at(os.path.realpath(path) if alone else str(path), name)]))]
     try:
         if path.is_symlink() and not alone:  # of several it may be a student's own, to anything
@@ -232,12 +243,12 @@ def _class_of(
         elif file is not None and file.is_folder and file.odd != EMPTY and not export:
             found.append(HandIn(platform="", name=top, items=[file]))
         elif file is not None and not file.odd and (file.is_code or file.is_zip):
-            found.append(HandIn(platform="", name=PurePosixPath(top).stem, items=[file]))
+            found.append(HandIn(platform="", name=split_name(top)[0], items=[file]))
         else:
             nobodys += mine
     missing = set(map(folded, names)) - {folded(hand_in.name) for hand_in in found}
-    theirs = [item for item in nobodys if folded(PurePosixPath(item.name).stem) in missing and item.odd != EMPTY]
-    found += [HandIn(platform="", name=PurePosixPath(item.name).stem, items=[item]) for item in theirs]
+    theirs = [item for item in nobodys if folded(split_name(item.name)[0]) in missing and item.odd != EMPTY]
+    found += [HandIn(platform="", name=split_name(item.name)[0], items=[item]) for item in theirs]
     return found, [item for item in nobodys if item not in theirs]
 
 

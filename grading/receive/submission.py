@@ -20,7 +20,7 @@ from pacelab.grading.assignment import Assignment, Number, label
 from pacelab.grading.plain import plain
 from pacelab.grading.receive.modules import imported, modules_beside
 from pacelab.grading.receive.notebook import cells_of, is_notebook, module_of
-from pacelab.grading.receive.places import BadPlace, Item, file_at, opened
+from pacelab.grading.receive.places import CODE, BadPlace, Item, file_at, opened
 from pacelab.grading.receive.texts import READER, decoded, most_bytes
 
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
@@ -122,7 +122,7 @@ def _choose(
     """The file to grade: the right name, else the notebook, else what defines or resembles it most; no empty one."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
-    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith((".py", ".ipynb"))}
+    code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith(CODE)}
     code = {name: base for name, base in code.items() if files[name].strip()} or code
     for exact in (wanted, f"{stem}.ipynb"):
         found = sorted((base != exact, name) for name, base in code.items() if base.lower() == exact)

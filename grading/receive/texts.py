@@ -17,7 +17,7 @@ READER = f"Python {sys.version_info.major}.{sys.version_info.minor} reads it her
 
 def most_bytes(name: str) -> int:
     """How large a file of this name may be."""
-    return MAX_NOTEBOOK_BYTES if name.lower().endswith(".ipynb") else MAX_FILE_BYTES
+    return MAX_NOTEBOOK_BYTES if ".ipynb" in name.lower() else MAX_FILE_BYTES
 
 
 def decoded(content: bytes) -> tuple[str, str]:

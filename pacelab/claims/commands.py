@@ -106,7 +106,7 @@ def report(
     """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
     from pacelab.claims.book.book import write_book
     from pacelab.claims.book.book_html import render_html
-    from pacelab.claims.book.book_pdf import MISSING, check_pdf, has_typst, render_pdf
+    from pacelab.claims.book.book_pdf import check_pdf, has_typst, render_pdf, what_is_missing
     from pacelab.results.folder import write_folder
 
     check_destination(out)
@@ -123,7 +123,7 @@ def report(
         }
         print_json({"report": {"folder": str(folder), "files": list(files), "papers": papers}})
     if pdf is None and not with_pdf:
-        log(f"note: no report.pdf; {MISSING}")
+        log(f"note: no report.pdf; {what_is_missing()}")
     log(f"{' and '.join(files)} in {folder}")
 
 

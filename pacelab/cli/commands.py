@@ -108,13 +108,16 @@ def compare(
     from pacelab.grid.entries import scheme_of
     from pacelab.running.cached import Kept
     from pacelab.show.distributions import check_panels, find_distributed
+    from pacelab.show.tables import BASELINE
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
+    if names == [BASELINE] and "cc" in axes:
+        names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
-    first = "newreno" if names == ["all"] else scheme_of(names[0])
+    first = BASELINE if names == ["all"] else scheme_of(names[0])
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
     check_destination(out)
     if quantity is not None and quantity.of_calls:

@@ -8,19 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.cli.options import with_experiment_options
-from pacelab.console import log, print_json, runs_bar
+from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab.show.tables import show_name
-from pacelab.topologies.domain import Real, Whole
+from pacelab.topologies.domain import Choice, Real, Whole
 
 Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="no progress or notes")]
 MOMENT = Real(0, 10_000)
 """A time in ms that a picture may show."""
+RTS = Choice.of("on", "off", "both")
 OVER_TIME = tuple(quantity.short for quantity in QUANTITIES if quantity.series)
 
 
@@ -41,8 +42,8 @@ def timeline(
     from pacelab.show.figures import check_figure, figure_bytes
     from pacelab.show.timeline import choose_window, describe_window, draw_timelines
 
-    if values.get("rts") == "both":
-        values["rts"] = "off,on"
+    if (rts := values.get("rts")) is not None and "," not in rts:
+        values["rts"] = "off,on" if parse_one("--rts", rts, RTS) == "both" else rts
     single, axes = split_axes(topology, values)
     if several := set(axes) - {"rts"}:
         flag = find_option(topology, min(several)).flag
@@ -115,7 +116,7 @@ def sweep(
         fresh, total = done.host["fresh_runs"], len(done.rows)
         log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
         x, *others = [show_name(name) for name, values in axes.items() if len(values) > 1] or ["scheme"]
-        log(f"to draw it: pacelab plot {out} --x {x} --y goodput --by {','.join(['scheme', *others])}")
+        log(f"to draw it: pacelab plot {word(out)} --x {x} --y goodput --by {','.join(['scheme', *others])}")
 
 
 def plot(

@@ -93,9 +93,10 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     """The complaint, and whose help has what is allowed; of some, Typer does not say of which command they are."""
     format_message = getattr(error, "format_message", None)
     text = format_message() if format_message else str(error)
+    text = text.rstrip(".")
     if text.startswith("No such option") and any(word.endswith(".py") for word in words):
         text += "; those of your own topology are set by --set NAME=VALUE"
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])
-    return f"{text.rstrip('.')}; `{where} --help` lists what is allowed"
+    return f"{text}{'' if text.endswith('?') else ';'} `{where} --help` lists what is allowed"

@@ -68,6 +68,7 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
             continue
         if name == SET:
             assigned = _assigned(topology, given)
+            _refuse_unclear(assigned, values)
             single[SET] = {own: parsed[0] for own, parsed in assigned.items() if len(parsed) == 1}
             axes |= {own: parsed for own, parsed in assigned.items() if len(parsed) > 1}
             continue
@@ -77,6 +78,18 @@ def split_axes(topology: str, values: Mapping[str, Any]) -> tuple[dict[str, Any]
         else:
             axes[name] = parsed
     return single, axes
+
+
+def _refuse_unclear(assigned: Mapping[str, list[Any]], values: Mapping[str, Any]) -> None:
+    """ConfigError for what is given by --set and by its flag, and for an axis that bears an experiment's own name."""
+    for name, parsed in assigned.items():
+        if name not in BY_FIELD and values.get(name) is not None:
+            raise ConfigError(f"--{name.replace('_', '-')} beside --set {name}=...: allowed is one of the two")
+        if name in BY_FIELD and len(parsed) > 1:
+            raise ConfigError(
+                f"--set {name}={parsed[0]},...: allowed is one value: runs are told apart by their own {name}, "
+                f"{BY_FIELD[name].flag}: to vary it, call it otherwise in the file"
+            )
 
 
 def parse_list(option: Option, text: str) -> list[Any]:

@@ -39,7 +39,7 @@ from pacelab.results.types import Run
 from pacelab.running.cached import Kept, run_kept
 from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
-from pacelab.show.tables import BASELINE, comparison_csv, show_point
+from pacelab.show.tables import baseline_of, comparison_csv, show_point
 
 ALL = "all"
 """In the place of scheme names: all that can act."""
@@ -240,14 +240,15 @@ def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
     Samples of one seed are `paired`: of R = sum s_i / sum b_i the interval is that of the mean of s_i - R b_i, over the
     mean of b_i (a ratio estimator, Cochran, Sampling Techniques, 1977, Sec. 6.3).
     """
-    bases = {show_point(row["point"]): row["goodput_bps"] for row in rows if row["scheme"] == BASELINE}
+    baseline = baseline_of([row["scheme"] for row in rows])
+    bases = {show_point(row["point"]): row["goodput_bps"] for row in rows if row["scheme"] == baseline}
     for row in rows:
         base = bases.get(show_point(row["point"]))
         if base is None or not base["mean"]:
             continue
         ratio = row["goodput_bps"]["mean"] / base["mean"]
         row["gain"] = ratio - 1
-        if paired and row["scheme"] != BASELINE:
+        if paired and row["scheme"] != baseline:
             pairs = zip(row["goodput_bps"]["samples"], base["samples"], strict=True)
             left = estimate([ours - ratio * theirs for ours, theirs in pairs]).half_width
             row["gain_half_width"] = None if left is None else left / base["mean"]

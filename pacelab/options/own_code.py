@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import hashlib
 import importlib.util
 import inspect
 import sys
@@ -16,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options import beside
+from pacelab.topologies import beside
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
@@ -45,7 +44,7 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     assert spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
-        beside.Beside(Path(path)).lend(module)
+        beside.Beside(Path(path)).lend(vars(module))
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
@@ -80,15 +79,9 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def digest_of(flag: str, path: str) -> str:
-    """SHA-256 of a file, in hexadecimal digits; where it imports files beside it, of these, too.
-
-    Raises ConfigError when it cannot be read.
-    """
+    """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
     try:
-        digest = hashlib.sha256(Path(path).read_bytes())
-        for text in beside.Beside(Path(path)).texts():
-            digest.update(b"\0" + text)
-        return digest.hexdigest()
+        return beside.Beside(Path(path)).digest()
     except OSError as error:
         raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}") from None
 

@@ -25,7 +25,7 @@ from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Hos
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import KINDS
-from pacelab.traffic.flows import PlannedFlow, describe_flow
+from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -68,15 +68,14 @@ class RunResult:
     @checked(out=optional(path))
     def write(self, out: Path | str | None = None) -> Path:
         """Write the result folder: `out` (new or empty), or a fresh one under runs/; returns it."""
-        config = self.run["config"]
         out = None if out is None else Path(out)
-        return write_folder(out, self.files(), name=f"{config['topology']}-{acting_name(config)}")
+        return write_folder(out, self.files(), name=f"{self.run['config']['topology']}-{acting_name(self.run)}")
 
 
-def acting_name(config: Mapping[str, Any]) -> str:
+def acting_name(run: Run) -> str:
     """What acts in a run, by its own name: the scheme, or the congestion control, or one above the other."""
-    scheme, cc = (config[key].rpartition(":")[2] for key in ("scheme", "cc"))
-    if cc == "newreno":
+    scheme, cc = (run["config"][key].rpartition(":")[2] for key in ("scheme", "cc"))
+    if cc == "newreno" or not any(flow["kind"] == "tcp" for flow in run["flows"]):
         return str(scheme)
     return str(cc) if scheme == "newreno" else f"{scheme}+{cc}"
 
@@ -105,6 +104,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "notes": [
             *outcome.notes,
             *_become(experiment),
+            *_unused(experiment),
             *_silent(flows),
             *_notes(scheme, experiment.network, hooks),
             *_far_wires(experiment, scheme),
@@ -283,6 +283,14 @@ def _become(experiment: Experiment) -> list[str]:
     if made == asked or not {asked, made} <= set(KINDS):  # a file may bear any name
         return []
     return [f"topology {asked} with these options is {made}: {KINDS[made].summary}"]
+
+
+def _unused(experiment: Experiment) -> list[str]:
+    """A congestion control that was asked for where no flow is TCP, or each TCP flow has one of its own."""
+    carried = [flow.carried for flow in experiment.flows]
+    if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
+        return []
+    return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
 
 
 def _silent(flows: list[FlowResult]) -> list[str]:

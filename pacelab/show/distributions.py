@@ -75,7 +75,7 @@ def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> A
     draw_curves(ax, curves, shown)
     config = result.run["config"]
     ax.set_ylabel("share of time")
-    ax.set_title(f"{result.run['topology']['description']}, {acting_name(config)}", fontsize="medium", wrap=True)
+    ax.set_title(f"{result.run['topology']['description']}, {acting_name(result.run)}", fontsize="medium", wrap=True)
     longest = max(len(values) for values, _ in curves.values())
     each = f"{longest} intervals of {result.series['interval_s']:g} s"
     ax.figure.supxlabel(f"{settings(config)}; {each}, seed {config['seed']}", fontsize="small")

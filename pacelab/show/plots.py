@@ -20,7 +20,7 @@ from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
 from pacelab.show.figures import DPI, add_legend, image, name_ticks, share_legend, short
-from pacelab.show.tables import BASELINE, Compared, settings, show_point
+from pacelab.show.tables import Compared, baseline_of, settings, show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
         look = look_of(number)._asdict() | marks
         ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
-    title = f"{result.run['topology']['description']}, {acting_name(config)}"
+    title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
     ax.set_ylim(*shown.limits)
@@ -111,9 +111,10 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
 def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
     ax = ax or _new_axes()
-    _draw(ax, comparison, point, _gain, without=BASELINE)
+    baseline = baseline_of(comparison.compare["schemes"])
+    _draw(ax, comparison, point, _gain, without=baseline)
     ax.axhline(0, color="#7f7f7f", linewidth=0.8)
-    ax.set_ylabel(f"gain over {BASELINE} (%)")
+    ax.set_ylabel(f"gain over {baseline} (%)")
     if all(abs(part) < LEAST_GAIN / 2 for row in comparison.rows for part in _gain(row) if not math.isnan(part)):
         ax.set_ylim(-LEAST_GAIN, LEAST_GAIN)
     return ax
@@ -244,8 +245,8 @@ def x_axis(comparison: Compared) -> str | None:
 def render_comparison(comparison: Compared) -> dict[str, bytes]:
     """NAME.png and NAME.svg: a panel for each combination of the other varying options.
 
-    NAME is goodput, with panels beside it of what is gained over the baseline, where that is there; or the quantity
-    that was asked for (`Comparison.of`), with panels of the schemes' differences from the first one.
+    NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for
+    (`Comparison.of`), with panels of the schemes' differences from the first one.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -258,7 +259,7 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
     asked = comparison.compare.get("y")
     name = find_quantity(asked).short if asked else "goodput"
     plots = [plot_quantity, plot_difference] if asked else [plot_goodput, plot_gain]
-    if len(schemes) < 2 or (not asked and BASELINE not in schemes):
+    if len(schemes) < 2:
         del plots[1]
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
         width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns

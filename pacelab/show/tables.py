@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.options.table import BY_FIELD
@@ -35,6 +36,11 @@ CALL_COLUMNS = ("mos_mean", "mos_worst")
 """The same of comparisons with calls."""
 ASKED_COLUMNS = ("y_half_width", "difference", "difference_half_width")
 """Behind the column of the quantity that was asked for."""
+
+
+def baseline_of(schemes: Sequence[str]) -> str:
+    """What gains are over: NewReno where it is among the schemes, else the first of them."""
+    return BASELINE if BASELINE in schemes else schemes[0]
 
 
 class Compared(Protocol):
@@ -105,7 +111,7 @@ def comparison_table(comparison: Compared) -> Table:
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 0), pad_edge=False)  # three options vary and it still fits 80 columns
-    calls = has_calls(comparison)
+    calls, baseline = has_calls(comparison), baseline_of(comparison.compare["schemes"])
     several = any(len(row["flows_goodput_bps"]) > 1 for row in comparison.rows)
     for name in map(show_name, comparison.axes):
         table.add_column(name, justify="right", no_wrap=True)
@@ -126,7 +132,7 @@ def comparison_table(comparison: Compared) -> Table:
             row["scheme"],
             f"{row['goodput_bps']['mean'] / BPS_PER_KBPS:.1f}",
             "" if half_bps is None else f"{half_bps / BPS_PER_KBPS:.1f}",
-            "" if row["gain"] is None or row["scheme"] == BASELINE else f"{row['gain']:+.1%}",
+            "" if row["gain"] is None or row["scheme"] == baseline else f"{row['gain']:+.1%}",
             *(["" if row["gain_half_width"] is None else f"{row['gain_half_width']:.1%}"] if compared[1:] else []),
             *scores,
             *fairness,
@@ -275,7 +281,8 @@ def comparison_title(comparison: Compared) -> str:
         shown = f"{find_quantity(document['y']).label} ± {interval['level']:.0%} interval over"
         return f"{about}\n{shown} {len(document['seeds'])} seed(s); differences seed by seed"
     means = f"means per run, {len(document['seeds'])} seed(s), ± {interval['level']:.0%} interval over"
-    columns = f"goodput in kbit/s, gain over {BASELINE}, RTT in ms, hooks: how often they acted"
+    baseline = baseline_of(document["schemes"])
+    columns = f"goodput in kbit/s, gain over {baseline}, RTT in ms, hooks: how often they acted"
     return f"{about}\n{means} {interval['over']}; {columns}"
 
 
@@ -283,4 +290,4 @@ def run_title(result: RunResult) -> str:
     """What was run."""
     config = result.run["config"]
     length = f"{result.run['totals']['end_s']:g} s, seed {config['seed']}"
-    return f"{result.run['topology']['description']}; {acting_name(config)}, {settings(config)}, {length}"
+    return f"{result.run['topology']['description']}; {acting_name(result.run)}, {settings(config)}, {length}"

@@ -122,8 +122,9 @@ def test_cli_does_without_typst_and_says_what_the_pdf_needs(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(book_pdf, "has_typst", lambda: False)
+    monkeypatch.setattr(book_pdf.sys, "executable", "/my tools/python")
     assert main(["report", "le", "--out", "book", "--pdf"]) == 3
-    assert 'pip install "pacelab[report]"' in capsys.readouterr().err
+    assert ' "/my tools/python" -m pip install "pacelab[report]"' in capsys.readouterr().err
     assert not Path("book").exists()
     assert main(["report", "le", "--out", "book"]) == 0
     assert "no report.pdf; Typst is not installed here: " in capsys.readouterr().err

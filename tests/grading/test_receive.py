@@ -43,6 +43,10 @@ def test_a_loose_file_is_its_students(tmp_path: Path) -> None:
     (tmp_path / "ann.py").write_text(TEMPLATE)
     found = one(tmp_path / "ann.py")
     assert (found.student, found.source, found.version, found.problems) == ("ann", TEMPLATE, 1, ())
+    (tmp_path / "ann.py").rename(tmp_path / "ann.py.txt")  # as some browsers save it
+    for place in (tmp_path / "ann.py.txt", tmp_path):
+        found = one(place)
+        assert (found.student, found.source) == ("ann" if place.is_file() else tmp_path.name, TEMPLATE)
 
 
 def test_a_folder_of_loose_files_is_a_class(tmp_path: Path) -> None:
@@ -242,6 +246,16 @@ def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
             "gateway_pacer.py",
             notebook(TEMPLATE),
             "gateway_pacer.py and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
+        ),
+        (
+            "gateway_pacer.py.txt",
+            TEMPLATE.encode(),
+            "is called gateway_pacer.py.txt: graded all the same, but call it gateway_pacer.py",
+        ),
+        (
+            "gateway_pacer.ipynb.txt",
+            notebook(TEMPLATE),
+            "gateway_pacer.ipynb.txt and is a notebook: graded all the same, but call it gateway_pacer.ipynb",
         ),
         ("gateway_pacer.py", b"def broken(:\n", "line 1: SyntaxError"),
         ("gateway_pacer.py", "# ünïcode\n".encode("latin-1") + TEMPLATE.encode(), "not UTF-8 (line 1)"),

@@ -76,6 +76,23 @@ def test_one_panel_and_seeds_by_their_names(mine: str, in_tmp: Path) -> None:
         assert any("seeds 4-5" in text.get_text() for text in ax.texts)
 
 
+@pytest.mark.parametrize(
+    ("asked", "baseline"),
+    [("--schemes newreno --cc newreno,{mine}", "newreno"), ("--schemes cubic,{mine}", "cubic")],
+)
+def test_gains_are_over_newreno_or_the_first(
+    mine: str, asked: str, baseline: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "chain", "--no-wired", "--hops", "3", "--seconds", "2", "--seeds", "2", "--jobs", "1"]
+    assert main([*words, *asked.format(mine=mine).split(), "--out", "both"]) == 0
+    out = capsys.readouterr().out
+    assert f"gain over {baseline}, " in out
+    first, other = json.loads(Path("both/compare.json").read_text())["rows"]
+    assert (first["scheme"], first["gain"], other["scheme"]) == (baseline, 0, "Steady")
+    (line,) = (line for line in out.splitlines() if "Steady" in line)
+    assert f"{other['gain']:+.1%}" in line.split()
+
+
 @pytest.mark.parametrize("first", ["{mine},newreno", "cubic,{mine}"])
 @pytest.mark.parametrize("command", ["compare", "sweep"])
 def test_a_control_may_stand_first(mine: str, first: str, command: str, capsys: pytest.CaptureFixture[str]) -> None:

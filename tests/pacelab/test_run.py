@@ -101,6 +101,24 @@ def test_run_with_a_scheme_that_never_acts_says_so(in_tmp: Path, capsys: pytest.
     assert "scheme fixed-rate never acted" in capsys.readouterr().err
 
 
+def test_a_congestion_control_that_no_flow_takes_names_no_run_and_is_said(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unused = "note: congestion control cubic never acted: no flow of this run takes it"
+    assert main(["run", "hidden", "--seconds", "1", "--cc", "cubic"]) == 0  # its traffic is UDP
+    out, err = capsys.readouterr()
+    assert "; newreno, " in out
+    assert unused in err
+    assert "results in runs/hidden-newreno-1" in err.replace("\\", "/")
+    (in_tmp / "own.yaml").write_text("version: 1\nflows: [{flow: 0, cc: vegas}]\n")
+    assert main(["run", "chain", *QUICK, "--cc", "cubic", "--traffic", "own.yaml"]) == 0
+    assert unused in capsys.readouterr().err
+    assert main(["run", "chain", *QUICK, "--cc", "cubic"]) == 0
+    out, err = capsys.readouterr()
+    assert "; cubic, " in out
+    assert unused not in err
+
+
 def test_quiet_run_says_nothing(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "hidden", "--seconds", "1", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")

@@ -62,6 +62,19 @@ def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: 
         assert told in capsys.readouterr().err
 
 
+def test_what_is_set_by_name_is_clear(in_tmp: Path) -> None:
+    text = "def topology(*, seed: int = 1, hops: int = 2):\n    pass\n"
+    (in_tmp / "own.py").write_text(text)
+    assert split_axes("own.py", {"set": "seed=4,hops=3", "seed": "7"}) == (
+        {"set": {"seed": 4, "hops": 3}, "seed": 7},
+        {},
+    )
+    with pytest.raises(ConfigError, match=r"^--hops beside --set hops=\.\.\.: allowed is one of the two"):
+        split_axes("own.py", {"set": "hops=3", "hops": "4"})
+    with pytest.raises(ConfigError, match=r"^--set seed=4,\.\.\.: allowed is one value: runs are told apart by their"):
+        split_axes("own.py", {"set": "seed=4,5"})
+
+
 def test_build_experiment_takes_no_list() -> None:
     with pytest.raises(ConfigError, match="--hops 1,2: allowed is one value here"):
         build_experiment("chain", {"set": "hops=1,2"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +164,9 @@ def test_any_quantity_of_a_comparison_can_be_plotted(in_tmp: Path) -> None:
 def test_the_command_that_a_sweep_names_draws_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["sweep", "cell", "--stations", "1", "--seconds", "0.1", "--jobs", "1"]
     for more in ([], ["--window", "1,2"], ["--window", "1,2", "--rts", "on,off", "--queue", "50"]):
-        assert main([*small, *more, "--out", f"s{len(more)}"]) == 0
+        assert main([*small, *more, "--out", f"my sweep{len(more)}"]) == 0
         told = capsys.readouterr().err.rpartition("to draw it: pacelab ")[2]
-        assert main(told.split()) == 0, told
+        assert main(shlex.split(told)) == 0, told
 
 
 def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

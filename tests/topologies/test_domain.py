@@ -59,7 +59,7 @@ def test_choice_names_what_is_allowed() -> None:
 
 
 def test_choice_does_not_take_1_for_on() -> None:
-    with pytest.raises(ValueError, match=r"^1: allowed is one of on, off$"):
+    with pytest.raises(ValueError, match=r"^1: allowed is one of on, off: here on is True$"):
         ON_OFF.check(1)
 
 

@@ -53,6 +53,33 @@ def test_topology_refuses_positions_that_are_no_place(place: float) -> None:
         line(0, place)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"nodes": ("a", "b")}, "topology 'line': nodes: 'a': allowed are pacelab.Nodes, in a tuple"),
+        ({"flows": 3}, "topology 'line': flows: 3: allowed are pacelab.Flows, in a tuple"),
+        (
+            {"nodes": (Node(name="a", wireless=True, position_m=("0", 1)),)},  # type: ignore[arg-type]
+            "topology 'line': nodes: Node: position_m=('0', 1): allowed are numbers",
+        ),
+        (
+            {"flows": (Flow(src=0, dst=1, start_s="1"),)},  # type: ignore[arg-type]
+            "topology 'line': flows: Flow: start_s='1': allowed are numbers",
+        ),
+        ({"sense_m": "550"}, "topology 'line': sense range '550' m: allowed is a finite number above 0"),
+    ],
+)
+def test_topology_refuses_what_is_no_part_of_it(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match="allowed") as caught:
+        replace(line(0, 200), **given)
+    assert str(caught.value) == told
+
+
+def test_topology_takes_its_parts_from_anything_that_goes_through_them() -> None:
+    base = line(0, 200)
+    assert replace(base, nodes=(node for node in base.nodes), flows=list(base.flows)) == base  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("decode_m", [0.0, -1.0, float("nan"), float("inf")])
 def test_topology_refuses_a_bad_range(decode_m: float) -> None:
     with pytest.raises(ValueError, match=r"decode range .* allowed is a finite number above 0"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -224,3 +225,46 @@ def test_own_python_topology_refuses(text: str, message: str, in_tmp: Path) -> N
     with pytest.raises(ValueError, match=r"^line\.py:") as caught:
         load_topology("line.py")
     assert str(caught.value).startswith(message)
+
+
+BESIDE = """\
+from pacelab import Flow, Node, Topology
+import every
+
+
+def topology():
+    import every as late
+    nodes = tuple(Node(name=f"n{i}", wireless=True, position_m=(i * 200.0, 0.0)) for i in range(late.number()))
+    flow = Flow(src=0, dst=1)
+    return Topology(name="line", description="", nodes=nodes, flows=(flow,), decode_m=250.0, sense_m=550.0)
+"""
+
+
+def test_own_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp: Path) -> None:
+    digests = set()
+    for folder, number in (("a", 2), ("b", 5)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "line.py").write_text(BESIDE)
+        (tmp_path / folder / "every.py").write_text(f"def number():\n    return {number}\n")
+        assert len(load_topology(f"{tmp_path / folder}/line.py").nodes) == number
+        digests.add(find_kind(f"{tmp_path / folder}/line.py").digest)
+    assert len(digests) == 2
+    assert "every" not in sys.modules
+    (tmp_path / "b" / "every.py").write_text("def number():\n    return 1 / 0\n")
+    with pytest.raises(ValueError, match=r"/b/every\.py:2: topology: ZeroDivisionError: "):
+        load_topology(f"{tmp_path}/b/line.py")
+
+
+def test_own_python_topology_of_too_many_nodes_is_refused(in_tmp: Path) -> None:
+    Path("line.py").write_text(PYTHON)
+    with pytest.raises(ValueError, match="topology 'line': 4001 nodes: allowed are up to 4000"):
+        load_topology("line.py", n=4001)
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="memory is bounded on Linux")
+def test_own_python_topology_is_stopped_before_it_takes_all_memory(in_tmp: Path) -> None:
+    Path("line.py").write_text("def topology(*, n: int = 3):\n    return len(bytearray(n))\n")
+    told = r"line\.py:2: topology: it takes more than 2 GiB of memory; allowed are smaller values of its options"
+    with pytest.raises(ValueError, match=told):
+        load_topology("line.py", n=10**9)
+    assert len(bytearray(6 * 10**8)) == 6 * 10**8  # the bound is gone

@@ -61,6 +61,8 @@ def build(
             interference="hidden",
             spacing=spacing,
         )
+    if not wired and wired_hops != THREE_WIRES:
+        raise ValueError(f"--wired-hops {wired_hops} with --no-wired: it has no effect: allowed is --wired")
     nodes = [Node(name=f"n{i}", wireless=True, position_m=(i * spacing, 0.0)) for i in range(hops + 1)]
     if wired:
         nodes += [host(name, (hops + i) * spacing, 0) for i, name in enumerate([*routers(wired_hops), "host"], start=1)]

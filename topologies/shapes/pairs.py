@@ -16,12 +16,14 @@ from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology
 
 DECODE_M, SENSE_M = 250.0, 550.0
-ASIDE_M = 10.0
+ASIDE_M, LINK_M = 10.0, 200.0
 LAYOUTS = ("shared", "back-to-back", "facing", "in-line")
 
 
 def build(*, direction: str, layout: str, apart: float, link: float, shift: float, sense: float) -> Topology:
     """The two pairs; `direction` is always "up", towards the receivers."""
+    if layout == "shared" and link != LINK_M:
+        raise ValueError(f"--link {link:g} with --layout shared: it has no effect: allowed is another layout")
     if layout == "shared":
         places, flows = _shared(apart, shift), (Flow(src=0, dst=1), Flow(src=2, dst=1))
     elif shift:
@@ -57,7 +59,7 @@ KIND = Kind(
     options=(
         TopologyOption(name="layout", domain=Choice.of(*LAYOUTS), default="shared", help="where the receivers stand"),
         TopologyOption(name="apart", domain=Real(1, 100_000), default=400.0, help="metres between the senders"),
-        TopologyOption(name="link", domain=Real(1, 250), default=200.0, help="metres of each link (not shared)"),
+        TopologyOption(name="link", domain=Real(1, 250), default=LINK_M, help="metres of each link (not shared)"),
         TopologyOption(
             name="shift", domain=Real(-250, 250), default=0.0, help="metres that a shared receiver is nearer to n0"
         ),

@@ -21,6 +21,7 @@ from random import Random
 from pacelab.topologies.common import (
     DECODE_M,
     SENSE_M,
+    THREE_WIRES,
     directed,
     flows_option,
     host,
@@ -54,6 +55,8 @@ def build(
     """Random layout; ValueError when none of `MOST_DRAWS` is connected."""
     if direction != "up" and not gateway:
         raise ValueError(f"--direction {direction}: topology 'random' allows up only, unless it has a --gateway")
+    if wired_hops != THREE_WIRES and not gateway:
+        raise ValueError(f"--wired-hops {wired_hops} without --gateway: it has no effect: allowed is --gateway")
     random = Random(layout_seed)  # only its random(), whose sequence Python guarantees
     scattered, draws = _draw(random, nodes, width, height)
     redrawn = f", drawn {draws} times until connected" if draws > 1 else ""

@@ -21,13 +21,12 @@ from pacelab.claims.book.book import MARKS, Book, Chapter
 from pacelab.claims.book.book_text import ABSTRACT, HOW_TO_READ, SUBTITLE, TITLE
 from pacelab.claims.standing import COLUMNS
 from pacelab.claims.verdict import Verdict
+from pacelab.console import word
 from pacelab.errors import HostError
 
 TEMPLATE = files("pacelab.claims") / "book.typ"
 EPOCH = 0
 """Time of creation in the file: none that would change it."""
-MISSING = f'Typst is not installed here: {sys.executable} -m pip install "pacelab[report]"'
-"""What a PDF takes."""
 
 
 def has_typst() -> bool:
@@ -35,10 +34,15 @@ def has_typst() -> bool:
     return find_spec("typst") is not None
 
 
+def what_is_missing() -> str:
+    """What a PDF takes."""
+    return f'Typst is not installed here: {word(sys.executable)} -m pip install "pacelab[report]"'
+
+
 def check_pdf() -> None:
     """HostError unless Typst is here."""
     if not has_typst():
-        raise HostError(f"setting the PDF: {MISSING}")
+        raise HostError(f"setting the PDF: {what_is_missing()}")
 
 
 def render_pdf(book: Book) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -22,6 +23,7 @@ class Beside:
     """The modules and packages in the folder of a file that it imports, or that these import: name -> where."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self.found: dict[str, Path] = {}
         self._loaded: dict[str, ModuleType] = {}
         todo = [path]
@@ -38,15 +40,17 @@ class Beside:
         place = self.found[name]
         return sorted(place.parent.rglob("*.py")) if place.name == "__init__.py" else [place]
 
-    def texts(self) -> Iterator[bytes]:
-        """Name and text of each file, in a fixed order."""
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of the file, and where it imports files beside it of these, too."""
+        digest = hashlib.sha256(self._path.read_bytes())
         for name in sorted(self.found):
             for file in self.files(name):
-                yield file.relative_to(self.found[name].parent).as_posix().encode()
-                yield file.read_bytes()
+                digest.update(b"\0" + file.relative_to(self.found[name].parent).as_posix().encode())
+                digest.update(b"\0" + file.read_bytes())
+        return digest.hexdigest()
 
-    def lend(self, module: ModuleType) -> None:
-        """From now on these names are these files in what `module` imports, when it is loaded and when it runs."""
+    def lend(self, names: dict[str, Any]) -> None:
+        """From now on these names are these files in what the code of this namespace imports, also when it runs."""
 
         def imports(name: str, scope: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> ModuleType:
             top = name.partition(".")[0]
@@ -58,7 +62,7 @@ class Beside:
             with self._importable():
                 return builtins.__import__(name, scope, local, wanted or ())
 
-        vars(module)["__builtins__"] = vars(builtins) | {"__import__": imports}
+        names["__builtins__"] = vars(builtins) | {"__import__": imports}
 
     @contextlib.contextmanager
     def _importable(self) -> Iterator[None]:

@@ -1,0 +1,32 @@
+"""A bound on the memory that code of your own takes while it says what a network is."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+MOST_BYTES = 2**31
+"""Address space, of which numerical libraries reserve much for each core where such code imports them."""
+_TAKEN = Path("/proc/self/statm")
+"""Of Linux; elsewhere nothing is bounded."""
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """Meanwhile this process may take so much more, and no more: beyond that is a MemoryError."""
+    if not _TAKEN.is_file():
+        yield
+        return
+    import resource
+
+    before, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = int(_TAKEN.read_text().split()[0]) * resource.getpagesize() + MOST_BYTES
+    if before != resource.RLIM_INFINITY and before <= most:
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (before, hard))

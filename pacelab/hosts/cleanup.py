@@ -17,6 +17,7 @@ from pathlib import Path
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
+from pacelab.pacer.linux.kernel.capabilities import in_container, lacking
 
 _PROC = Path("/proc")
 END_S = 5.0
@@ -34,6 +35,8 @@ def clean_up() -> Removed:
     """End the processes of runs whose owner is gone, and remove the rules of agents that are. Needs root."""
     if os.geteuid() != 0:
         raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
+    if lacks := lacking("CAP_NET_ADMIN"):
+        raise HostError(f"cleanup: this root is without {lacks}; in a container: {in_container(lacks)}")
     processes = orphans()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):

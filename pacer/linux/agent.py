@@ -31,6 +31,7 @@ from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.inject import RawSender
 from pacelab.pacer.linux.kernel import kernel_pacing
+from pacelab.pacer.linux.kernel.capabilities import check_permitted
 from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_link import KernelLink
 from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
@@ -195,6 +196,7 @@ class Agent:
 
     def _start(self, undo: ExitStack) -> None:
         config, role = self._config, self._config.role
+        check_permitted()
         mtu = mtu_of(config.air)
         check_wired(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue

@@ -29,6 +29,7 @@ from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
+from pacelab.pacer.linux.kernel.capabilities import check_permitted
 from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
@@ -107,6 +108,7 @@ class TcAgent:
         with ExitStack() as undo:
             stop = StopSignal()
             undo.callback(stop.close)
+            check_permitted()
             self._mtu_bytes = mtu_of(self._config.air)
             check_wired(self._config.wired)
             self._tap = AirTap(self._config.air)

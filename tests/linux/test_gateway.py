@@ -244,7 +244,17 @@ def test_gateway_without_permission_is_one_line_exit_3(line: Line) -> None:
     done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _out, said = done.communicate(timeout=30)
     assert (done.returncode, said.count("\n")) == (3, 1), said
-    assert "run as root" in said
+    assert "not permitted without CAP_NET_ADMIN and CAP_NET_RAW; run as root, in a container with" in said
+
+
+def test_gateway_in_a_container_with_the_usual_capabilities_is_told_which_it_lacks(line: Line) -> None:
+    command = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", *PACELAB, "gateway"]
+    for more in ((), ("--datapath", "tc")):
+        own = (*SCHEME, "--air", "air0", "--wired", "wired0", *more)
+        done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        _out, said = done.communicate(timeout=30)
+        assert (done.returncode, said.count("\n")) == (3, 1), said
+        assert "without CAP_NET_ADMIN; run as root, in a container with --cap-add NET_ADMIN" in said
 
 
 def _dump(host: Host, *options: str) -> subprocess.Popen[str]:

@@ -45,6 +45,8 @@ BUSY_PPS, IDLE_PPS = 600, 120
 """Packets seen per second beyond which the sample is halved, and below which it is doubled."""
 LOAD_NS = 100 * NS_PER_MS
 """The load is looked at this often."""
+YOUNG_NS = 20 * NS_PER_MS
+"""So long after a packet of a flow without a pace each packet is looked at as it comes: meanwhile all of it passes."""
 SETTLED = 0.02
 """A rate is set anew when it changed by this share,"""
 SETTLED_NS = 20 * NS_PER_MS
@@ -94,6 +96,7 @@ class TcAgent:
         self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
         self._new: list[FlowKey] = []
+        self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
         self._watched_only: Counter[str] = Counter()
@@ -131,8 +134,7 @@ class TcAgent:
         seen = seen_lately = 0
         batch: list[Tapped] = []
         while not stop.given:
-            # A new flow is answered at once, a busy one in batches.
-            watched: list[Any] = [stop] if batch else [stop, self._tap]
+            watched: list[Any] = [stop] if self._may_wait(batch, clock()) else [stop, self._tap]
             select.select(watched, [], [], BATCH_NS / NS_PER_S)
             batch = self._tap.receive()
             for packet in batch:
@@ -157,6 +159,10 @@ class TcAgent:
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:
                     return
+
+    def _may_wait(self, batch: list[Tapped], now_ns: int) -> bool:
+        """Whether packets may gather: a flow without a pace is answered at once, a busy one in batches."""
+        return bool(batch) and now_ns > self._young_until_ns
 
     # The hook, in the time of the packets.
 
@@ -198,6 +204,8 @@ class TcAgent:
                 return
             flow = self._flows[segment.flow] = _Paced()
             self._new.append(segment.flow)
+        if not flow.told_bps:
+            self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
         self._flows.move_to_end(segment.flow)
         if segment.is_data:

@@ -20,7 +20,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -319,6 +319,8 @@ class Agent:
     def _tick(self, now_ns: int, ticks: int) -> None:
         self._on_status(self._status(now_ns))
         shell = self._shell
+        with suppress(AgentError):  # it has gone, which `look_at_interfaces` says
+            shell.fit(mtu_of(self._config.air))
         if shell.failure is not None:
             self._once(f"the algorithm failed and is bypassed ({shell.failure}): packets pass as if there were none")
         counters = shell.counters()

@@ -153,6 +153,7 @@ class TcAgent:
                     self._tap.sample_less()
                 tick_ns, seen = max(tick_ns + TICK_NS, now_ns), 0
                 self._kernel.check()
+                self._mtu_bytes = mtu_of(self._config.air)
                 self._forget_idle(now_ns)
                 self._traffic.look(now_ns, seen=self._count["seen"], two_way=True)
                 self._traffic.look_at_interfaces()

@@ -22,6 +22,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from pacelab.controller.core.frames import ARP, BROADCAST, REQUEST, arp_packet, read_mac
@@ -40,6 +41,8 @@ DEAD_S = 5.0
 """Longer than hosts ask for a neighbour in vain."""
 VOICE_PORT, ECHO_PORT = 16_400, 7_000
 PACE_S = 0.02
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
+"""What making namespaces takes; root in a container may be without -> its bit (linux/capability.h)."""
 Check = tuple[str, Callable[[Network], str]]
 
 
@@ -49,6 +52,11 @@ def run_in_private(*, json: bool, say: Callable[[str], None]) -> int:
         raise ControllerError(f"controller --check: it needs Linux, this is {sys.platform}")
     if os.geteuid() != 0:
         raise ControllerError("controller --check: it makes network namespaces: run as root")
+    if lacks := _lacking():
+        allow = " ".join(f"--cap-add {name.removeprefix('CAP_')}" for name in lacks)
+        raise ControllerError(
+            f"controller --check: this root is without {' and '.join(lacks)}; in a container: {allow}"
+        )
     if problem := missing():
         raise ControllerError(f"controller --check: {problem}")
     if shutil.which("unshare", path=SAFE_PATH) is None:
@@ -60,6 +68,13 @@ def run_in_private(*, json: bool, say: Callable[[str], None]) -> int:
     if done.returncode == 0:
         say("all checks passed")
     return done.returncode
+
+
+def _lacking() -> list[str]:
+    """Those of `CAPABILITIES` that this process is without."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+    return [name for name, bit in CAPABILITIES.items() if not held >> bit & 1]
 
 
 def main() -> int:

@@ -42,7 +42,8 @@ def cleanup() -> None:
     from pacelab.hosts.cleanup import clean_up
 
     removed = clean_up()
-    log(f"removed {len(removed.processes)} processes and {len(removed.rules)} sets of rules of agents that were killed")
+    rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"
+    log(f"removed {len(removed.processes)} processes, {rules} and {folders} that were killed")
 
 
 def helper(

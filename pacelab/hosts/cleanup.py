@@ -1,7 +1,8 @@
 """`pacelab cleanup`: what a run may leave when all else has failed.
 
 A run's processes end with the one that started them, and its namespaces and interfaces with its processes. What can
-be left are processes that the kernel could not end in time, and rules and pacing of agents killed on the host itself.
+be left are processes that the kernel could not end in time, rules and pacing of agents killed on the host itself, and
+folders of guests.
 Everything is told apart by who started it: nothing that is not ours, and nothing of a run that is alive, is touched.
 """
 
@@ -17,6 +18,8 @@ from pathlib import Path
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
+from pacelab.hosts.where.folders import remove_left
+from pacelab.pacer.linux.kernel.capabilities import in_container, lacking
 
 _PROC = Path("/proc")
 END_S = 5.0
@@ -28,12 +31,15 @@ class Removed:
 
     processes: tuple[int, ...]
     rules: tuple[str, ...]
+    folders: tuple[str, ...]
 
 
 def clean_up() -> Removed:
-    """End the processes of runs whose owner is gone, and remove the rules of agents that are. Needs root."""
+    """End the processes of runs whose owner is gone, remove the rules of agents and folders of guests. Needs root."""
     if os.geteuid() != 0:
         raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
+    if lacks := lacking("CAP_NET_ADMIN"):
+        raise HostError(f"cleanup: this root is without {lacks}; in a container: {in_container(lacks)}")
     processes = orphans()
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):
@@ -43,7 +49,7 @@ def clean_up() -> Removed:
         time.sleep(0.05)
     if left := orphans():
         raise HostError(f"cleanup: processes {left} do not end, even killed; restart the machine")
-    return Removed(processes=tuple(processes), rules=tuple(_stale_rules()))
+    return Removed(processes=tuple(processes), rules=tuple(_stale_rules()), folders=tuple(remove_left()))
 
 
 def orphans() -> list[int]:

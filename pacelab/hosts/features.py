@@ -13,6 +13,7 @@ from pacelab.errors import HostError
 from pacelab.hosts.helper_client import SOCKET, as_root
 from pacelab.hosts.hwsim.family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
+from pacelab.pacer.linux.kernel.capabilities import lacking
 
 PROGRAMS = {
     "unshare": "util-linux",
@@ -22,8 +23,6 @@ PROGRAMS = {
     "iptables": "iptables",
 }
 """Program -> Debian's package that has it."""
-CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_SYS_ADMIN": 21}
-"""What root has but in a container that was not given it -> its bit (linux/capability.h)."""
 IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
 TUN = Path("/dev/net/tun")
 LOADED = Path("/sys/module") / MODULE
@@ -54,10 +53,8 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
 
 
 def lacking_capabilities() -> str:
-    """Those of `CAPABILITIES` that this process is without; empty when it has all."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
-    return " and ".join(name for name, bit in CAPABILITIES.items() if not held >> bit & 1)
+    """Capabilities for hosts that this process is without; empty when it has all."""
+    return lacking("CAP_NET_ADMIN", "CAP_SYS_ADMIN")
 
 
 def has_hwsim() -> bool:

@@ -11,7 +11,7 @@ from pacelab.hosts.network.addresses import path
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.traffic import iperf
 from pacelab.hosts.traffic.traffic import Measured, TcpRun
-from pacelab.units import BITS_PER_BYTE, NS_PER_S
+from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 
 COUNTED = (
     *("rts_sent", "data_sent", "cts_sent", "ack_sent", "delivered_frames", "retries", "rts_failures"),
@@ -20,6 +20,10 @@ COUNTED = (
 """mediumd's counters of a station, of which the measured part is a difference."""
 GAUGES = ("queue_max_pkts", "queue_mean_pkts", "queue_sd_pkts")
 DROPS = ("mac-rts", "mac-data", "queue")
+LATE_SHARE = 0.05
+"""TCP that began later than this share of what is measured of it is worth a note,"""
+RISE_S = 1.0
+"""unless measuring began so long after it, when its window has grown."""
 OUTSIDE = ("no-station", "malformed", "host")
 """Drops outside the model; listed only when there are some."""
 
@@ -61,6 +65,25 @@ def air_result(
 def complaints(measured: Measured) -> list[str]:
     """Notes on flows that iperf3 was not content with."""
     return [f"flow {run.number}: iperf3: {run.complaint}" for run in measured.tcp if run.complaint]
+
+
+def late_start(measured: Measured) -> list[str]:
+    """A note when a good part of what is measured of TCP is iperf3's agreement with itself and the rise after it."""
+    window = measured.window
+    worst_s = warmup_s = 0.0
+    for run in (run for run in measured.tcp if run.received):
+        began_ns, start_ns = run.received[0].start_ns, window.start_ns + ns_from_s(run.flow.start_s)
+        stop_ns = window.start_ns + ns_from_s(run.flow.stop_s)
+        late_s = (began_ns - start_ns) / NS_PER_S
+        counted_s = (min(stop_ns, window.end_ns) - max(start_ns, window.measured_ns)) / NS_PER_S
+        if window.measured_ns < began_ns + ns_from_s(RISE_S) and late_s > LATE_SHARE * counted_s > 0:
+            worst_s = max(worst_s, late_s)
+            warmup_s = max(warmup_s, (began_ns - window.start_ns) / NS_PER_S + RISE_S)
+    if not worst_s:
+        return []
+    late = f"TCP began up to {math.ceil(2 * worst_s) / 2:g} s late: iperf3 agrees with itself over the air first"
+    mend = f"--warmup {math.ceil(warmup_s)} leaves that out, more --seconds make it small"
+    return [f"{late}; so it reads lower than in the simulator: {mend}"]
 
 
 def unmeasured(measured: Measured) -> bool:

@@ -75,7 +75,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     from pacelab.hosts.changes import Changes
     from pacelab.hosts.hwsim import stock
     from pacelab.hosts.network.captures import end_captures, start_captures
-    from pacelab.hosts.report import air_result, complaints, unmeasured
+    from pacelab.hosts.report import air_result, complaints, late_start, unmeasured
     from pacelab.hosts.roaming.roaming import Roaming
     from pacelab.hosts.traffic.traffic import Traffic
 
@@ -116,7 +116,12 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
-    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *agents.faults]
+    notes = [
+        *([stock.NOTE] if plan.medium == "stock" else []),
+        *complaints(measured),
+        *late_start(measured),
+        *agents.faults,
+    ]
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked
     if roaming is not None and lab.switched is not None:

@@ -20,7 +20,7 @@ import select
 import time
 from collections import deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.inject import RawSender
 from pacelab.pacer.linux.kernel import kernel_pacing
+from pacelab.pacer.linux.kernel.capabilities import check_permitted
 from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_link import KernelLink
 from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
@@ -195,6 +196,7 @@ class Agent:
 
     def _start(self, undo: ExitStack) -> None:
         config, role = self._config, self._config.role
+        check_permitted()
         mtu = mtu_of(config.air)
         check_wired(config.wired)
         first = role.first_queue if config.first_queue is None else config.first_queue
@@ -317,6 +319,8 @@ class Agent:
     def _tick(self, now_ns: int, ticks: int) -> None:
         self._on_status(self._status(now_ns))
         shell = self._shell
+        with suppress(AgentError):  # it has gone, which `look_at_interfaces` says
+            shell.fit(mtu_of(self._config.air))
         if shell.failure is not None:
             self._once(f"the algorithm failed and is bypassed ({shell.failure}): packets pass as if there were none")
         counters = shell.counters()
@@ -328,7 +332,7 @@ class Agent:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
         if self._guard.released:
             self._once("it stood still for a while, and packets passed unseen meanwhile")
-        self._traffic.look(now_ns, seen=shell.done["seen"], two_way=len(self._points) > 1)
+        self._traffic.look(now_ns, seen=shell.done["seen"], unseen=shell.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not shell.held:
             gc.collect(1)

@@ -47,7 +47,7 @@ class Traffic:
         self._say = say
         self._since_ns: int | None = None
         self._tcp: Counter[Point] = Counter()
-        self._silence_said = self._one_way_said = False
+        self._silence_said = self._one_way_said = self._unseen_said = False
         self._interfaces_said: set[str] = set()
 
     def look_at_interfaces(self) -> None:
@@ -65,8 +65,10 @@ class Traffic:
             address = IPv4Address(far)
             self._say(f"no --path-rates for {address}: a scheme that goes by the path lets its flows pass as they are")
 
-    def look(self, now_ns: int, *, seen: int, two_way: bool) -> None:
-        """Each second. `seen`: packets of any kind so far; `two_way`: those that come back pass here, too."""
+    def look(self, now_ns: int, *, seen: int, unseen: Counter[str], two_way: bool) -> None:
+        """Each second. `seen`: packets of any kind so far, `unseen`: those that no scheme is shown, by reason;
+        `two_way`: those that come back pass here, too.
+        """
         if self._since_ns is None:
             self._since_ns = now_ns
         if now_ns - self._since_ns < QUIET_NS:
@@ -74,6 +76,10 @@ class Traffic:
         if not seen and not self._silence_said:
             self._silence_said = True
             self._say(self._silence())
+        if unseen.total() >= MANY and 10 * unseen.total() > 9 * seen and not self._unseen_said:
+            self._unseen_said = True
+            most = unseen.most_common(1)[0][0]
+            self._say(f"nearly all packets pass as they are, most as {most}: schemes see IPv4's TCP and UDP alone")
         ways = [point for point, count in self._tcp.items() if count]
         if two_way and len(ways) == 1 and self._tcp[ways[0]] >= MANY and not self._one_way_said:
             self._one_way_said = True

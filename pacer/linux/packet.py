@@ -95,7 +95,8 @@ class PacketReader:
     def __init__(self, *, largest_bytes: int = LARGEST_PACKET_BYTES, whole: bool = True) -> None:
         """`whole`: packets come with all their bytes, else with their headers only, and no checksum is looked at."""
         self.scales = WindowScales()
-        self._largest = largest_bytes
+        self.largest_bytes = largest_bytes
+        """Larger ones are no segments."""
         self._whole = whole
 
     def read(self, handle: int, packet: Bytes) -> Segment | Reason:
@@ -117,7 +118,7 @@ class PacketReader:
             return Reason.FRAGMENT
         if protocol != TCP and protocol != UDP:
             return Reason.NOT_TCP_UDP
-        if total > self._largest:
+        if total > self.largest_bytes:
             return Reason.JUMBO
         view = memoryview(packet)
         if self._whole and words_sum(view[:header]):

@@ -100,8 +100,8 @@ class HookShell:
         self._traffic = traffic
         self._port = port
         self._paths = paths
-        self._mtu = mtu_bytes
-        self._clamp_bytes = mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES - OPTION_BYTES if clamp else None
+        self._clamp = clamp
+        self.fit(mtu_bytes)
         self._handle = 0
         self._held: dict[int, _Held] = {}
         self._kept: dict[int, bytes | bytearray] = {}
@@ -171,6 +171,12 @@ class HookShell:
             self._bypass(error)
             return None
         return None if wanted is None else wanted[0]
+
+    def fit(self, mtu_bytes: int) -> None:
+        """The air's MTU, which may change."""
+        self._mtu = self.reader.largest_bytes = mtu_bytes
+        room = mtu_bytes - IP_HEADER_BYTES - TCP_HEADER_BYTES - OPTION_BYTES
+        self._clamp_bytes = room if self._clamp else None
 
     def timeout(self, now_ns: int) -> None:
         """The clock has reached the deadline."""

@@ -29,6 +29,7 @@ from pacelab.pacer.linux.doubts import Traffic
 from pacelab.pacer.linux.errors import AgentError
 from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
+from pacelab.pacer.linux.kernel.capabilities import check_permitted
 from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
 from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
@@ -44,6 +45,8 @@ BUSY_PPS, IDLE_PPS = 600, 120
 """Packets seen per second beyond which the sample is halved, and below which it is doubled."""
 LOAD_NS = 100 * NS_PER_MS
 """The load is looked at this often."""
+YOUNG_NS = 20 * NS_PER_MS
+"""So long after a packet of a flow without a pace each packet is looked at as it comes: meanwhile all of it passes."""
 SETTLED = 0.02
 """A rate is set anew when it changed by this share,"""
 SETTLED_NS = 20 * NS_PER_MS
@@ -93,6 +96,7 @@ class TcAgent:
         self._traffic = Traffic(config.air, config.wired, paths_known=bool(config.paths), say=say)
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
         self._new: list[FlowKey] = []
+        self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
         self._watched_only: Counter[str] = Counter()
@@ -107,6 +111,7 @@ class TcAgent:
         with ExitStack() as undo:
             stop = StopSignal()
             undo.callback(stop.close)
+            check_permitted()
             self._mtu_bytes = mtu_of(self._config.air)
             check_wired(self._config.wired)
             self._tap = AirTap(self._config.air)
@@ -129,8 +134,7 @@ class TcAgent:
         seen = seen_lately = 0
         batch: list[Tapped] = []
         while not stop.given:
-            # A new flow is answered at once, a busy one in batches.
-            watched: list[Any] = [stop] if batch else [stop, self._tap]
+            watched: list[Any] = [stop] if self._may_wait(batch, clock()) else [stop, self._tap]
             select.select(watched, [], [], BATCH_NS / NS_PER_S)
             batch = self._tap.receive()
             for packet in batch:
@@ -149,12 +153,17 @@ class TcAgent:
                     self._tap.sample_less()
                 tick_ns, seen = max(tick_ns + TICK_NS, now_ns), 0
                 self._kernel.check()
+                self._mtu_bytes = mtu_of(self._config.air)
                 self._forget_idle(now_ns)
-                self._traffic.look(now_ns, seen=self._count["seen"], two_way=True)
+                self._traffic.look(now_ns, seen=self._count["seen"], unseen=self._unseen, two_way=True)
                 self._traffic.look_at_interfaces()
                 self._on_status(self._status(now_ns, "status"))
                 if end_ns is not None and now_ns >= end_ns:
                     return
+
+    def _may_wait(self, batch: list[Tapped], now_ns: int) -> bool:
+        """Whether packets may gather: a flow without a pace is answered at once, a busy one in batches."""
+        return bool(batch) and now_ns > self._young_until_ns
 
     # The hook, in the time of the packets.
 
@@ -196,6 +205,8 @@ class TcAgent:
                 return
             flow = self._flows[segment.flow] = _Paced()
             self._new.append(segment.flow)
+        if not flow.told_bps:
+            self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
         self._flows.move_to_end(segment.flow)
         if segment.is_data:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from ipaddress import IPv4Address
 
 import pytest
@@ -26,21 +27,32 @@ class Watched:
         for _ in range(count):
             self.traffic.met(point, FAR, path_known=path_known)
 
-    def look(self, seen: int, *, two_way: bool = True) -> None:
+    def look(self, seen: int, *, two_way: bool = True, **unseen: int) -> None:
         for second in range(15):
-            self.traffic.look(second * QUIET_NS // 10, seen=seen, two_way=two_way)
+            self.traffic.look(second * QUIET_NS // 10, seen=seen, unseen=Counter(unseen), two_way=two_way)
 
 
 @pytest.mark.parametrize(("wired", "said"), [("wired0", "between wired0 and air0"), (None, "no packet by air0")])
 def test_an_agent_that_meets_no_packet_for_10_s_says_so_once(wired: str | None, said: str) -> None:
     watched = Watched(wired=wired)
-    watched.traffic.look(0, seen=0, two_way=True)
-    watched.traffic.look(QUIET_NS - 1, seen=0, two_way=True)
+    watched.traffic.look(0, seen=0, unseen=Counter(), two_way=True)
+    watched.traffic.look(QUIET_NS - 1, seen=0, unseen=Counter(), two_way=True)
     assert watched.said == []
     watched.look(0)
     watched.look(0)
     assert len(watched.said) == 1
     assert said in watched.said[0]
+
+
+def test_packets_of_which_nearly_all_are_not_for_schemes_are_said_once() -> None:
+    watched = Watched()
+    watched.look(MANY - 1, ipv6=MANY - 1)
+    watched.look(MANY * 2, ipv6=MANY)
+    assert watched.said == []
+    for _ in range(2):
+        watched.look(MANY * 2, ipv6=MANY * 2 - 2, fragment=1)
+    assert len(watched.said) == 1
+    assert "most as ipv6: schemes see IPv4's TCP and UDP alone" in watched.said[0]
 
 
 @pytest.mark.parametrize(

@@ -216,6 +216,19 @@ def test_gateway_ten_thousand_syns_cost_bounded_memory_and_one_line(line: Line) 
     assert status["failed"] is None
 
 
+def test_gateway_paces_larger_packets_once_the_mtu_was_raised(line: Line) -> None:
+    agent = line.agent("--scheme", "fixed-rate", "--pace-rate", "2", "--path-rates", "11")
+    for host, interfaces in ((line.wired, ["eth0"]), (line.gateway, ["wired0", "air0"]), (line.station, ["eth0"])):
+        for interface in interfaces:
+            host.run(f"ip link set {interface} mtu 3000")
+    for _ in range(2):  # a document a second, each after a look at the interfaces
+        agent.read()
+    line.wired.run(f"ping -c 1 -s 2500 -M do -W 2 {line.STATION}")
+    iperf(line.wired, line.station, line.STATION, seconds=1)
+    found = agent.stop()
+    assert (found["packets"]["seen"] > 20, found["passed_unseen"]) == (True, {"not-tcp-udp": 2}), found
+
+
 def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> None:
     def fails(*arguments: str) -> str:
         done = line.gateway.start(
@@ -244,7 +257,17 @@ def test_gateway_without_permission_is_one_line_exit_3(line: Line) -> None:
     done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     _out, said = done.communicate(timeout=30)
     assert (done.returncode, said.count("\n")) == (3, 1), said
-    assert "run as root" in said
+    assert "not permitted without CAP_NET_ADMIN and CAP_NET_RAW; run as root, in a container with" in said
+
+
+def test_gateway_in_a_container_with_the_usual_capabilities_is_told_which_it_lacks(line: Line) -> None:
+    command = ["setpriv", "--bounding-set", "-net_admin", "--inh-caps", "-net_admin", *PACELAB, "gateway"]
+    for more in ((), ("--datapath", "tc")):
+        own = (*SCHEME, "--air", "air0", "--wired", "wired0", *more)
+        done = line.gateway.start(*command, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        _out, said = done.communicate(timeout=30)
+        assert (done.returncode, said.count("\n")) == (3, 1), said
+        assert "without CAP_NET_ADMIN; run as root, in a container with --cap-add NET_ADMIN" in said
 
 
 def _dump(host: Host, *options: str) -> subprocess.Popen[str]:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from network import PACELAB, Host, Line, RunningAgent, iperf
+
+from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.linux.agent import ROLES, AgentConfig
+from pacelab.pacer.linux.kernel.air_tap import Tapped
+from pacelab.pacer.linux.tc_agent import BATCH_NS, TcAgent
+from pacelab.units import NS_PER_S
 
 TC = ("--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", "tc")
 
@@ -80,6 +87,23 @@ def test_tc_pace_is_that_of_packets_where_super_packets_of_offloads_pass(line: L
     rate_bps, _sent = max(_classes(line), key=lambda one: one[1])
     assert 0.99 < rate_bps / (6e6 * 1514 / 1500) < 1.01
     agent.stop()
+
+
+def test_tc_waits_for_no_batch_while_a_flow_that_sends_has_no_pace(make, monkeypatch) -> None:
+    config = AgentConfig(role=ROLES["gateway"], scheme="fixed-rate", air="air0", wired="wired0")
+    hook = FixedRatePacer(FixedRateConfig(rate_bps=300e3))
+    agent = TcAgent(config, hook, say=print, on_status=print)
+    monkeypatch.setattr(agent, "_mtu_bytes", 1500, raising=False)
+    monkeypatch.setattr(agent, "_kernel", SimpleNamespace(add=list, set_rates=dict), raising=False)
+    syn = Tapped(NS_PER_S, True, make.tcp(flags=0x02))
+    first_data = Tapped(2 * NS_PER_S, True, make.tcp(bytes(1000)))
+    waits = []
+    for packet in (syn, first_data):
+        agent._see(packet)
+        waits.append(agent._may_wait([packet], packet.at_ns + BATCH_NS))
+        agent._set_rates(packet.at_ns + BATCH_NS)
+    agent._see(Tapped(3 * NS_PER_S, True, make.tcp(bytes(1000), seq=2000)))
+    assert (waits, agent._may_wait([first_data], 3 * NS_PER_S)) == ([False, False], True)
 
 
 def _classes(line: Line) -> list[tuple[float, int]]:

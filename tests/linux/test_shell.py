@@ -136,6 +136,14 @@ def test_shell_names_a_wireless_end_of_tcp_without_a_path_once(hook, port, make)
     assert [line.partition(":")[0] for line in said] == ["no --path-rates for 10.2.0.9"]
 
 
+def test_shell_goes_by_the_mtu_that_the_air_has_now(shell, hook, make) -> None:
+    large = make.tcp(b"x" * 2000)
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, large))
+    shell.fit(3000)
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 2, large))
+    assert (shell.unseen["jumbo"], len(hook.seen)) == (1, 1)
+
+
 def test_shell_keeps_the_changed_packet_for_resending(shell, hook, port, make) -> None:
     shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp(b"abc", tos=2)))
     handle = hook.handles[0]

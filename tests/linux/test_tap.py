@@ -169,6 +169,16 @@ def test_root_of_a_container_without_capabilities_is_told_which(command: str, tm
         assert (done.returncode, said.count("\n")) == (3, 1), said
 
 
+@pytest.mark.parametrize(("command", "lacks"), [("cleanup", "NET_ADMIN"), ("controller --check", "SYS_ADMIN")])
+def test_root_without_a_capability_is_told_so_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
+    name = lacks.lower()
+    without = ("setpriv", "--bounding-set", f"-{name}", "--inh-caps", f"-{name}", *PACELAB, *command.split())
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(without, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    said = f"pacelab: {command}: this root is without CAP_{lacks}; in a container: --cap-add {lacks}\n"
+    assert (done.returncode, done.stderr) == (3, said)
+
+
 def test_cleanup_touches_no_run_that_is_alive(tmp_path: Path) -> None:
     out = ("--out", str(tmp_path / "run"))
     running = start("run", "chain", "--hops", "1", "--seconds", "5", "--backend", "tap", *out)

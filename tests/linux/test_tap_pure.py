@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from test_tap_plan import plan_of
@@ -17,9 +18,12 @@ from pacelab.hosts.network.meter import Meter, Window
 from pacelab.hosts.network.tcp_counters import Counters, read_counters
 from pacelab.hosts.network.wire_path import WirePath
 from pacelab.hosts.plan import Move
-from pacelab.hosts.processes import last_document
+from pacelab.hosts.processes import Child, last_document
+from pacelab.hosts.report import late_start
 from pacelab.hosts.traffic import iperf
 from pacelab.hosts.traffic.quantiles import quantiles
+from pacelab.hosts.traffic.traffic import Measured, TcpRun
+from pacelab.units import NS_PER_S
 
 S = 1_000_000_000
 MS = 1_000_000
@@ -101,6 +105,29 @@ def test_iperf_report_drops_an_interval_told_twice() -> None:
 )
 def test_iperf_report_without_intervals(text: bytes, complaint: str) -> None:
     assert iperf.read_report(text, ended_ns=S) == ([], complaint)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "warmup_s", "said"),
+    [
+        (6, 0, "began up to 1.5 s late: .*: --warmup 3 leaves"),
+        (6, 1, "began up to 1.5 s late: .*: --warmup 3 leaves"),
+        (6, 2.2, ""),
+        (23, 0, ""),
+    ],
+)
+def test_run_of_which_much_is_the_start_of_iperf_has_a_note(seconds: int, warmup_s: float, said: str) -> None:
+    plan = plan_of(topology="chain", duration_s=float(seconds), warmup_s=warmup_s)
+    window = Window(
+        start_ns=NS_PER_S,
+        measured_ns=round((1 + warmup_s) * NS_PER_S),
+        end_ns=(1 + seconds) * NS_PER_S,
+        interval_ns=NS_PER_S,
+    )
+    run = TcpRun(0, plan.flows[0], cast("Child", None))
+    run.received = [iperf.Interval(start_ns=round(2.1 * NS_PER_S), end_ns=3 * NS_PER_S, payload_bytes=1)]
+    notes = late_start(Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[]))
+    assert re.search(said, notes[0]) if said else not notes, notes
 
 
 def test_iperf_resample_splits_an_interval_over_the_series() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from pacelab.hosts.backend import _with_code
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.network.tcp_settings import sysctls
 from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.hosts.where import features, files, uml, vm
+from pacelab.hosts.where import features, files, folders, uml, vm
 from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
@@ -199,6 +200,41 @@ def test_each_guest_has_a_core_of_its_own() -> None:
         assert first.number != second.number or len(cores) == 1 or not first.own or not second.own
     with Core() as again:
         assert again.number in cores
+
+
+def test_folder_of_a_run_that_was_killed_goes_with_the_next_and_that_of_a_live_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    live = "from pacelab.hosts.where.folders import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+    other = [sys.executable, "-c", f"{live}; print(flush=True); sys.stdin.read()"]
+    given = {"env": os.environ | {"TMPDIR": str(tmp_path)}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(other, **given) as run:  # type: ignore[call-overload]
+        assert run.stdout.readline()
+        (left,) = tmp_path.iterdir()
+        assert folders.remove_left() == []
+        run.kill()
+    assert left.exists()
+    with folders.work_folder() as own:
+        assert list(tmp_path.iterdir()) == [own]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(uml, "find_files", lambda: None)
+    monkeypatch.setattr(uml, "code_for", lambda _files: None)
+    seen = []
+
+    def lay_out(work: Path, *_: object) -> Path:
+        (work / folders.KERNEL).touch()
+        seen.append((work.name.startswith(folders.PREFIX), folders.remove_left()))
+        raise HostError("far enough")
+
+    monkeypatch.setattr(uml, "_lay_out", lay_out)
+    with pytest.raises(HostError, match="far enough"):
+        uml.run_plan(compile_plan(experiment()), lambda _done: None)
+    assert seen == [(True, [])]
 
 
 def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

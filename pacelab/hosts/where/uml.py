@@ -17,7 +17,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from pacelab.hosts.session import error_of
 from pacelab.hosts.where.confine import NOBODY, Core, confine, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.files import GuestFiles, code_for, find_files
+from pacelab.hosts.where.folders import KERNEL, work_folder
 from pacelab.hosts.where.job import Source, write_job
 from pacelab.sim.engine import join_captures
 
@@ -53,8 +53,8 @@ def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile |
     """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `code`: of a scheme of one's own."""
     files = find_files()
     ours = code_for(files)
-    with tempfile.TemporaryDirectory(prefix="pacelab-uml-", ignore_cleanup_errors=True) as work:
-        place = _lay_out(Path(work), files, ours, plan, code)
+    with work_folder() as work:
+        place = _lay_out(work, files, ours, plan, code)
         with Core() as core:
             result = _Guest(place, plan, core).run(on_progress)
         if pcap is not None:
@@ -87,7 +87,7 @@ class _Guest:
         self._source = Source(place / "job")
         with self._console.open("wb") as console:
             self._process = subprocess.Popen(
-                [str(place / "linux"), *command_line(plan)],
+                [str(place / KERNEL), *command_line(plan)],
                 cwd=place,
                 env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder()},
                 stdin=subprocess.DEVNULL,
@@ -166,8 +166,8 @@ def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, code: str) -
     """The kernel's working folder."""
     for name, target in (("root", files.tree), ("code", ours)):
         (work / name).symlink_to(target)
-    shutil.copyfile(files.kernel, work / "linux")  # an exec mount of ours, whatever the checkout's is
-    (work / "linux").chmod(0o755)
+    shutil.copyfile(files.kernel, work / KERNEL)  # an exec mount of ours, whatever the checkout's is
+    (work / KERNEL).chmod(0o755)
     job = work / "job"
     job.mkdir()
     write_job(job, plan, code)

@@ -54,7 +54,6 @@ _BURST = 64
 _COPY_BYTES = 0xFFFF
 _BUSY_PATIENCE_S = 2.0
 _TABLE = "/proc/self/net/netfilter/nfnetlink_queue"
-_CAP_NET_ADMIN = 12
 
 
 class Queued(NamedTuple):
@@ -202,8 +201,6 @@ class NfQueue:
                 self._configure(queue, _CFG_CMD, pack("!BxH", _BIND, socket.AF_INET))
                 break
             except OSError as error:
-                if not _may_administer():
-                    raise AgentError("NFQUEUE: not permitted; run as root (CAP_NET_ADMIN)") from None
                 if error.errno not in (errno.EPERM, errno.EBUSY):
                     raise AgentError(f"NFQUEUE number {queue}: {error.strerror}; the kernel lacks it") from None
                 # A process that was just killed holds it for a moment yet.
@@ -250,11 +247,3 @@ def _table() -> dict[int, list[int]]:
     except OSError:
         return {}
     return {row[0]: row for row in rows}
-
-
-def _may_administer() -> bool:
-    with open("/proc/self/status") as status:
-        for line in status:
-            if line.startswith("CapEff:"):
-                return bool(int(line.split()[1], 16) >> _CAP_NET_ADMIN & 1)
-    return False

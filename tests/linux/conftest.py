@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import signal
 import socket
 import struct
 import sys
@@ -92,6 +93,14 @@ def line() -> Iterator[Line]:
     made = Line()
     yield made
     made.close()
+
+
+@pytest.fixture
+def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
+    """Sets what programs started from here do at SIGHUP, whatever these tests were started under themselves."""
+    before = signal.getsignal(signal.SIGHUP)
+    yield lambda handler: signal.signal(signal.SIGHUP, handler)
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -390,14 +390,6 @@ def test_agents_of_one_host_do_not_get_in_each_others_way(line: Line) -> None:
     assert "PACELAB" in line.rules()
     assert gateway.stop()["passed_unseen"]["not-tcp-udp"] == 2
     assert line.rules() == ""
-
-
-@pytest.fixture
-def hangup() -> Iterator[Callable[[signal.Handlers], object]]:
-    """Sets what agents started from here do at SIGHUP, whatever these tests were started under themselves."""
-    before = signal.getsignal(signal.SIGHUP)
-    yield lambda handler: signal.signal(signal.SIGHUP, handler)
-    signal.signal(signal.SIGHUP, before)
 
 
 def test_agent_whose_terminal_goes_ends(line: Line, hangup: Callable[[signal.Handlers], object]) -> None:

@@ -175,7 +175,10 @@ while time.monotonic() < end:
 
 
 @pytest.mark.parametrize("end", ["SIGTERM", "SIGINT", "SIGHUP", "shutdown"])
-def test_a_clean_end_leaves_neither_tap_nor_socket(make_air: MakeAir, end: str) -> None:
+def test_a_clean_end_leaves_neither_tap_nor_socket(
+    make_air: MakeAir, hangup: Callable[[signal.Handlers], object], end: str
+) -> None:
+    hangup(signal.SIG_DFL)
     air = make_air([0, 200])
     assert [air.tap_exists(0), air.tap_exists(1)] == [True, True]
     assert stat.S_IMODE(air.socket_path.stat().st_mode) == 0o600
@@ -186,6 +189,17 @@ def test_a_clean_end_leaves_neither_tap_nor_socket(make_air: MakeAir, end: str) 
     assert air.process.wait(5) == 0
     assert [air.tap_exists(0), air.tap_exists(1)] == [False, False]
     assert not air.socket_path.exists()
+
+
+def test_nohup_keeps_it_running_when_its_terminal_goes(
+    make_air: MakeAir, hangup: Callable[[signal.Handlers], object]
+) -> None:
+    hangup(signal.SIG_IGN)
+    air = make_air([0])
+    air.process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        air.process.wait(0.3)
+    assert air.control.call("stats")["drops"]
 
 
 def test_a_group_may_be_let_in_and_real_time_left_out(make_air: MakeAir) -> None:
@@ -239,8 +253,8 @@ def spoil(config: dict[str, Any], path: str, value: Any) -> None:
         ("radio.data_rate_bps", 3, 2, "rate 3"),
         ("radio.color", "red", 2, "color"),
         ("stations.0.mac", "01:00:00:00:00:01", 2, "group"),
-        ("stations.0.tap.netns", "/proc/self/status", 3, "/proc/self/status"),
-        ("stations.0.tap.netns", "/nowhere", 3, "/nowhere"),
+        ("stations.0.tap.netns", "/proc/self/status", 3, "that is no network namespace"),
+        ("stations.0.tap.netns", "/nowhere", 3, "`ip netns add NAME`"),
         ("stations.0.tap.name", "lo", 3, "lo"),
         ("seed", 2, 3, "in use"),  # the socket of the one that runs
     ],

@@ -146,6 +146,9 @@ impl Station {
         if self.mac.is_group() {
             return Err(format!("station {:?}: mac {}: must not be a group address", self.name, self.mac));
         }
+        if self.mac == Mac([0; 6]) {
+            return Err(format!("station {:?}: mac {}: no interface takes it", self.name, self.mac));
+        }
         if self.tap.is_some() == self.hwsim.is_some() {
             return Err(format!("station {:?}: one of \"tap\" and \"hwsim\" is needed", self.name));
         }
@@ -257,6 +260,7 @@ pub mod tests {
             ("\"name\": \"n1\"", "\"name\": \"n0\"", "two of this name"),
             ("00:02", "00:01", "02:00:00:00:00:01"),
             ("02:00:00:00:00:02", "03:00:00:00:00:02", "group"),
+            ("02:00:00:00:00:02", "00:00:00:00:00:00", "no interface takes it"),
             ("02:00:00:00:00:02", "02:00", "02:00"),
             ("\"air1\"", "\"a/b\"", "a/b"),
             ("\"air1\"", "\"air0\"", "air0"),

@@ -35,6 +35,7 @@ use crate::socket::report::Reporter;
 use crate::socket::server::Server;
 use crate::socket::socket_file::SocketFile;
 use crate::socket::wmediumd_server::WmediumdServer;
+use crate::syscalls;
 use crate::wmediumd;
 
 /// The other name.
@@ -217,7 +218,10 @@ fn watch_signals() -> nix::Result<SignalFd> {
     let mut mask = SigSet::empty();
     mask.add(Signal::SIGTERM);
     mask.add(Signal::SIGINT);
-    mask.add(Signal::SIGHUP);
+    // A blocked signal would come to the descriptor although it is ignored.
+    if !syscalls::ignores(Signal::SIGHUP as i32) {
+        mask.add(Signal::SIGHUP);
+    }
     mask.thread_block()?;
     SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }

@@ -1,4 +1,5 @@
-//! System calls that no safe wrapper covers: the ioctls of TAP devices and interfaces, and the scheduling class.
+//! System calls that no safe wrapper covers: the ioctls of TAP devices and interfaces, the scheduling class,
+//! and what is done about a signal.
 //! The only module with unsafe code.
 
 #![allow(unsafe_code)]
@@ -73,6 +74,15 @@ pub fn schedule_first(priority: i32) -> io::Result<()> {
     // musl's wrapper always fails.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const parameters) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether the process ignores this signal, as `nohup` arranges for SIGHUP.
+pub fn ignores(signal: libc::c_int) -> bool {
+    // SAFETY: sigaction is plain data, for which all zeros are valid.
+    let mut present: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: no new action is given; the present one is written to a local that outlives the call.
+    let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut present) };
+    result == 0 && present.sa_sigaction == libc::SIG_IGN
 }
 
 fn request_for(name: &str) -> io::Result<libc::ifreq> {

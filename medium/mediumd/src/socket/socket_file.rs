@@ -42,7 +42,10 @@ impl SocketFile {
         let before = umask(Mode::from_bits_truncate(0o177));
         let listener = UnixListener::bind(path);
         umask(before);
-        let listener = listener.map_err(|error| told(error.to_string()))?;
+        let listener = listener.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => told("its folder is missing: make it first".into()),
+            _ => told(error.to_string()),
+        })?;
         let socket = SocketFile { listener, path: path.into() };
         socket.listener.set_nonblocking(true).map_err(|error| told(error.to_string()))?;
         if let Some(group) = group {
@@ -101,6 +104,7 @@ mod tests {
         for path in [Path::new(""), &long] {
             assert!(SocketFile::listen(path, None).expect_err("a length").contains("allowed are 1 to 107"));
         }
+        assert!(SocketFile::listen(&folder.join("no/s"), None).expect_err("no folder").contains("folder is missing"));
         fs::remove_dir_all(&folder).expect("removing");
     }
 }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +22,7 @@ from pacelab.hosts.backend import _with_code
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.network.tcp_settings import sysctls
 from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.hosts.where import features, files, folders, uml, vm
+from pacelab.hosts.where import confine, features, files, folders, uml, vm
 from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
@@ -247,6 +250,56 @@ def test_no_exec_mount_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mmap, "mmap", refuse)
     with pytest.raises(HostError, match=r"noexec: mount -o remount,exec /dev/shm"):
         exec_folder()
+
+
+def test_the_guests_memory_goes_where_there_is_room_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = {"/dev/shm": 64 << 20, tempfile.gettempdir(): 4 << 30, "/var/tmp": 8 << 30}
+    monkeypatch.setattr(confine, "_may_run_from", lambda _place: True)
+    monkeypatch.setattr(shutil, "disk_usage", lambda place: SimpleNamespace(free=free[place]))
+    assert exec_folder() == tempfile.gettempdir()
+    free["/dev/shm"] = 512 << 20
+    assert exec_folder() == "/dev/shm"
+    free |= {"/dev/shm": 1 << 20, tempfile.gettempdir(): 2 << 20, "/var/tmp": 3 << 20}
+    assert exec_folder() == "/var/tmp"
+
+
+def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uml, "find_files", lambda: None)
+    monkeypatch.setattr(uml, "code_for", lambda _files: None)
+
+    def kernel(work: Path, *_: object) -> Path:
+        work.chmod(0o755)
+        (work / folders.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
+        (work / folders.KERNEL).chmod(0o755)
+        (work / "job").mkdir()
+        (work / "job" / MESSAGES).touch()
+        return work
+
+    monkeypatch.setattr(uml, "_lay_out", kernel)
+    monkeypatch.setattr(uml, "missing_for_uml", list)
+    monkeypatch.setattr(uml, "exec_folder", lambda: "/dev/shm")
+    with pytest.raises(HostError, match=r"no room left for its memory in /dev/shm: it takes up to 512 MB"):
+        uml.run_plan(compile_plan(experiment()), lambda _done: None)
+
+
+def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device", "linux")
+
+    plan = compile_plan(experiment())
+    monkeypatch.setattr(uml, "find_files", lambda: None)
+    monkeypatch.setattr(uml, "code_for", lambda _files: None)
+    monkeypatch.setattr(uml, "_lay_out", no_room)
+    with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
+        uml.run_plan(plan, lambda _done: None)
+    (tmp_path / folders.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / "job").mkdir()
+    (tmp_path / "job" / MESSAGES).touch()
+    monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)
+    with pytest.raises(HostError, match=r"no program may run from .*noexec.* TMPDIR names another folder"):
+        uml.run_plan(plan, lambda _done: None)
 
 
 def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

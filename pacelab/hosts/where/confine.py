@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import mmap
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -14,6 +15,8 @@ from pathlib import Path
 from pacelab.errors import HostError
 
 NOBODY = 65_534
+MEMORY_BYTES = 512 << 20
+"""A guest's. Taken from the host as it is used: 20 hosts with agents take half of it."""
 _ADDR_NO_RANDOMIZE = 0x0040000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
 _CAPSET_HEADER = (0x20080522, 0)
@@ -62,13 +65,23 @@ def confine(core: int) -> None:
 
 
 def exec_folder() -> str:
-    """A folder for the guest's memory: in memory if it can be, on a mount that programs may run from."""
-    for place in ("/dev/shm", tempfile.gettempdir(), "/var/tmp"):
-        with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
-            file.truncate(mmap.PAGESIZE)
-            mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
-            return place
-    raise HostError("--where uml: /dev/shm, /tmp and /var/tmp are mounted noexec: mount -o remount,exec /dev/shm")
+    """A folder for the guest's memory, on a mount that programs may run from.
+
+    In memory if it has the room there, which a container's 64 MB are not; else the first that has it, or the most.
+    """
+    places = list(filter(_may_run_from, ("/dev/shm", tempfile.gettempdir(), "/var/tmp")))
+    if not places:
+        raise HostError("--where uml: /dev/shm, /tmp and /var/tmp are mounted noexec: mount -o remount,exec /dev/shm")
+    free = {place: shutil.disk_usage(place).free for place in places}
+    return next((place for place in places if free[place] >= MEMORY_BYTES), max(places, key=free.__getitem__))
+
+
+def _may_run_from(place: str) -> bool:
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=place) as file:
+        file.truncate(mmap.PAGESIZE)
+        mmap.mmap(file.fileno(), mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_EXEC).close()
+        return True
+    return False
 
 
 def cpu_seconds(group: int) -> float:

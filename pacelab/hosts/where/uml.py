@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import HostError
 from pacelab.hosts.network.captures import SUFFIX
 from pacelab.hosts.session import error_of
-from pacelab.hosts.where.confine import NOBODY, Core, confine, cpu_seconds, exec_folder
+from pacelab.hosts.where.confine import MEMORY_BYTES, NOBODY, Core, confine, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.files import GuestFiles, code_for, find_files
 from pacelab.hosts.where.folders import KERNEL, work_folder
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from pacelab.results.outcome import Progress
     from pacelab.results.pcap import PcapFile
 
-MEMORY = "512M"
-"""Taken from the host as it is used: 20 hosts with agents take half of it."""
 EPOCH_NS = 1_600_000_000 * 10**9
 """What the guest's clock says at its start."""
 START_CPU_S, CPU_S_PER_S = 120.0, 6.0
@@ -46,6 +44,9 @@ IDLE_S = 120.0
 """A guest that neither ends nor uses the processor for so long waits for what never comes."""
 LIMIT = "PACELAB_GUEST_LIMIT_S"
 """In the environment: another limit in place of the two above, for graders, s of processor time."""
+_ELSEWHERE = "TMPDIR names another folder"
+_NO_ROOM = "Kernel mode signal 7"
+"""The panic at a page of its memory for which the folder has no room: SIGBUS."""
 _LOOK_S, _WEIGH_S = 0.05, 2.0
 
 
@@ -54,7 +55,10 @@ def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile |
     files = find_files()
     ours = code_for(files)
     with work_folder() as work:
-        place = _lay_out(work, files, ours, plan, code)
+        try:
+            place = _lay_out(work, files, ours, plan, code)
+        except OSError as error:
+            raise HostError(f"--where uml: laying out a guest in {work}: {error.strerror}; {_ELSEWHERE}") from error
         with Core() as core:
             result = _Guest(place, plan, core).run(on_progress)
         if pcap is not None:
@@ -69,7 +73,7 @@ def command_line(plan: Plan) -> list[str]:
     """The kernel's."""
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
-        *(f"mem={MEMORY}", "con=null", "con0=null,fd:1", "quiet", "norandmaps", "mac80211_hwsim.radios=0"),
+        *(f"mem={MEMORY_BYTES >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps", "mac80211_hwsim.radios=0"),
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
         *(f"um_seed={plan.seed}", f"PYTHONHASHSEED={plan.seed % 2**32}"),
     ]
@@ -85,17 +89,23 @@ class _Guest:
         self._fraction = 0.0
         self._console = place / "console"
         self._source = Source(place / "job")
+        self._memory = exec_folder()
         with self._console.open("wb") as console:
-            self._process = subprocess.Popen(
-                [str(place / KERNEL), *command_line(plan)],
-                cwd=place,
-                env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": exec_folder()},
-                stdin=subprocess.DEVNULL,
-                stdout=console,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                preexec_fn=lambda: confine(core.number),
-            )
+            try:
+                self._process = subprocess.Popen(
+                    [str(place / KERNEL), *command_line(plan)],
+                    cwd=place,
+                    env={"PATH": "/usr/bin:/bin", "HOME": "/proc/self/cwd", "TMPDIR": self._memory},
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    preexec_fn=lambda: confine(core.number),
+                )
+            except PermissionError as error:
+                self._source.close()
+                why = "a mount with noexec, or a folder that only root may enter?"
+                raise HostError(f"--where uml: no program may run from {place}: {why} {_ELSEWHERE}") from error
 
     def run(self, on_progress: Progress) -> dict[str, Any]:
         """Until it has said how it went."""
@@ -149,7 +159,10 @@ class _Guest:
 
     def _early_end(self) -> str:
         lacks = [f"no {name} here: {mend}" for name, mend in missing_for_uml()]
-        what = "; ".join(lacks) or f"it said: {self._last_words()}"
+        words = self._last_words()
+        if words.endswith(_NO_ROOM):
+            lacks.append(f"no room left for its memory in {self._memory}: it takes up to {MEMORY_BYTES >> 20} MB")
+        what = "; ".join(lacks) or f"it said: {words}"
         return f"--where uml: the guest's kernel ended before the run did: {what}"
 
     def _last_words(self) -> str:

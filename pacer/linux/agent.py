@@ -254,7 +254,7 @@ class Agent:
         while not stop.given:
             wanted_ns = shell.deadline_ns()
             now_ns = clock()
-            beat_ns = self._guard.beat(now_ns)
+            beat_ns = self._guard.beat(now_ns, queue_fd)
             until_ns = min(tick_ns, beat_ns, self._counts_ns(), tick_ns if wanted_ns is None else wanted_ns)
             timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
             ready = select.select(watched, (), (), timeout_s)[0]

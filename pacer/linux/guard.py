@@ -2,10 +2,11 @@
 
 An agent that has died cuts nothing: its rules let all pass. One that was stopped, hangs in a hook or gets no processor
 still has the queues, and every packet would wait for it. So it says each BEAT_S that it lives. After SILENCE_S without
-a word the guard takes the rules out; when the agent goes on it hears so, and puts them in again.
+a word the guard takes the rules out and lets go what waits in the queues: a host sends no segment again of which a copy
+still waits in it. When the agent goes on it hears so, and puts the rules in again.
 
 Invariants
-1. The guard has none of the agent's sockets: when the agent is killed, its queues are gone at once.
+1. The guard keeps none of the agent's sockets: when the agent is killed, its queues are gone at once.
 2. It has a session of its own: a Ctrl-Z at the terminal stops the agent alone. It ends with the agent.
 3. Who was asleep itself (a suspended machine) blames nobody: the agent is given its time once more.
 4. No agent goes on without its guard.
@@ -23,6 +24,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.kernel.nfqueue import accept_waiting
 from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import Rules
 from pacelab.units import NS_PER_S
@@ -32,6 +34,7 @@ SILENCE_S = 0.8
 """Together with a beat: a stopped agent is noticed within a second."""
 ASLEEP_S = 0.3
 """Who wakes so much too late was not running either."""
+_BEAT_BYTES = 16
 
 
 class Guard:
@@ -48,19 +51,20 @@ class Guard:
         self._last_ns = time.monotonic_ns()
         self._agent, guard = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._agent.setblocking(False)
+        agent = os.getpid()
         self._pid = os.fork()
         if self._pid == 0:
             try:
                 self._agent.close()
-                _watch(guard, rules, punctual, on_release)
+                _watch(guard, agent, rules, punctual, on_release)
             finally:
                 os._exit(0)
         guard.close()
 
-    def beat(self, now_ns: int) -> int:
-        """The agent lives; when it is to say so again. Puts the rules in again when they were taken out.
+    def beat(self, now_ns: int, queues: int) -> int:
+        """The agent lives, and has its queues by this descriptor; when it is to say so again.
 
-        AgentError when the guard has ended.
+        Puts the rules in again when they were taken out. AgentError when the guard has ended.
         """
         if now_ns < self._due_ns:
             return self._due_ns
@@ -69,7 +73,7 @@ class Guard:
             self.released += 1
             self.released_ns += now_ns - self._last_ns
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
-            self._agent.send(b".")
+            self._agent.send(str(queues).encode())
         self._last_ns, self._due_ns = now_ns, now_ns + BEAT_NS
         return self._due_ns
 
@@ -93,7 +97,7 @@ class Guard:
             self._pid = 0
 
 
-def _watch(agent: socket.socket, rules: Rules, punctual: bool, on_release: Callable[[], None]) -> None:
+def _watch(beats: socket.socket, agent: int, rules: Rules, punctual: bool, on_release: Callable[[], None]) -> None:
     os.setsid()
     Path("/proc/self/comm").write_text("guard")
     signal.set_wakeup_fd(-1)
@@ -101,14 +105,15 @@ def _watch(agent: socket.socket, rules: Rules, punctual: bool, on_release: Calla
         signal.signal(number, signal.SIG_IGN)  # it ends when the agent does
     if punctual:
         be_punctual()
-    alive = agent.recv(1)
-    while alive:
+    queues = beats.recv(_BEAT_BYTES)
+    while queues:
         asked_s = time.monotonic()
-        if not select.select([agent], (), (), SILENCE_S)[0]:
+        if not select.select([beats], (), (), SILENCE_S)[0]:
             if time.monotonic() - asked_s > SILENCE_S + ASLEEP_S:
                 continue
             rules.remove()
+            accept_waiting(agent, int(queues), rules.queues)
             on_release()
             with contextlib.suppress(BrokenPipeError):
-                agent.send(b"r")
-        alive = agent.recv(1)
+                beats.send(b"r")
+        queues = beats.recv(_BEAT_BYTES)

@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,31 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
     rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
     assert max(rates) > 50, rates  # as when nobody paces
     assert line.rules() == ""
+
+
+CONNECT = """
+import socket, sys
+try:
+    socket.create_connection((sys.argv[1], 9), 4)
+except ConnectionRefusedError:
+    print("there")
+"""
+"""To a port that nobody has."""
+
+
+def test_what_waits_in_a_stopped_agents_queue_passes_too(line: Line) -> None:
+    # The first SYN. Linux sends none again of which a copy still waits in this host, so no connection would ever begin.
+    agent = RunningAgent(line.gateway, "sender", "--scheme", "fixed-rate", "--pace-rate", "4", "--air", "air0")
+    os.kill(agent.ready["pid"], signal.SIGSTOP)
+    asked = line.gateway.start(
+        *(sys.executable, "-c", CONNECT, line.STATION), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert asked.communicate(timeout=10)[0] == "there\n"
+    os.kill(agent.ready["pid"], signal.SIGCONT)
+    while not (status := agent.read()).get("released", {}).get("times"):
+        pass
+    assert status["errors"] == 0
+    agent.stop()
 
 
 def guard_of(agent: RunningAgent) -> int:

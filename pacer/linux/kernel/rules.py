@@ -44,6 +44,11 @@ class Rules:
         self._mark = own_mark
         self._chains = [f"{own_name(_PREFIX)}-{index}" for index in range(len(captures))]
 
+    @property
+    def queues(self) -> list[int]:
+        """Where they bring packets to."""
+        return [capture.queue for capture in self._captures]
+
     def install(self) -> list[str]:
         """Put them in, after removing what dead agents left; returns the chains removed."""
         removed = remove_stale()

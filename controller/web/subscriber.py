@@ -59,14 +59,14 @@ class Subscriber:
         if status != 200:
             raise OSError(str(found.get("detail") if isinstance(found, dict) else status))
         self._say(True, "the controller is there")
-        self._tell({"scheme": found["wanted_scheme"], "limits": found["limits"]})
+        if found["wanted_scheme"] is not None or found["limits"]:  # else it has started anew, and knows of no wish
+            self._tell({"scheme": found["wanted_scheme"], "limits": found["limits"]})
         for kind, data in events:
             if kind == "policy" and data["gateway"] == self._name:
                 self._tell({"scheme": data["scheme"], "limits": data["limits"]})
 
     def _tell(self, wanted: dict[str, Any]) -> None:
-        nothing = wanted["scheme"] is None and not wanted["limits"]
-        if wanted != self._told and not (nothing and self._told is None):
+        if wanted != self._told:
             self._told = wanted
             print(json.dumps(wanted), flush=True)
 

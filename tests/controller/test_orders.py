@@ -146,6 +146,20 @@ def test_a_controller_that_is_killed_is_waited_for(led: Led) -> None:
     assert isinstance(led.found[0][1], NullHook)
 
 
+def test_a_controller_that_starts_anew_leaves_the_agent_as_it_is(led: Led) -> None:
+    assert led.want(scheme="newreno", limits={"pace_rate_bps": 300_000}) == 200
+    wait_until(led.told)
+    led.orders.accepted("newreno")
+    led.found.clear()
+    led.controller.process.kill()
+    led.controller.close()
+    led.controller = Running(led.folder)
+    wait_until(led.gateway)
+    assert led.want(scheme="tcp-expect") == 200
+    wait_until(led.told)
+    assert [name for name, _hook in led.found] == ["tcp-expect"]
+
+
 def test_a_token_that_the_controller_does_not_take_is_told_as_such(led: Led) -> None:
     with pytest.raises(OSError, match=f"it takes another token than {TOKEN}"):
         Client(led.controller.url, "another").events()

@@ -302,6 +302,16 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
         uml.run_plan(plan, lambda _done: None)
 
 
+def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").touch()
+    guest = files.GuestFiles(kernel=tmp_path, tree=tmp_path, kernel_sha256="", tree_sha256="", source="")
+    monkeypatch.setenv(files.FOLDER, str(tmp_path / "nowhere"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(files, "_parts", dict)
+    with pytest.raises(HostError, match=r"making .*home/pacelab/uml.*: Not a directory; XDG_CACHE_HOME names another"):
+        files.code_for(guest)
+
+
 def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)

@@ -88,7 +88,13 @@ def code_for(files: GuestFiles) -> Path:
         if place.is_dir():
             return place
     cache = _folder() if os.access(_folder(), os.W_OK) else _own_cache()
-    cache.mkdir(parents=True, exist_ok=True)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HostError(
+            f"--where uml: making {cache}, for pacelab compiled for the guest: {error.strerror}; "
+            "XDG_CACHE_HOME names another folder than ~/.cache"
+        ) from error
     _tidy(cache)
     place = cache / place.name
     with tempfile.TemporaryDirectory(prefix="making.", dir=cache) as work:

@@ -10,6 +10,7 @@ a filter on the DSCP does it, which the same rules have set (measured in docs/co
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -46,7 +47,7 @@ class OpenVSwitch:
         if problem := missing():
             raise ControllerError(problem)
         self.folder, self._prefix = folder, list(prefix)
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         self._environment = {
             "PATH": SAFE_PATH,
@@ -123,20 +124,23 @@ class OpenVSwitch:
 
     def close(self) -> None:
         """End it."""
-        for process in reversed(self._processes):
+        for process in reversed(self._processes.values()):
             if process.poll() is None:
                 process.terminate()
-        for process in self._processes:
+        for process in self._processes.values():
             try:
                 process.wait(5)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        self._processes = []
+        self._processes = {}
 
-    def alive(self) -> bool:
-        """Whether both processes run."""
-        return all(process.poll() is None for process in self._processes)
+    def ended(self) -> tuple[str, str] | None:
+        """A program that runs no more, and how it ended."""
+        for program, process in self._processes.items():
+            if (code := process.poll()) is not None:
+                return program, f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return None
 
     def _choose_datapath(self) -> str:
         """The kernel's, if it has one: asked of Open vSwitch itself, on a bridge that goes again."""
@@ -176,21 +180,19 @@ class OpenVSwitch:
             f"--log-file={log}",
             "-vfile:info",
         ]
-        self._processes.append(
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=self._environment,
-                start_new_session=True,
-            )
+        self._processes[program] = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=self._environment,
+            start_new_session=True,
         )
 
     def _await(self, ready: object, what: str) -> None:
         assert callable(ready)
         until = time.monotonic() + READY_S
         while not ready():
-            if time.monotonic() > until or not self.alive():
+            if time.monotonic() > until or self.ended():
                 raise ControllerError(f"Open vSwitch: {what} does not come up; its log is in {self.folder}")
             time.sleep(0.02)

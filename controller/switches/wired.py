@@ -38,6 +38,10 @@ class WiredSwitches:
         """system: the kernel's; netdev: Open vSwitch's own."""
         return self._switch.datapath
 
+    def ended(self) -> tuple[str, str] | None:
+        """A program of Open vSwitch that runs no more, and how it ended."""
+        return self._switch.ended()
+
     def add_switch(self, name: str, number: int) -> str:
         """A switch that looks for the controller; its identifier at REST."""
         self._switch.add_bridge(name, dpid=number, controller=f"tcp:{_LISTEN}")

@@ -67,6 +67,8 @@ class Lab:
         for child in (self.air, self.relay, controller, *self.routing):
             if child is not None and not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
+        if self.switched is not None and (ended := self.switched.ended()):
+            raise HostError(f"{ended[0]} ended in the middle of a run: {ended[1]}")
 
     def wire_report(self) -> dict[str, Any]:
         """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""

@@ -138,6 +138,11 @@ class SwitchedWires:
         except self._kit.Error as error:
             raise HostError(f"--controller {self._plan.controller}: {error}") from None
 
+    def ended(self) -> tuple[str, str] | None:
+        """A program of the switches that runs no more, and how it ended."""
+        found: tuple[str, str] | None = self._switches.ended()
+        return found
+
     def describe(self) -> dict[str, Any]:
         """For host.json."""
         return {"name": self._plan.controller, "datapath": self._switches.datapath, "switches": len(self.hosts)}

@@ -98,7 +98,8 @@ def test_the_solved_notebook_earns_all_and_the_untouched_one_nothing(name: str, 
     lab = LABS[name]
     stem = lab.file.removesuffix(".py")
     for text, points in ((solved(lab), 100), (untouched(lab), 0)):
-        submission = read_submission("ann", {f"{stem}.ipynb": notebook(text)}, lab)
+        # Of `grade`'s student: the runs to compare with are then those of the other tests.
+        submission = read_submission("s", {f"{stem}.ipynb": notebook(text)}, lab)
         assert (submission.problems, submission.answers) == ((), ())
         verdict = judge(submission, lab, walls=best, terms=Terms(key="labs", individual=True))
         assert (verdict.points, verdict.total, verdict.status) == (points, 100, "graded"), text_report(verdict)

@@ -133,7 +133,8 @@ def walls(*, weak: bool = False, bubblewrap: bool = True) -> Walls:
 
 @dataclass(slots=True)
 class Box:
-    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's files.
+    """A folder with everything that goes into the sandbox: the contract, the loop, and one submission's files; without
+    walls nothing but these, since the code runs in this very process.
 
     Shared by all processes of one submission; a context manager that removes it. Nobody else on this machine may look
     into it: the folder that everybody may read, as the sandbox's users must, lies in one that is this user's alone.
@@ -146,7 +147,7 @@ class Box:
     def __enter__(self) -> Box:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
         self.folder.mkdir(mode=0o755)
-        for name, content in _package():
+        for name, content in () if self.walls.none else _package():
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)

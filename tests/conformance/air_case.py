@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import chain
 from multiprocessing import get_context
 from typing import Any
 
@@ -157,12 +158,17 @@ def _result(text: str) -> dict[str, Any]:
     return {"flows": found["flows"], "drops": found["drops"]}
 
 
+_made: dict[str, dict[str, Any]] = {}
+"""By what was asked for: what two tables have in common is run once."""
+
+
 def run_all(wanted: Sequence[tuple[dict[str, Any], Sequence[int]]]) -> list[list[dict[str, Any]]]:
     """Runs every configuration with each of its seeds, on all cores; flows and drops of the results."""
-    texts = [json.dumps(air | {"seed": seed}) for air, seeds in wanted for seed in seeds]
+    texts = [[json.dumps(air | {"seed": seed}) for seed in seeds] for air, seeds in wanted]
+    new = [text for text in dict.fromkeys(chain.from_iterable(texts)) if text not in _made]
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        results = iter(list(pool.map(_result, texts, chunksize=8)))
-    return [[next(results) for _ in seeds] for _, seeds in wanted]
+        _made.update(zip(new, pool.map(_result, new, chunksize=8), strict=True))
+    return [[_made[text] for text in each] for each in texts]
 
 
 def measure(cases: Sequence[Case]) -> dict[str, Measured]:

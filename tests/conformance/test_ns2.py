@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import defaultdict
 
+import air_case
 import pytest
 import references
 from window import best_window
@@ -29,6 +30,16 @@ ours. Its best window is compared with the twenty."""
 def test_fixed_routes_give_the_goodput_of_ns2(case, measure):
     cases = FIXED if case in FIXED else QUIET
     assert measure(cases)[case.name].mean_kbps == pytest.approx(case.expected_kbps, rel=FIXED_TOLERANCE)
+
+
+@pytest.mark.thorough
+def test_what_both_tables_have_is_run_once(measure):
+    measure(QUIET), measure(FIXED)
+    both = [case for case in QUIET if case.name in {other.name for other in FIXED}]
+    assert both
+    asked = [(case.config, case.seeds) for case in (*QUIET, *FIXED)]
+    made = {id(run) for runs in air_case.run_all(asked) for run in runs}
+    assert len(made) == (len(QUIET) + len(FIXED) - len(both)) * len(references.SEEDS)
 
 
 @pytest.mark.thorough

@@ -9,8 +9,9 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,18 +34,34 @@ PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080})
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 
+@pytest.fixture(scope="module")
+def file_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A demonstration's file, made once: for those of Python's schemes all their settings are run."""
+
+    @cache
+    def made(name: str) -> Path:
+        file = tmp_path_factory.mktemp("demo") / "demo.html"
+        export(find_demo(name), file)
+        return file
+
+    return made
+
+
 @pytest.fixture
-def open_demo(browser: sync_api.Browser, tmp_path: Path, complaints: list[str]) -> Iterator[object]:
+def open_demo(
+    browser: sync_api.Browser, file_of: Callable[[str], Path], tmp_path: Path, complaints: list[str]
+) -> Iterator[object]:
     context = browser.new_context(viewport=SIZE)
 
     def open_(name: str | Demo | Own, *, init: str = "") -> sync_api.Page:
-        demo = find_demo(name) if isinstance(name, str) else name
-        (export_own if isinstance(demo, Own) else export)(demo, tmp_path / "demo.html")
+        file = file_of(name) if isinstance(name, str) else tmp_path / "demo.html"
+        if not isinstance(name, str):
+            (export_own if isinstance(name, Own) else export)(name, file)
         page = context.new_page()
         page.add_init_script(init)
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / "demo.html").as_uri())
+        page.goto(file.as_uri())
         page.wait_for_selector("pacelab-demo .bar, pacelab-own tbody tr")
         return page
 

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Limits, Walls, walls
 
 Judge = Callable[..., Verdict]
+Graded = Callable[[Listener], Verdict]
 PATIENCE_S, AGAIN_S = 2.0, 0.05
 
 
@@ -68,21 +70,34 @@ def grade(engine: None) -> Judge:
     return run
 
 
+class _Caught(Exception):
+    """A check has caught it."""
+
+
+def _stops(kind: str, value: Any) -> None:
+    """Hears what comes of each check: the first that takes points settles that not all are earned."""
+    if kind == "result" and value.earned < value.points:
+        raise _Caught
+
+
 @pytest.fixture
-def ended() -> Iterator[Callable[[Callable[[], Verdict]], Verdict | None]]:
-    """Calls, and ends what loops for ever in this very process: each round of it in an exception. Then it is None."""
+def earns_all() -> Iterator[Callable[[Graded], bool]]:
+    """Whether a source earns all points. The first check that takes some is the last one run, and what loops for ever
+    in this very process is ended: each round of it in an exception.
+    """
 
     def late(_number: int, _frame: FrameType | None) -> None:
         raise TimeoutError
 
-    def call(graded: Callable[[], Verdict]) -> Verdict | None:
+    def call(graded: Graded) -> bool:
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_S, AGAIN_S)
         try:
-            return graded()
-        except TimeoutError:
-            return None
+            verdict = graded(_stops)
+        except (TimeoutError, _Caught):
+            return False
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        return verdict.points == verdict.total
 
     before = signal.signal(signal.SIGALRM, late)
     yield call

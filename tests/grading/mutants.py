@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 
 SWAPPED = {
@@ -34,22 +33,20 @@ METHODS = {"popleft": "pop", "append": "appendleft"}
 def mutants(source: str) -> Iterator[tuple[str, str]]:
     """What was changed, and the text."""
     tree = ast.parse(source)
-    for place, original in enumerate(ast.walk(tree)):
-        for variant in range(len(_ways(original))):
-            changed = copy.deepcopy(tree)
-            node = next(item for number, item in enumerate(ast.walk(changed)) if number == place)
-            told = _change(node, variant)
+    for node in list(ast.walk(tree)):
+        for change in _ways(node):
+            told = _change(node, change)
             if told:
-                yield f"line {getattr(node, 'lineno', 0)}: {told}", ast.unparse(ast.fix_missing_locations(changed))
+                yield f"line {getattr(node, 'lineno', 0)}: {told}", ast.unparse(ast.fix_missing_locations(tree))
+            change.undo()
 
 
-def _change(node: ast.AST, variant: int) -> str:
-    """Change the node in its variant's way; what was done, empty for nothing."""
+def _change(node: ast.AST, change: Change) -> str:
+    """Change the node; what was done, empty for nothing."""
     before = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
-    ways = _ways(node)
-    ways[variant]()
-    if ways[variant].told:
-        return ways[variant].told
+    change()
+    if change.told:
+        return change.told
     after = ast.unparse(node) if isinstance(node, ast.expr | ast.stmt) else ""
     short = " ".join(after.split())[:60]
     return f"{' '.join(before.split())[:60]} -> {short}" if after != before else ""
@@ -93,11 +90,15 @@ def _without(node: ast.FunctionDef | ast.For | ast.While) -> list[Change]:
 
 
 class Change:
-    """A new value for a field of a node, when it is called."""
+    """A new value for a field of a node, when it is called, and until that is undone."""
 
     def __init__(self, node: ast.AST, name: str, value: object, told: str = "") -> None:
         self._node, self._name, self._value = node, name, value
+        self._before = getattr(node, name)
         self.told = told
 
     def __call__(self) -> None:
         setattr(self._node, self._name, self._value)
+
+    def undo(self) -> None:
+        setattr(self._node, self._name, self._before)

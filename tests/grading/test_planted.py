@@ -1,7 +1,8 @@
 """The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
 
-With PACELAB_FULL_RUBRIC (`make test-rubric` sets it) all checks are run on all mistakes. Else a mistake meets those
-that must catch it, and nothing is simulated: that takes a tenth of the time.
+With PACELAB_FULL_RUBRIC (`make test-rubric` sets it) all checks are run on all mistakes: in this very process, in a
+third of the time, since the sources are our own. Else a mistake meets those that must catch it, behind walls, and
+nothing is simulated.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import text_report
-from pacelab.grading.sandbox import walls
+from pacelab.grading.sandbox import Walls, walls
 
 
 def planted(assignment: Assignment) -> tuple[Planted, ...]:
@@ -40,12 +41,17 @@ def full() -> bool:
     return "PACELAB_FULL_RUBRIC" in os.environ
 
 
-def grade(source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None) -> Verdict:
+NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
+
+
+def grade(
+    source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None, around: Walls | None = None
+) -> Verdict:
     """With `full` off: without simulations, and of the others those of `only`."""
     if not full:
         quick = [check for check in assignment.checks if not check.simulates]
         assignment = _partial(assignment, tuple(check for check in quick if only is None or check.id in only))
-    return judge(Submission(student="s", source=source), assignment, walls=walls(weak=True))
+    return judge(Submission(student="s", source=source), assignment, walls=around or walls(weak=True))
 
 
 def _partial(assignment: Assignment, checks: tuple[Any, ...]) -> Assignment:
@@ -76,7 +82,8 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
 def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
-    verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
+    around = NO_WALLS if full else None
+    verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses, around=around)
     lost = {result.id for result in verdict.results if result.earned < result.points}
     graded = {result.id for result in verdict.results}
     assert lost == set(mistake.loses) & graded, text_report(verdict)

@@ -30,6 +30,14 @@ def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None
         ask(around, "import pacelab.running.runner")
 
 
+def test_without_walls_only_the_submission_is_written(best: Walls) -> None:
+    none = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
+    for around, there in ((none, {"f.py"}), (best, {"f.py", "pacelab"})):
+        with Box(around) as box:
+            box.put("f.py", "x = 1\n")
+            assert {path.name for path in box.folder.iterdir()} == there
+
+
 def test_inside_runs_nobody(around: Walls) -> None:
     got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
     assert isinstance(got, list)

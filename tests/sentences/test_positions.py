@@ -131,7 +131,8 @@ def test_spatial_reuse_follows_from_distances() -> None:
 
 @LONG
 def test_no_window_is_much_better_than_two_or_three(most: int) -> None:
-    def carried(window: int) -> float:
+    @cache
+    def carried(window: int, rate_mbps: float, sense_m: int) -> float:
         air = dict(find_demo("window").air())
         reach = air["radio"]["propagation"]
         air["radio"]["propagation"] = reach | {"sense_m": sense_m, "decode_m": min(reach["decode_m"], sense_m)}
@@ -142,9 +143,9 @@ def test_no_window_is_much_better_than_two_or_three(most: int) -> None:
 
     dice = Random("window")
     for _ in range(most):
-        window, rate_mbps, sense_m = dice.randint(1, 32), dice.choice(RATES)[1], dice.randrange(250, 1501, 10)
-        found, best = carried(window), max(carried(2), carried(3))
-        told = f"window {window}, {rate_mbps} Mbit/s, sense range {sense_m} m: {found} against {best} bit/s"
+        window, air = dice.randint(1, 32), (dice.choice(RATES)[1], dice.randrange(250, 1501, 10))
+        found, best = carried(window, *air), max(carried(2, *air), carried(3, *air))
+        told = f"window {window}, {air[0]} Mbit/s, sense range {air[1]} m: {found} against {best} bit/s"
         assert found < 1.05 * best, told
 
 
@@ -179,11 +180,14 @@ def test_pacing_lets_starved_flows_in(most: int) -> None:
 @LONG
 def test_vagp_keeps_every_call(most: int) -> None:
     for way, seed in settings("voice", most):
+        scheme = way["scheme"]
+        if scheme not in ("vagp", "edca") and (scheme != "newreno" or way["voice"] >= 8):
+            continue  # nothing is said of it
         calls = [call["mos"] for call in outcome("voice", way, seed)["calls"]]
         told = f"{way}, seed {seed}: {calls}"
-        if way["scheme"] == "vagp":
+        if scheme == "vagp":
             assert min(calls) >= 3.6, told
-        elif way["scheme"] == "edca":
+        elif scheme == "edca":
             assert max(calls) < 3.6, f"802.11e's own queue ruins them all; {told}"
-        elif way["scheme"] == "newreno" and way["voice"] < 8:
+        else:
             assert sum(mos >= 3.6 for mos in calls) <= len(calls) * 0.6, f"most stay below 3.6; {told}"

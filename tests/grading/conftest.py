@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from types import FrameType
 import pytest
 
 from pacelab.grading.assignments import find_assignment
+from pacelab.grading.examiner import Examiner
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Limits, Walls, walls
@@ -87,6 +89,19 @@ def ended() -> Iterator[Callable[[Callable[[], Verdict]], Verdict | None]]:
     before = signal.signal(signal.SIGALRM, late)
     yield call
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def examiner() -> Iterator[Examiner]:
+    """One process that reads what was handed in."""
+    with Examiner() as made:
+        yield made
+
+
+@pytest.fixture
+def one_examiner(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is collected is read by one process, as a class's hand-ins are: a process for each takes most of a test."""
+    monkeypatch.setattr("pacelab.grading.receive.collect.Examiner", lambda: contextlib.nullcontext(examiner))
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def examiner() -> Iterator[Examiner]:
 
 @pytest.fixture
 def one_examiner(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All that is collected is read by one process, as a class's hand-ins are: a process for each takes most of a test."""
+    """All that is collected is read by one process, as a class's hand-ins are: to start one takes most of a test."""
     monkeypatch.setattr("pacelab.grading.receive.collect.Examiner", lambda: contextlib.nullcontext(examiner))
 
 

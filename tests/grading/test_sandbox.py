@@ -55,6 +55,12 @@ def test_guards_are_named(around: Walls) -> None:
             assert set(session.guards) <= {"landlock", "seccomp"}
 
 
+def test_without_walls_the_package_is_where_it_is() -> None:
+    with Box(Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)) as box:
+        box.put("f.py", "x = 1\n")
+        assert [path.name for path in box.folder.iterdir()] == ["f.py"]
+
+
 def test_without_bubblewrap_the_report_says_so() -> None:
     assert "bubblewrap is not used" in walls(weak=True, bubblewrap=False).notes
 

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 WELL_UNDER_WAY_S = 0.7
-"""Of each process that computes, of processor time: it tells how far they are on a busy machine, too. Imports take 0.2."""
+"""Of processor time, of each process that computes: it tells how far on a busy machine, too. Imports take 0.2."""
 ENDLESS = ["--seconds", "100000", "--out", "out"]
 
 

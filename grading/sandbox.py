@@ -147,7 +147,9 @@ class Box:
     def __enter__(self) -> Box:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
         self.folder.mkdir(mode=0o755)
-        for name, content in () if self.walls.none else _package():
+        if self.walls.none:  # the code finds the package where this process does
+            return self
+        for name, content in _package():
             target = self.folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from os import PathLike
 from types import MappingProxyType
 from typing import Any
@@ -41,6 +42,8 @@ KINDS: Mapping[str, Kind] = MappingProxyType({module.KIND.name: module.KIND for 
 
 FILES = (".yaml", ".yml", ".py")
 """Endings of a file that defines a topology."""
+KEPT = 64
+"""Topologies that are not built anew when they are asked for again."""
 
 
 def find_kind(name: str | PathLike[str]) -> Kind:
@@ -68,4 +71,12 @@ def load_topology(name: str | PathLike[str], *, direction: str | None = None, **
     direction = direction or kind.default_direction(options)
     kind.check(direction, options)
     values = {option.name: option.default for option in kind.options} | options
-    return kind.build(direction=direction, **values)
+    if kind.digest is not None:  # a file's code may make another one each time
+        return kind.build(direction=direction, **values)
+    return _built(kind.name, direction, **values)
+
+
+@lru_cache(maxsize=KEPT, typed=True)
+def _built(name: str, direction: str, /, **values: Any) -> Topology:
+    """One of ours: many runs of a comparison are on the same one."""
+    return KINDS[name].build(direction=direction, **values)

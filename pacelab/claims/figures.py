@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.results.metrics import LEVEL
 from pacelab.schemes.style import Style
-from pacelab.show.figures import image
+from pacelab.show.figures import image, images
 from pacelab.show.plots import style_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ HATCHES = ("", "//", "..", "xx", "--", "\\\\", "++", "oo")
 
 def render(picture: Picture, title: str = "") -> dict[str, bytes]:
     """ID.png and ID.svg, with the title where there is one."""
-    return {f"{picture.id}.png": render_png(picture, title), f"{picture.id}.svg": render_svg(picture, title)}
+    return images(_draw(picture, title), picture.id, dpi=DPI)
 
 
 def render_png(picture: Picture, title: str = "") -> bytes:
@@ -48,10 +48,7 @@ def render_png(picture: Picture, title: str = "") -> bytes:
 
 def render_svg(picture: Picture, title: str = "", *, captioned: bool = True) -> bytes:
     """For print; without caption where the page has it."""
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        return image(_draw(picture, title, captioned=captioned), "svg", dpi=DPI)
+    return image(_draw(picture, title, captioned=captioned), "svg", dpi=DPI)
 
 
 def caption(picture: Picture) -> str:

@@ -14,7 +14,7 @@ from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.schemes.style import Style, look_of
-from pacelab.show.figures import add_legend, figure_bytes, share_legend, short
+from pacelab.show.figures import DPI, add_legend, images, share_legend, short
 from pacelab.show.plots import MARKS, find_series, styles_of
 from pacelab.show.tables import Compared, settings, show_point
 
@@ -93,8 +93,6 @@ def check_panels(axes: Mapping[str, Sequence[Any]]) -> None:
 
 def render_curves(comparison: Compared) -> dict[str, bytes]:
     """NAME-cdf.png and NAME-cdf.svg: a panel for each point, a curve for each scheme over the flows of all seeds."""
-    from pathlib import Path
-
     from matplotlib.figure import Figure
 
     document = comparison.compare
@@ -117,8 +115,7 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     config = document["config"]
     figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
     figure.supxlabel(count_of(quantity, counts, document["seeds"]), fontsize="small")
-    name = f"{quantity.short}-cdf"
-    return {f"{name}.{form}": figure_bytes(figure, Path(f"{name}.{form}")) for form in ("png", "svg")}
+    return images(figure, f"{quantity.short}-cdf", dpi=DPI)
 
 
 def _at(comparison: Compared, point: Mapping[str, Any], quantity: Quantity) -> Curves:

@@ -39,14 +39,20 @@ def check_figure(path: Path) -> None:
 
 def figure_bytes(figure: Figure, path: Path) -> bytes:
     """The figure in the form of the file's name."""
-    from matplotlib import rc_context
+    return image(figure, path.suffix.removeprefix("."), dpi=DPI)
 
-    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        return image(figure, path.suffix.removeprefix("."), dpi=DPI)
+
+def images(figure: Figure, name: str, *, dpi: float) -> dict[str, bytes]:
+    """NAME.png and NAME.svg, which has the PNG's layout: to find one takes as long as to draw it."""
+    png = image(figure, "png", dpi=dpi)
+    figure.set_layout_engine("none")
+    return {f"{name}.png": png, f"{name}.svg": image(figure, "svg", dpi=dpi)}
 
 
 def image(figure: Figure, form: str, *, dpi: float) -> bytes:
     """The figure in this form, drawn once: `savefig` draws all of it a first time where there is a layout to find."""
+    from matplotlib import rc_context
+
     canvas: Any  # its methods have no types
     if form == "png":
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -62,7 +68,8 @@ def image(figure: Figure, form: str, *, dpi: float) -> bytes:
         canvas = FigureCanvasPdf(figure)
     figure.set_dpi(dpi)
     buffer = BytesIO()
-    getattr(canvas, f"print_{form}")(buffer, metadata=dict(_NAMELESS[form]))
+    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
+        getattr(canvas, f"print_{form}")(buffer, metadata=dict(_NAMELESS[form]))
     return buffer.getvalue()
 
 

@@ -19,7 +19,7 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
-from pacelab.show.figures import DPI, add_legend, image, name_ticks, share_legend, short
+from pacelab.show.figures import DPI, add_legend, images, name_ticks, share_legend, short
 from pacelab.show.tables import Compared, baseline_of, settings, show_point
 
 if TYPE_CHECKING:
@@ -248,7 +248,6 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
     NAME is goodput, with panels beside it of what the others gain over the baseline; or the quantity that was asked for
     (`Comparison.of`), with panels of the schemes' differences from the first one.
     """
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     axis, schemes = x_axis(comparison), comparison.compare["schemes"]
@@ -261,20 +260,19 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
     plots = [plot_quantity, plot_difference] if asked else [plot_goodput, plot_gain]
     if len(schemes) < 2:
         del plots[1]
-    with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
-        width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns
-        figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
-        drawn: list[Axes] = []
-        for part, plot in zip(figure.subfigures(1, len(plots), squeeze=False)[0], plots, strict=True):
-            panels = part.subplots(rows, columns, squeeze=False, sharey=True)
-            for panel, point in zip(panels.flat, points, strict=True):
-                drawn.append(plot(comparison, panel, point=point))
-        if axis is not None:
-            share_legend(figure, drawn)
-        config = comparison.compare["config"]
-        figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
-        figure.supxlabel(caption(comparison), fontsize="small")
-        return {f"{name}.{form}": image(figure, form, dpi=DPI) for form in ("png", "svg")}
+    width = 3.3 * 2 * columns if len(plots) > 1 else 4.5 * columns
+    figure = Figure(figsize=(1.5 + width, 0.7 + 3.2 * rows), layout="constrained")
+    drawn: list[Axes] = []
+    for part, plot in zip(figure.subfigures(1, len(plots), squeeze=False)[0], plots, strict=True):
+        panels = part.subplots(rows, columns, squeeze=False, sharey=True)
+        for panel, point in zip(panels.flat, points, strict=True):
+            drawn.append(plot(comparison, panel, point=point))
+    if axis is not None:
+        share_legend(figure, drawn)
+    config = comparison.compare["config"]
+    figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
+    figure.supxlabel(caption(comparison), fontsize="small")
+    return images(figure, name, dpi=DPI)
 
 
 def caption(comparison: Compared) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,6 +108,20 @@ def test_select_names_what_there_is() -> None:
         select_claims("nobody")
 
 
+@pytest.mark.parametrize("name", ["le", "le-fig1"])
+def test_of_one_papers_claims_no_other_papers_file_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents, read = load.paper_documents, set[str]()
+
+    def noted(paper: str) -> Iterator[Any]:
+        read.add(paper)
+        return documents(paper)
+
+    monkeypatch.setattr(load, "paper_documents", noted)
+    monkeypatch.setattr(load, "claims_of", load.claims_of.__wrapped__)
+    assert {claim.paper for claim in select_claims(name)} == {"le"}
+    assert read == {"le"}
+
+
 def test_every_packaged_claim_loads_and_plans() -> None:
     claims = all_claims()
     assert len(claims) == 98
@@ -151,5 +167,5 @@ def test_load_refuses_a_papers_file(
     (tmp_path / "fu" / "claims.yaml").write_text("id: fu\n" + text.format(claim_text), "utf-8")
     monkeypatch.setattr(load, "DATA", tmp_path)
     with pytest.raises(ConfigError) as caught:
-        load.all_claims.__wrapped__()
+        load.claims_of.__wrapped__("fu")
     assert said in str(caught.value)

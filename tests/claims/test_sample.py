@@ -13,7 +13,7 @@ import math
 import pytest
 
 from pacelab.claims.evaluate import measure
-from pacelab.claims.load import all_claims
+from pacelab.claims.load import select_claims
 from pacelab.claims.outcome import key_of_measure, load_store
 from pacelab.claims.plan import key_of, plan_claim
 from pacelab.claims.reproduce import _collect, run_lean
@@ -40,7 +40,7 @@ ROUNDED = 1e-5
 
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
-    claim, seeds = all_claims()[name], SAMPLE[name]
+    (claim,), seeds = select_claims(name), SAMPLE[name]
     stored = load_store(claim.paper)[name]["as_stated"]
     plan = plan_claim(claim, quick=False, seeds=seeds)
     runs = {key_of(experiment): experiment for cell in plan.cells for experiment in cell.experiments}
@@ -71,7 +71,7 @@ def test_spread_of_a_part_of_the_seeds() -> None:
 
 def test_a_planted_change_is_found() -> None:
     """What the sample is for: another radio's numbers do not pass for the stored ones."""
-    claim = all_claims()["fu-drops"]
+    (claim,) = select_claims("fu-drops")
     mean, half_width = load_store("fu")["fu-drops"]["as_stated"]["values"][key_of_measure(claim.checks[0].measure)]
     plan = plan_claim(claim, quick=False, seeds=3)
     runs = [experiment.vary(window_pkts=4) for experiment in plan.cells[0].experiments]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from pacelab.grading.assignments import find_assignment
+from pacelab.grading.examiner import Examiner
 from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Limits, Walls, walls
@@ -102,6 +104,19 @@ def earns_all() -> Iterator[Callable[[Graded], bool]]:
     before = signal.signal(signal.SIGALRM, late)
     yield call
     signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="session")
+def examiner() -> Iterator[Examiner]:
+    """One process that reads what was handed in."""
+    with Examiner() as made:
+        yield made
+
+
+@pytest.fixture
+def one_examiner(examiner: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is collected is read by one process, as a class's hand-ins are: to start one takes most of a test."""
+    monkeypatch.setattr("pacelab.grading.receive.collect.Examiner", lambda: contextlib.nullcontext(examiner))
 
 
 @pytest.fixture

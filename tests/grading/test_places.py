@@ -23,6 +23,8 @@ from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradebook import Row, csv_file
 from pacelab.grading.records.roster import read_roster
 
+pytestmark = pytest.mark.usefixtures("one_examiner")
+
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 CODE = TEMPLATE.encode()

@@ -23,6 +23,8 @@ from pacelab.grading.records.gradebook import Row, gradebook
 from pacelab.grading.records.home import homeward
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, read_roster
 
+pytestmark = pytest.mark.usefixtures("one_examiner")
+
 ASSIGNMENT = find_assignment(2)
 TEMPLATE = ASSIGNMENT.template
 FIRST = ("Ann", "Zoë", "José María", "Li", "Nguyễn", "O'Neil", "Jean-Luc", "Mary Jo", "李", "Søren")

@@ -16,6 +16,8 @@ from pacelab.grading.receive.collect import collect
 from pacelab.grading.receive.notebook import Module, module_of
 from pacelab.grading.receive.submission import Submission, read_submission
 
+pytestmark = pytest.mark.usefixtures("one_examiner")
+
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
 

@@ -7,11 +7,14 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
+from contextlib import redirect_stdout
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from pacelab.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md")
@@ -30,16 +33,12 @@ def commands(program: str) -> list[str]:
 @cache
 def help_of(subcommand: str) -> str:
     """What `pacelab SUBCOMMAND --help` prints."""
-    ran = subprocess.run(
-        [sys.executable, "-c", "import sys; from pacelab.cli.main import main; sys.exit(main())", subcommand, "--help"],
-        env={**os.environ, "COLUMNS": "400", "TERM": "dumb", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert ran.returncode == 0, f"pacelab {subcommand} --help: {ran.stderr}"
-    return ran.stdout
+    shown = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(shown):
+        for name, value in {"COLUMNS": "400", "TERM": "dumb", "NO_COLOR": "1"}.items():
+            patch.setenv(name, value)
+        assert main([subcommand, "--help"]) == 0, f"pacelab {subcommand} --help"
+    return shown.getvalue()
 
 
 @pytest.mark.parametrize("command", commands("make"))

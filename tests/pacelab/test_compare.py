@@ -6,8 +6,10 @@ import json
 import os
 import signal
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,14 +29,34 @@ SMALL = ["compare", "chain", "--schemes", "newreno,tcp-gap", "--hops", "1..2", "
 SHORT = ["--rate", "2", "--seconds", "4", "--seeds", "2"]
 
 
-def test_compare_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:
-    assert main([*SMALL, *SHORT, "--jobs", "1", "--quiet", "--out", "one"]) == 0
-    assert main([*SMALL, *SHORT, "--jobs", "2", "--quiet", "--out", "two"]) == 0
-    names = sorted(path.name for path in (in_tmp / "one").iterdir())
+class Made(NamedTuple):
+    """One comparison, made by one worker, as JSON, and by two, as a table."""
+
+    place: Path
+    json: str
+    out: str
+    err: str
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    out, err, document = StringIO(), StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("made"))
+        with redirect_stdout(document):
+            assert main([*SMALL, *SHORT, "--jobs", "1", "--json", "--quiet"]) == 0
+        with redirect_stdout(out), redirect_stderr(err):
+            assert main([*SMALL, *SHORT, "--jobs", "2", "--out", "out"]) == 0
+        return Made(Path.cwd(), document.getvalue(), out.getvalue(), err.getvalue())
+
+
+def test_compare_gives_the_same_bytes_with_one_and_two_workers(made: Made) -> None:
+    one, two = made.place / "runs" / "compare-chain-1", made.place / "out"
+    names = sorted(path.name for path in one.iterdir())
     assert names == ["compare.json", "goodput.png", "goodput.svg", "host.json", "table.csv"]
     for name in names:
         if name != "host.json":
-            assert (in_tmp / "one" / name).read_bytes() == (in_tmp / "two" / name).read_bytes(), name
+            assert (one / name).read_bytes() == (two / name).read_bytes(), name
 
 
 def test_runs_give_the_same_bytes_with_one_and_two_workers() -> None:
@@ -51,15 +73,13 @@ def test_runs_give_the_same_bytes_with_one_and_two_workers() -> None:
         }
 
 
-def test_compare_prints_a_table_and_names_the_figures(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SMALL, *SHORT, "--out", "out"]) == 0
-    out, err = capsys.readouterr()
-    assert "goodput in kbit/s" in out
-    assert "tcp-gap" in out
-    assert "hooks" in out
+def test_compare_prints_a_table_and_names_the_figures(made: Made) -> None:
+    assert "goodput in kbit/s" in made.out
+    assert "tcp-gap" in made.out
+    assert "hooks" in made.out
     for form in ("png", "svg"):
-        assert str(in_tmp / "out" / f"goodput.{form}") in err
-    header, *rows = (in_tmp / "out" / "table.csv").read_text().splitlines()
+        assert str(made.place / "out" / f"goodput.{form}") in made.err
+    header, *rows = (made.place / "out" / "table.csv").read_text().splitlines()
     assert header.startswith("hops,direction,scheme,goodput_bps,goodput_half_width_bps,gain")
     assert [row.split(",")[:3] for row in rows[:3]] == [
         ["1", "up", "newreno"],
@@ -68,9 +88,8 @@ def test_compare_prints_a_table_and_names_the_figures(in_tmp: Path, capsys: pyte
     ]
 
 
-def test_compare_json_rows(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SMALL, *SHORT, "--json", "--quiet"]) == 0
-    document = json.loads(capsys.readouterr().out)
+def test_compare_json_rows(made: Made) -> None:
+    document = json.loads(made.json)
     assert list(document) == ["compare", "host"]
     rows = document["compare"]["rows"]
     assert len(rows) == 8
@@ -79,7 +98,7 @@ def test_compare_json_rows(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert paced["gain"] == pytest.approx(paced["goodput_bps"]["mean"] / base["goodput_bps"]["mean"] - 1)
     assert len(base["goodput_bps"]["samples"]) == 2
     assert document["compare"]["seeds"] == [1, 2]
-    assert [path.name for path in (in_tmp / "runs").iterdir()] == ["compare-chain-1"]
+    assert [path.name for path in (made.place / "runs").iterdir()] == ["compare-chain-1"]
 
 
 def test_compare_of_one_seed_has_no_interval() -> None:

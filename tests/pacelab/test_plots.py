@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
@@ -13,7 +14,7 @@ from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
-from pacelab.show.figures import name_ticks, share_legend
+from pacelab.show.figures import images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
@@ -122,6 +123,21 @@ def test_render_comparison_is_reproducible(axes: dict[str, list[Any]], points: l
     first, second = (render_comparison(comparison(axes, points)) for _ in range(2))
     assert sorted(first) == ["goodput.png", "goodput.svg"]
     assert first == second
+
+
+def test_both_forms_of_a_figure_have_one_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out, execute = [], ConstrainedLayoutEngine.execute
+
+    def noted(self: ConstrainedLayoutEngine, figure: Figure) -> object:
+        laid_out.append(figure)
+        return execute(self, figure)
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", noted)
+    figure = Figure(figsize=(2, 2), layout="constrained")
+    figure.subplots().set_xlabel("x")
+    made = images(figure, "f", dpi=50)
+    assert (made["f.png"][:4], made["f.svg"][:5]) == (b"\x89PNG", b"<?xml")
+    assert laid_out == [figure]
 
 
 def many(count: int, length: int = 1) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,6 +97,26 @@ def test_reuse_pairs_are_out_of_each_others_range() -> None:
     assert [node.position_m[0] for node in reuse.nodes] == [0, 200, 1200, 1400]
     assert reuse.flows == (Flow(src=0, dst=1), Flow(src=2, dst=3))
     assert (reuse.decode_m, reuse.sense_m) == (250, 550)
+
+
+OWN = """
+from pacelab import Flow, Node, Topology
+
+def topology():
+    nodes = tuple(Node(name=name, position_m=(x_m, 0), wireless=True) for name, x_m in (("a", 0), ("b", 100)))
+    return Topology(name="own", description="", nodes=nodes, flows=(Flow(src=0, dst=1),), decode_m=250, sense_m=550)
+"""
+
+
+def test_one_of_ours_is_built_once_and_a_files_each_time(tmp_path: Path) -> None:
+    assert load_topology("chain", hops=3) is load_topology("chain", hops=3)
+    assert load_topology("chain", hops=3) != load_topology("chain", hops=4)
+    assert load_topology("chain", hops=3, spacing=200) is not load_topology("chain", hops=3, spacing=200.0)
+    file = tmp_path / "own.py"
+    file.write_text(OWN)
+    one, two = load_topology(file), load_topology(file)
+    assert one is not two
+    assert one == two
 
 
 @pytest.mark.parametrize("kind", KINDS)

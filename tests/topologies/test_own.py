@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from mmap import mmap
 from pathlib import Path
 
 import pytest
 
+from pacelab.topologies.memory import bounded
 from pacelab.topologies.model import Flow, LinkRate, Move, WiredLink
 from pacelab.topologies.registry import find_kind, load_topology
 
@@ -181,6 +183,7 @@ def test_own_topology_whose_trace_sets_two_radios_on_one_place_is_told_with_its_
 
 
 PYTHON = """\
+from pacelab.topologies.memory import bounded
 from pacelab.topologies.model import Flow, Node, Topology
 
 def topology(*, n: int = 2, step: float = 200.0, back: bool = False):
@@ -270,3 +273,31 @@ def test_own_python_topology_is_stopped_before_it_takes_all_memory(in_tmp: Path)
         load_topology("line.py", n=10**9)
     with mmap(-1, 3 * 10**9):  # the bound is gone
         pass
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="memory is bounded on Linux")
+def test_no_bound_is_left_by_two_threads() -> None:
+    """The second would begin within the first, with less taken, and end after it."""
+    import resource
+
+    first, second = threading.Event(), threading.Event()
+
+    def larger() -> None:
+        taken = mmap(-1, 10**9)
+        with bounded():
+            taken.close()
+            first.set()
+            second.wait(0.2)
+
+    def smaller() -> None:
+        first.wait()
+        with bounded():
+            second.set()
+            one.join()
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    one, other = threading.Thread(target=larger), threading.Thread(target=smaller)
+    one.start()
+    other.start()
+    other.join()
+    assert resource.getrlimit(resource.RLIMIT_AS) == before

@@ -20,12 +20,12 @@ from pacelab.options.voice import SERIES as VOICE_SERIES
 from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
+from pacelab.results.notes import notes_on
 from pacelab.results.outcome import Outcome
 from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.topologies.model import Topology
-from pacelab.topologies.registry import KINDS
-from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow, describe_flow
+from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
 SCHEMA_VERSION: Literal[3] = 3
@@ -36,9 +36,6 @@ FLOW_KEYS = (
 """What the engine reports of a flow, in the order of run.json; `src` and `dst` are names of nodes."""
 OPTIONAL_FLOW_KEYS = ("finished_s", "rtt_quantiles_s", "cwnd_share", "voice")
 """The same of back ends that measure it; None of others."""
-FAR_WIRES = 2
-"""Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
-anywhere the n-hop delay has more than twice as much of them as of air."""
 SERIES = ("goodput_bps", "cwnd_pkts", "rtt_s")
 
 
@@ -101,14 +98,7 @@ def assemble(experiment: Experiment, scheme: Scheme, outcome: Outcome) -> Run:
         "hooks": hooks,
         "guest": outcome.guest,
         "fidelity": outcome.fidelity,
-        "notes": [
-            *outcome.notes,
-            *_become(experiment),
-            *_unused(experiment),
-            *_silent(flows),
-            *_notes(scheme, experiment.network, hooks),
-            *_far_wires(experiment, scheme),
-        ],
+        "notes": [*outcome.notes, *notes_on(experiment, scheme, flows, hooks)],
     }
 
 
@@ -277,27 +267,6 @@ def _hooks(where: Sequence[str], reports: list[dict[str, Any]], acting: frozense
     return {"actions": actions, "failed": failed, "points": points}
 
 
-def _become(experiment: Experiment) -> list[str]:
-    """A topology that its options make another one, for example `chain --voice`."""
-    asked, made = experiment.kind.name, experiment.network.name
-    if made == asked or not {asked, made} <= set(KINDS):  # a file may bear any name
-        return []
-    return [f"topology {asked} with these options is {made}: {KINDS[made].summary}"]
-
-
-def _unused(experiment: Experiment) -> list[str]:
-    """A congestion control that was asked for where no flow is TCP, or each TCP flow has one of its own."""
-    carried = [flow.carried for flow in experiment.flows]
-    if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
-        return []
-    return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
-
-
-def _silent(flows: list[FlowResult]) -> list[str]:
-    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
-    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
-
-
 def _acts(counters: Mapping[str, int], acting: frozenset[str]) -> int:
     """How often a packet's fate was changed.
 
@@ -306,45 +275,6 @@ def _acts(counters: Mapping[str, int], acting: frozenset[str]) -> int:
     named = acting or frozenset(name for scheme in SCHEMES.values() for name in scheme.acting)
     count = sum(number for name, number in counters.items() if name in named)
     return count if count or acting else sum(counters.values())
-
-
-def _notes(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
-    notes = []
-    if "gateway" in scheme.points and not topology.gateways:
-        present = sorted({point["point"] for point in hooks["points"]})
-        notes.append(f"scheme {scheme.name}: this topology has no gateway; it acts at: {', '.join(present)}")
-    for point in hooks["points"]:
-        if point["failed"] is not None:
-            notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")
-        elif point["errors"]:
-            notes.append(f"scheme {scheme.name}: hook at node {point['node']}: {point['errors']} invalid actions")
-    if scheme.points and not hooks["actions"]:
-        notes.append(f"scheme {scheme.name} never acted")
-    return notes
-
-
-def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
-    """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
-    if not scheme.whole_rtt:
-        return []
-    topology = experiment.network
-    paced, packet_s = {node for _, node in scheme.sites(topology)}, {}
-    for plan in experiment.flows:
-        if plan.src in paced and plan.call is None:
-            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.rate_bps
-    far = {}
-    for group, seconds in packet_s.items():
-        flow = topology.flows[group]
-        hops, wires_s = topology.wireless_hops(flow), 2 * topology.wired_delay_s(flow)
-        if wires_s > FAR_WIRES * 2 * hops * seconds:
-            far[group] = wires_s
-    if not far:
-        return []
-    return [
-        f"scheme {scheme.name}: its pace takes the whole round trip for the air's, the {1000 * max(far.values()):g} ms "
-        f"of wires (flows with far wires: {len(far)}) as well, and gives much less than the path carries: "
-        "take tcp-gap, which leaves the wires out, or a network without them"
-    ]
 
 
 def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:

@@ -1,0 +1,88 @@
+"""What a reader of a run must know before its numbers: run.json's `notes`, but for those of its back end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pacelab.experiment.experiment import Experiment
+from pacelab.results.types import FlowResult, Hooks
+from pacelab.schemes import Scheme
+from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import KINDS
+from pacelab.traffic.flows import ENGINE_KIND
+from pacelab.units import BITS_PER_BYTE
+
+FAR_WIRES = 2
+"""Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
+anywhere the n-hop delay has more than twice as much of them as of air."""
+
+
+def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult], hooks: Hooks) -> list[str]:
+    """The notes in the order of run.json; `scheme` is the one that ran."""
+    return [
+        *_become(experiment),
+        *_unused(experiment),
+        *_silent(flows),
+        *_of_hooks(scheme, experiment.network, hooks),
+        *_far_wires(experiment, scheme),
+    ]
+
+
+def _become(experiment: Experiment) -> list[str]:
+    """A topology that its options make another one, for example `chain --voice`."""
+    asked, made = experiment.kind.name, experiment.network.name
+    if made == asked or not {asked, made} <= set(KINDS):  # a file may bear any name
+        return []
+    return [f"topology {asked} with these options is {made}: {KINDS[made].summary}"]
+
+
+def _unused(experiment: Experiment) -> list[str]:
+    """A congestion control that was asked for where no flow is TCP, or each TCP flow has one of its own."""
+    carried = [flow.carried for flow in experiment.flows]
+    if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
+        return []
+    return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
+
+
+def _silent(flows: Sequence[FlowResult]) -> list[str]:
+    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
+    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
+
+
+def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
+    notes = []
+    if "gateway" in scheme.points and not topology.gateways:
+        present = sorted({point["point"] for point in hooks["points"]})
+        notes.append(f"scheme {scheme.name}: this topology has no gateway; it acts at: {', '.join(present)}")
+    for point in hooks["points"]:
+        if point["failed"] is not None:
+            notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")
+        elif point["errors"]:
+            notes.append(f"scheme {scheme.name}: hook at node {point['node']}: {point['errors']} invalid actions")
+    if scheme.points and not hooks["actions"]:
+        notes.append(f"scheme {scheme.name} never acted")
+    return notes
+
+
+def _far_wires(experiment: Experiment, scheme: Scheme) -> list[str]:
+    """Of a scheme whose pace takes wires for hops: how many flows it paces have wires far longer than their hops."""
+    if not scheme.whole_rtt:
+        return []
+    topology = experiment.network
+    paced, packet_s = {node for _, node in scheme.sites(topology)}, {}
+    for plan in experiment.flows:
+        if plan.src in paced and plan.call is None:
+            packet_s[plan.group] = BITS_PER_BYTE * plan.carried.payload_bytes / experiment.rate_bps
+    far = {}
+    for group, seconds in packet_s.items():
+        flow = topology.flows[group]
+        hops, wires_s = topology.wireless_hops(flow), 2 * topology.wired_delay_s(flow)
+        if wires_s > FAR_WIRES * 2 * hops * seconds:
+            far[group] = wires_s
+    if not far:
+        return []
+    return [
+        f"scheme {scheme.name}: its pace takes the whole round trip for the air's, the {1000 * max(far.values()):g} ms "
+        f"of wires (flows with far wires: {len(far)}) as well, and gives much less than the path carries: "
+        "take tcp-gap, which leaves the wires out, or a network without them"
+    ]

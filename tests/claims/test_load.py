@@ -112,9 +112,9 @@ def test_select_names_what_there_is() -> None:
 def test_of_one_papers_claims_no_other_papers_file_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     documents, read = load.paper_documents, set[str]()
 
-    def noted(paper: str) -> Iterator[Any]:
+    def noted(paper: str, *, fast: bool = False) -> Iterator[Any]:
         read.add(paper)
-        return documents(paper)
+        return documents(paper, fast=fast)
 
     monkeypatch.setattr(load, "paper_documents", noted)
     monkeypatch.setattr(load, "claims_of", load.claims_of.__wrapped__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import schemathesis
@@ -14,7 +15,7 @@ schema = schemathesis.openapi.from_url(f"{SHARED.url}/v1/openapi.json", headers=
 
 
 @schema.exclude(path="/v1/events").parametrize()
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=int(os.environ["REQUESTS"]), deadline=None, suppress_health_check=list(HealthCheck))
 def test_no_request_makes_it_fail(case: Any) -> None:
     """Each answer is one that the document names."""
     case.call_and_validate(headers=TOKEN)

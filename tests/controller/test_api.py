@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -167,10 +168,12 @@ def test_the_document_describes_all_routes(client: Client) -> None:
     ]
 
 
-def test_no_request_makes_it_fail() -> None:
+@pytest.mark.parametrize("requests_each", [15, pytest.param(200, marks=pytest.mark.thorough)])
+def test_no_request_makes_it_fail(requests_each: int) -> None:
     """By Schemathesis, in a process of its own: it makes its requests while pytest collects, in each that does."""
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     plugins = ["-p", "schemathesis.pytest.plugin", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *plugins, str(REQUESTS)]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    environment = os.environ | {"REQUESTS": str(requests_each)}
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (ran.returncode, f"{OPERATIONS + 1} passed" in ran.stdout) == (0, True), ran.stdout + ran.stderr

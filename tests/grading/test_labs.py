@@ -93,15 +93,17 @@ def lost(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("walled", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["here", "walled"])
 @pytest.mark.parametrize("name", ALL)
-def test_the_solved_notebook_earns_all_and_the_untouched_one_nothing(name: str, best: Walls) -> None:
+def test_the_solved_notebook_earns_all_and_the_untouched_one_nothing(name: str, walled: bool, best: Walls) -> None:
     lab = LABS[name]
     stem = lab.file.removesuffix(".py")
     for text, points in ((solved(lab), 100), (untouched(lab), 0)):
         # Of `grade`'s student: the runs to compare with are then those of the other tests.
         submission = read_submission("s", {f"{stem}.ipynb": notebook(text)}, lab)
         assert (submission.problems, submission.answers) == ((), ())
-        verdict = judge(submission, lab, walls=best, terms=Terms(key="labs", individual=True))
+        around = best if walled else NO_WALLS
+        verdict = judge(submission, lab, walls=around, terms=Terms(key="labs", individual=True))
         assert (verdict.points, verdict.total, verdict.status) == (points, 100, "graded"), text_report(verdict)
 
 
@@ -181,10 +183,13 @@ def test_a_table_learned_from_another_students_variant_earns_nothing(
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)], ids=["sparing", "whole"])
 @pytest.mark.parametrize(("name", "number"), [(name, n) for name in MISTAKES for n in range(len(MISTAKES[name]))])
-def test_a_mistake_loses_what_is_meant_for_it(name: str, number: int) -> None:
+def test_a_mistake_loses_what_is_meant_for_it(name: str, number: int, whole: bool) -> None:
+    """Sparing: nothing is simulated for a mistake that is meant to show without."""
     mistake = MISTAKES[name][number]
-    verdict = grade(mistake.apply(LABS[name].model), name)
+    shows = {check.id for check in LABS[name].checks if not check.simulates}
+    verdict = grade(mistake.apply(LABS[name].model), name, quick=not whole and shows.issuperset(mistake.loses))
     assert sorted(lost(verdict)) == sorted(mistake.loses), text_report(verdict)
 
 

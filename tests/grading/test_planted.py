@@ -1,8 +1,8 @@
 """The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
 
-With PACELAB_FULL_RUBRIC (`make test-rubric` sets it) all checks are run on all mistakes: in this very process, in a
-third of the time, since the sources are our own. Else a mistake meets those that must catch it, behind walls, and
-nothing is simulated.
+In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
+test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
+mistake meets those that must catch it, and nothing is simulated.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
 
 
 def grade(
-    source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None, around: Walls | None = None
+    source: str, assignment: Assignment, *, full: bool, only: tuple[str, ...] | None = None, around: Walls = NO_WALLS
 ) -> Verdict:
     """With `full` off: without simulations, and of the others those of `only`."""
     if not full:
         quick = [check for check in assignment.checks if not check.simulates]
         assignment = _partial(assignment, tuple(check for check in quick if only is None or check.id in only))
-    return judge(Submission(student="s", source=source), assignment, walls=around or walls(weak=True))
+    return judge(Submission(student="s", source=source), assignment, walls=around)
 
 
 def _partial(assignment: Assignment, checks: tuple[Any, ...]) -> Assignment:
@@ -64,7 +64,8 @@ def _partial(assignment: Assignment, checks: tuple[Any, ...]) -> Assignment:
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_model_earns_all_points(number: int, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
-    verdict = grade((assignment.path / "model.py").read_text(encoding="utf-8"), assignment, full=full)
+    source = (assignment.path / "model.py").read_text(encoding="utf-8")
+    verdict = grade(source, assignment, full=full, around=walls(weak=True) if full else NO_WALLS)
     assert verdict.points == verdict.total, text_report(verdict)
     assert verdict.total == TOTAL_POINTS or not full
     assert verdict.problems == ()
@@ -73,7 +74,8 @@ def test_model_earns_all_points(number: int, full: bool) -> None:
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
-    verdict = grade(ASSIGNMENTS[number].template, ASSIGNMENTS[number], full=full)
+    around = walls(weak=True) if full else NO_WALLS
+    verdict = grade(ASSIGNMENTS[number].template, ASSIGNMENTS[number], full=full, around=around)
     assert verdict.points == 0, text_report(verdict)
 
 
@@ -82,8 +84,7 @@ def test_untouched_template_earns_nothing(number: int, full: bool) -> None:
 def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Planted, full: bool) -> None:
     assignment = ASSIGNMENTS[number]
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
-    around = NO_WALLS if full else None
-    verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses, around=around)
+    verdict = grade(mistake.apply(model), assignment, full=full, only=mistake.loses)
     lost = {result.id for result in verdict.results if result.earned < result.points}
     graded = {result.id for result in verdict.results}
     assert lost == set(mistake.loses) & graded, text_report(verdict)

@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pacelab.lab.errors import Todo
@@ -19,6 +20,10 @@ WAKE_S = 0.2
 WAKES = 3
 LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 """An exception from in there is told by the student's line that called it."""
+
+
+MOST_YIELDED = 1000
+"""So many values of a generator are taken: no exercise asks for as many."""
 
 
 class _Stop(BaseException):
@@ -37,7 +42,10 @@ class Outcome:
 
 
 def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, limit_s: float) -> Outcome:
-    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own."""
+    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own.
+
+    What a generator yields comes as a list, its first `MOST_YIELDED` values: they are the student's code, too.
+    """
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
     with _nobody_answers():
@@ -68,7 +76,8 @@ def _nobody_answers() -> Iterator[None]:
 
 def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
     try:
-        found.append(Outcome(value=function(**arguments)))
+        value = function(**arguments)
+        found.append(Outcome(value=list(islice(value, MOST_YIELDED)) if isinstance(value, Iterator) else value))
     except Todo:
         found.append(Outcome(todo=True))
     except _Stop as stop:

@@ -193,7 +193,8 @@ def _with_recordings(
         other = [what for what, given in zip(names, found, strict=True) if not given]
         if other:
             notes.append(f"Recorded {back_end}: no run with the settings of {'; '.join(other)}.")
-    return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), " ".join(notes))
+    rows.sort(key=lambda row: names.index(row[0]))
+    return Table(HEADER, rows, " ".join(notes))
 
 
 def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:

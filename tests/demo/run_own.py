@@ -153,6 +153,16 @@ def test_page_is_accessible_and_a_removed_node_takes_its_flows(open_page: Any, h
     assert len(goodputs(page)) == 2
 
 
+def test_a_file_s_seed_is_the_first(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "seven.yaml"
+    file.write_text(HIDDEN.replace("seconds: 5", "seconds: 5, seed: 7"))
+    page = open_page(str(file), "newreno", "tcp-gap")
+    for number, scheme in enumerate(("newreno", "tcp-gap")):
+        native = run(Experiment(topology=str(file), scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert "(seed 7, 5 s of air)" in page.locator(".numbers").inner_text()
+
+
 def test_a_network_without_a_way_is_told(open_page: Any) -> None:
     page = open_page("reuse")
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n3"))

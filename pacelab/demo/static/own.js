@@ -157,7 +157,7 @@ export function ownRuns(page) {
   const kept = async (scheme, network, seed) => {
     const found = page.recorded[scheme.name];
     if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
-    return found[(seed - 1) % found.length];
+    return found[(seed - page.schemes[0].air.seed) % found.length];
   };
   const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
@@ -184,7 +184,7 @@ function element(kind, properties = {}, ...children) {
 
 export class PacelabOwn extends HTMLElement {
   start(page, runs) {
-    Object.assign(this, { page, runs, seed: 1, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
+    Object.assign(this, { page, runs, seed: page.schemes[0].air.seed, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
     this.network = networkOf(page.schemes[0].air, page.file);
     this.saved = this.file;
     addEventListener("beforeunload", (event) => { if (this.isConnected && this.file !== this.saved) event.preventDefault(); });
@@ -265,7 +265,7 @@ export class PacelabOwn extends HTMLElement {
     on(".showing", "change", (event) => this.watch(event.target.value, 0));
     on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
     on(".again", "click", () => { this.seed += 1; this.refresh(); });
-    on(".reset", "click", () => { this.seed = 1; this.change(networkOf(page.schemes[0].air, page.file)); });
+    on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(networkOf(page.schemes[0].air, page.file)); });
     on(".radio", "click", () => this.add(true));
     on(".host", "click", () => this.add(false));
     on(".remove", "click", () => this.change(without(this.network, this.selected)));

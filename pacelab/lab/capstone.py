@@ -30,7 +30,7 @@ from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.lab.table import Table
-from pacelab.options.arguments import an, checked, path
+from pacelab.options.arguments import a_text, an, checked, path
 from pacelab.own.bases import Pacer, Sample
 from pacelab.own.pacer import run_pacer
 from pacelab.results.folder import write_file
@@ -75,6 +75,7 @@ class Score:
         return Table(header, rows, f"{self.name}: {self.points:.1f} points")
 
 
+@checked(word=a_text)
 def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     """The five networks of a word, with their names."""
     draw = Random(f"capstone/{word}")
@@ -102,6 +103,7 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     ]
 
 
+@checked(word=a_text)
 def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
     """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
     rows = []

@@ -216,6 +216,21 @@ def test_a_generator_is_the_student_s_code_too(capsys: pytest.CaptureFixture[str
         SelfCheck().check("lab4.release", unwritten)
 
 
+def test_a_loop_that_prints_leaves_room_for_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    def prints() -> int:
+        for number in range(10_000):
+            print("step", number)
+        return 1
+
+    assert call_limited(prints, {}, limit_s=10).value == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("step 0\nstep 1\n")
+    assert printed.endswith("... (what more is printed is not shown)\n")
+    assert len(printed) < 11_000
+    print("and the next cell prints")
+    assert capsys.readouterr().out == "and the next cell prints\n"
+
+
 def test_check_of_an_unknown_name() -> None:
     with pytest.raises(ConfigError, match="allowed is one of lab0"):
         lab.check("lab0.nothing", max)

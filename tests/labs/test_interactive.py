@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from pacelab import Experiment, compare, lab, run
+from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.timeline import choose_window
@@ -121,6 +121,12 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "pairs": (
         lambda: lab.pairs_picture(run(ONE), ONE.network, alone_kbps=1.0),
         "allowed is a topology of two pairs, as load_topology('pairs') gives it",
+    ),
+    "word": (lambda: lab.score(Pacer, word=7), "score: word 7: allowed is a text"),  # type: ignore[arg-type]
+    "word of networks": (lambda: lab.networks(None), "networks: word None: allowed is a text"),  # type: ignore[arg-type]
+    "swapped": (
+        lambda: run_link_layer(LinkLayer, ONE),  # type: ignore[arg-type]
+        "running the link layer Experiment(topology='chain', topology_options={'hops': 1}, s: allowed is a subclass",
     ),
     "picture": (lambda: lab.picture(None, "x"), "picture: drawn None: allowed is a figure"),  # type: ignore[type-var]
     "air of nothing": (lambda: lab.air(), "allowed is a list of pacelab.Experiments, 1 or more"),

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.lab.limited import cut_prints
 from pacelab.lab.table import Table
 from pacelab.options.arguments import a_text, an, checked, path
 from pacelab.own.bases import Pacer, Sample
@@ -108,7 +109,9 @@ def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, 
     """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
     rows = []
     for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
-        rows.append((title, *judge(run_pacer(experiment, pacer, watched=watched), newreno)))
+        with cut_prints():
+            result = run_pacer(experiment, pacer, watched=watched)
+        rows.append((title, *judge(result, newreno)))
     return Score(
         name=name or pacer.__name__,
         points=math.fsum(row[1] for row in rows) / len(rows),

@@ -24,8 +24,8 @@ LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purel
 """An exception from in there is told by the student's line that called it."""
 MOST_YIELDED = 1000
 """So many values of a generator are taken: no exercise asks for as many."""
-MOST_PRINTED = 10_000
-"""So many characters of what a call prints are shown: a notebook that is sent megabytes drops the verdict, too."""
+MOST_PRINTED = 100_000
+"""So many characters of what a student's code prints are shown: a notebook that is sent megabytes drops the verdict."""
 
 
 class _Stop(BaseException):
@@ -50,7 +50,7 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
     """
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
-    with _nobody_answers(), contextlib.redirect_stdout(_Cut(sys.stdout)):
+    with _nobody_answers():
         thread.start()
         thread.join(limit_s)
         stuck = thread.is_alive() and not _stop(thread)
@@ -78,6 +78,13 @@ class _Cut(io.TextIOBase):
 
     def flush(self) -> None:
         self._out.flush()
+
+
+@contextlib.contextmanager
+def cut_prints() -> Iterator[None]:
+    """Of what is printed meanwhile the first `MOST_PRINTED` characters are shown."""
+    with contextlib.redirect_stdout(_Cut(sys.stdout)):
+        yield
 
 
 @contextlib.contextmanager

@@ -166,7 +166,7 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
     guess._ipython_display_()
     assert "<li>all</li>" in shown[-1]
-    assert 'guess.choose("...")' in shown[-1]
+    assert '.choose("...")' in shown[-1]
     guess.choose("half")
     assert guess.against(0.5).endswith("As you predicted.")
 

@@ -104,7 +104,7 @@ alone_kbps = alone.run["flows"][0]["goodput_bps"] / 1000
 print(f"one pair alone, RTS/CTS off: {alone_kbps:.0f} kbit/s of 2000")
 
 # %%
-guess = lab.predict(
+hidden_guess = lab.predict(
     "Two hidden senders without RTS/CTS: what do both together get, as a share of what one gets alone?",
     {
         "about all of it, in turns": (0.8, 1.1),
@@ -112,11 +112,11 @@ guess = lab.predict(
         "less than a fifth": (0.0, 0.2),
     },
 )
-guess
+hidden_guess
 
 # %%
 hidden = {on: run(Experiment(topology="hidden", rts=on, **UDP)) for on in (False, True)}
-print(guess.against(hidden[False].goodput_bps / 1000 / alone_kbps))
+print(hidden_guess.against(hidden[False].goodput_bps / 1000 / alone_kbps))
 lab.flow_bars(
     {f"RTS {'on' if on else 'off'}": hidden[on] for on in hidden}, reference=("alone", alone_kbps)
 )
@@ -161,15 +161,15 @@ lab.table(
 # waits.
 
 # %%
-guess = lab.predict(
+exposed_guess = lab.predict(
     "Two exposed senders, RTS/CTS off: what does one of them get, as a share of a pair alone?",
     {"all of it": (0.9, 1.1), "about half": (0.4, 0.6), "less than a fifth": (0.0, 0.2)},
 )
-guess
+exposed_guess
 
 # %%
 exposed = run(Experiment(topology="exposed", rts=False, **UDP))
-print(guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alone_kbps))
+print(exposed_guess.against(exposed.run["flows"][0]["goodput_bps"] / 1000 / alone_kbps))
 lab.flow_bars({"exposed": exposed}, reference=("alone", alone_kbps))
 
 # %% [markdown]
@@ -216,7 +216,7 @@ lab.explore(
 
 # %%
 H_SENDS = {"topology": "pairs", "topology_options": {"layout": "in-line", "apart": 600.0}}
-guess = lab.predict(
+h_guess = lab.predict(
     "H sends to I all the time. E's goodput with RTS/CTS on, as a share of that with RTS/CTS off?",
     {
         "more: RTS/CTS protects E's frames": (1.05, 100.0),
@@ -224,12 +224,12 @@ guess = lab.predict(
         "less than a fifth": (0.0, 0.2),
     },
 )
-guess
+h_guess
 
 # %%
 beside_h = {on: run(Experiment(**H_SENDS, rts=on, **UDP)) for on in (False, True)}
 off, on = (beside_h[rts].run["flows"][0]["goodput_bps"] for rts in (False, True))
-print(guess.against(on / off))
+print(h_guess.against(on / off))
 lab.flow_bars(
     {f"RTS {'on' if on else 'off'}": beside_h[on] for on in beside_h}, reference=("alone", alone_kbps)
 )

@@ -49,7 +49,7 @@ lab.check("lab2.busy_at_once", busy_at_once)
 # ## Predict: the best window of 7 hops
 
 # %%
-guess = lab.predict(
+window_guess = lab.predict(
     "One TCP flow over 7 hops at 2 Mbit/s. Which advertised window gives the highest goodput?",
     {
         "1 packet": (0, 1.5),
@@ -58,7 +58,7 @@ guess = lab.predict(
         "as large as possible": (12.5, 1000),
     },
 )
-guess
+window_guess
 
 # %% [markdown]
 # ### The paper's figure 2a, from our data
@@ -102,7 +102,7 @@ lab.check("lab2.best_window", best_window)
 # %%
 seven = sizes["1460 bytes"]
 print(f"lost at window 32: {100 * (1 - seven[32] / max(seven.values())):.1f} %")
-guess.against(best_window(seven))
+window_guess.against(best_window(seven))
 
 # %% [markdown]
 # ### W\* against the length of the chain (figure 2c)
@@ -170,18 +170,18 @@ lab.table(
 # Which losses? In the Internet a packet is lost where a queue is full. Predict.
 
 # %%
-guess = lab.predict(
+queue_guess = lab.predict(
     "8 hops, queues of 50 packets, window 32, 300 s: which share of the lost packets was lost at a full queue?",
     {"nearly all": (0.9, 1.1), "about half": (0.3, 0.7), "nearly none": (-0.1, 0.1)},
 )
-guess
+queue_guess
 
 # %%
 result = run(chain(8, window_pkts=32, duration_s=300))
 drops = result.run["drops"]
 longest = max(node["queue_max_pkts"] for node in result.run["nodes"])
 print({cause: number for cause, number in drops.items() if number}, f"longest queue: {longest} packets")
-guess.against(drops["queue"] / sum(drops.values()))
+queue_guess.against(drops["queue"] / sum(drops.values()))
 
 # %% [markdown]
 # All are `mac-rts`: a node sent its RTS seven times and got no CTS, because the receiver was within range of another

@@ -128,9 +128,9 @@ pacing = {
 lab.table(header, [row(name, result) for name, result in pacing.items()], "100 s, seed 1, static routes.")
 
 # %% [markdown]
-# A tenth of the contention drops, and yet some 4 % less goodput: the wait after each frame costs more than the drops
-# did. TCP's mean window grows to about twenty, as the paper writes of pacing alone (26), since hardly a loss holds it
-# back.
+# With pacing alone a tenth of the contention drops, and yet some 4 % less goodput: the wait after each frame costs more
+# than the drops did. TCP's mean window grows to about twenty, as the paper writes of it (26), since hardly a loss holds
+# it back.
 #
 # ## Explore
 

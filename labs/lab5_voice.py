@@ -82,7 +82,7 @@ lab.table(("calls alone", "MOS of the worst call"), rows, "4 hops, 20 s, seed 1.
 # ## Together
 
 # %%
-guess = lab.predict(
+voice_guess = lab.predict(
     "Half of the calls that fit, 5, and three TCP flows: what is the MOS of the worst call?",
     {
         "3.6 or better: half of the air is free": (3.6, 4.5),
@@ -90,11 +90,11 @@ guess = lab.predict(
         "unusable": (1.0, 2.5),
     },
 )
-guess
+voice_guess
 
 # %%
 mixed = run(string(5, 3))
-print(guess.against(worst(mixed)))
+print(voice_guess.against(worst(mixed)))
 lab.call_picture({"newreno": mixed})
 
 # %% [markdown]
@@ -118,15 +118,15 @@ lab.call_picture(tcps)
 # ### Priority in every node, and 802.11e
 
 # %%
-guess = lab.predict(
+priority_guess = lab.predict(
     "Voice goes first in the queue of every node. How many of the 5 calls are good (3.6) on 4 hops?",
     {"all 5": (4.5, 5.5), "some": (0.5, 4.5), "none": (-0.5, 0.5)},
 )
-guess
+priority_guess
 
 # %%
 queues = {scheme: run(string(5, 3, scheme=scheme)) for scheme in ("newreno", "priority", "edca")}
-print(guess.against(queues["priority"].run["totals"]["calls_acceptable"]))
+print(priority_guess.against(queues["priority"].run["totals"]["calls_acceptable"]))
 lab.call_picture(queues)
 
 # %% [markdown]

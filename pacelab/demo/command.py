@@ -12,10 +12,12 @@ from pacelab.console import log
 from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.live import Live
 from pacelab.demo.model import Demo
-from pacelab.demo.own import Own, export_own, open_own
+from pacelab.demo.own import NEW, Own, export_own, open_own
 from pacelab.demo.page import engine_bytes, export
 from pacelab.demo.server import DemoServer
 from pacelab.errors import ConfigError
+from pacelab.topologies.domain import like_which
+from pacelab.topologies.registry import KINDS
 
 
 def demo(
@@ -43,6 +45,7 @@ def demo(
     """Show the air live in a browser: drag nodes, move sliders, and the engine runs again."""
     own = None
     if name is not None and (scheme is not None or name not in DEMOS):
+        _check_network(name, scheme)
         engine_bytes()
         own = open_own(name, [part.strip() for part in (scheme or "newreno").split(",")])
     elif scheme is not None:
@@ -70,6 +73,19 @@ def demo(
         if browser and not webbrowser.open(link):
             log("no browser could be opened here: open the link above in one")
         server.serve_forever()
+
+
+def _check_network(name: str, scheme: str | None) -> None:
+    """Refuse what is neither a topology's name nor a file's, in words that know of the demonstrations."""
+    if name in (NEW, *KINDS) or Path(name).suffix:
+        return
+    if name in DEMOS:
+        raise ConfigError(
+            f"demo {name} --scheme {scheme}: its page has its schemes; --scheme is for a topology or a file"
+        )
+    known = tuple(dict.fromkeys((*DEMOS, NEW, *KINDS)))
+    allowed = f"allowed is one of {', '.join(known)}, or a path to a .yaml or .py file"
+    raise ConfigError(f"demo {name!r}: {like_which(name, known)}{allowed}")
 
 
 def _export_own(own: Own, path: Path) -> None:

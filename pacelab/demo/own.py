@@ -152,7 +152,9 @@ def own_page(own: Own, *, recorded: bool = False) -> str:
     }
     if recorded:
         page["recorded"] = {
-            experiment.scheme: [_run(experiment.vary(seed=1 + number)) for number in range(RECORDED_SEEDS)]
+            experiment.scheme: [
+                _run(experiment.vary(seed=experiment.seed + number)) for number in range(RECORDED_SEEDS)
+            ]
             for experiment in own.experiments
             if _has_hooks(experiment)
         }

@@ -27,10 +27,7 @@ def call_picture(results: Mapping[str, RunResult]) -> Picture:
         look: dict[str, Any] = {"color": COLOURS[place % 8], "hatch": HATCHES[place % 8]}
         left.barh(place, max(0.0, min(found, default=1.0) - 1), left=1, height=0.6, edgecolor="black", **look)
         left.plot(found, [place] * len(found), "k|", markersize=11)
-        texts.append(
-            f"{label}: {len([mos for mos in found if mos >= GOOD_MOS])} of {len(found)} calls good, "
-            f"worst {min(found, default=1.0):.2f}, TCP {_tcp_kbps(result):.0f} kbit/s"
-        )
+        texts.append(f"{label}: {_quality(found)}, TCP {_tcp_kbps(result):.0f} kbit/s")
     left.axvline(GOOD_MOS, color="black", linestyle="--", linewidth=1)
     left.set_yticks(range(len(results)), list(results))
     left.invert_yaxis()
@@ -66,10 +63,14 @@ def call_series(result: RunResult) -> Picture:
     below.set_ylim(bottom=0)
     for ax in (above, below):
         ax.grid(alpha=0.3)
-    found = _mos(result)
-    good = len([mos for mos in found if mos >= GOOD_MOS])
-    worst = f", worst {min(found):.2f}" if found else ""
-    return Picture(figure, f"{good} of {len(found)} calls good (3.6){worst}; TCP {_tcp_kbps(result):.0f} kbit/s in all")
+    return Picture(figure, f"{_quality(_mos(result), 'good (3.6)')}; TCP {_tcp_kbps(result):.0f} kbit/s in all")
+
+
+def _quality(found: list[float], good: str = "good") -> str:
+    """How many of these calls are good, and the worst, in words."""
+    if not found:
+        return "no calls"
+    return f"{len([mos for mos in found if mos >= GOOD_MOS])} of {len(found)} calls {good}, worst {min(found):.2f}"
 
 
 def _mos(result: RunResult) -> list[float]:

@@ -29,8 +29,9 @@ from typing import Any, NamedTuple
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.lab.limited import cut_prints
 from pacelab.lab.table import Table
-from pacelab.options.arguments import an, checked, path
+from pacelab.options.arguments import a_text, an, checked, path
 from pacelab.own.bases import Pacer, Sample
 from pacelab.own.pacer import run_pacer
 from pacelab.results.folder import write_file
@@ -75,6 +76,7 @@ class Score:
         return Table(header, rows, f"{self.name}: {self.points:.1f} points")
 
 
+@checked(word=a_text)
 def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     """The five networks of a word, with their names."""
     draw = Random(f"capstone/{word}")
@@ -102,11 +104,14 @@ def networks(word: str = PRACTICE) -> list[tuple[str, Experiment]]:
     ]
 
 
+@checked(word=a_text)
 def score(pacer: type[Pacer], *, word: str = PRACTICE, name: str | None = None, watched: bool = True) -> Score:
     """Run a pacer on the networks of `word`. Raises UserCodeError when it fails; `watched` as in `run_pacer`."""
     rows = []
     for (title, experiment), newreno in zip(networks(word), _newreno(word), strict=True):
-        rows.append((title, *judge(run_pacer(experiment, pacer, watched=watched), newreno)))
+        with cut_prints():
+            result = run_pacer(experiment, pacer, watched=watched)
+        rows.append((title, *judge(result, newreno)))
     return Score(
         name=name or pacer.__name__,
         points=math.fsum(row[1] for row in rows) / len(rows),

@@ -17,7 +17,7 @@ from pacelab.errors import ConfigError
 from pacelab.lab.errors import CheckFailed, Todo
 from pacelab.lab.exercise import LIMIT_S, VALUE, Case, Exercise, complain_about_number, show
 from pacelab.lab.exercises import EXERCISES
-from pacelab.lab.limited import Outcome, call_limited
+from pacelab.lab.limited import Outcome, call_limited, cut_prints
 
 HINTS = 2
 """So many failed tries of an exercise get a hint alone."""
@@ -39,10 +39,10 @@ class SelfCheck:
             raise ConfigError(f"check {name!r}: allowed is one of {', '.join(EXERCISES)}")
         exercise = EXERCISES[name]
         told = self._failed[name] >= HINTS
-        if exercise.trial is None:
-            complaint = _try_cases(exercise, work, told=told)
-        else:
-            complaint = exercise.trial(work) if told else _hint_alone(exercise.trial(work))
+        with cut_prints():
+            complaint = exercise.trial(work) if exercise.trial else _try_cases(exercise, work, told=told)
+        if exercise.trial and not told:
+            complaint = _hint_alone(complaint)
         if complaint:
             self._failed[name] += 1
             raise CheckFailed(f"✗ {name}: {complaint}")

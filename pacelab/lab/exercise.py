@@ -48,7 +48,7 @@ def complain_about_number(value: Any, *, none: str = "does it return its result,
         return f"came {show(value)}, which is no number."
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # a class of the student's own may raise anything
         return f"came {show(value)}, which is no single number ({error})."
     if math.isnan(number):
         return "came NaN: a 0/0 or inf - inf on the way?"
@@ -63,4 +63,6 @@ def show(value: Any) -> str:
         text = repr(value)
     except ValueError:
         text = "of thousands of digits"
+    except Exception as error:  # a class of the student's own
+        text = f"whose repr raises {type(error).__name__}"
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

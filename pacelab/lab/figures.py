@@ -5,7 +5,7 @@ No meaning by colour alone: bars carry their number and a hatch, lines a marker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
@@ -17,7 +17,6 @@ from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
 from pacelab.show.plots import caption, find_series, plot_goodput, plot_quantity, style_of
 from pacelab.show.tables import show_point
-from pacelab.topologies.domain import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +46,16 @@ def _numbers_by_name(value: Any) -> dict[str, float]:
     return {str(name): arguments.number(one) for name, one in value.items()}
 
 
-@checked(values=_numbers_by_name)
+def _named_value(value: Any) -> tuple[str, float] | None:
+    """A line to compare with."""
+    if value is None:
+        return None
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise ValueError("a label and a number, as ('alone', 1681.0)")
+    return str(value[0]), arguments.number(value[1])
+
+
+@checked(values=_numbers_by_name, reference=_named_value)
 def bars(
     values: Mapping[str, float], *, unit: str, reference: tuple[str, float] | None = None, looks: int = 8
 ) -> Picture:
@@ -78,15 +86,17 @@ def draw_bars(
 ) -> None:
     """As `bars`, into given axes."""
     numbers = list(values.values())
-    top = max([*numbers, reference[1] if reference else 0.0, 1e-9])
+    low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0, 1e-9])
+    step = 0.01 * (top - low)
     for place, (name, value) in enumerate(values.items()):
         number = place % looks % len(COLOURS)
         look: dict[str, Any] = {"color": COLOURS[number], "hatch": HATCHES[number]}
         ax.barh(place, value, height=0.7, edgecolor="black", linewidth=0.6, label=name, **look)
-        ax.text(value + 0.01 * top, place, show(value), va="center", fontsize="small", bbox=_BACKING)
+        aside, side = (step, "left") if value >= 0 else (-step, "right")
+        ax.text(value + aside, place, show(value), ha=side, va="center", fontsize="small", bbox=_BACKING)
     ax.set_yticks(range(len(values)), list(values))
     ax.invert_yaxis()
-    ax.set(xlabel=unit, xlim=(0, 1.12 * top))
+    ax.set(xlabel=unit, xlim=(low - 12 * step if low else 0, top + 12 * step))
     if reference:
         ax.axvline(reference[1], color="black", linestyle="--", linewidth=1)
         ax.set_title(f"dashed: {reference[0]}", fontsize="small", loc="right")
@@ -99,7 +109,7 @@ def show(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-@checked(results=runs_by_name)
+@checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
     """Goodput per flow of several runs, label -> run, in kbit/s."""
     values = {
@@ -185,7 +195,7 @@ def comparison(result: Comparison, *points: Mapping[str, Any], y: str | None = N
     """
     from matplotlib.figure import Figure
 
-    chosen = [dict(point) for point in points] or [{}]
+    chosen = [taken("comparison: point", arguments.values_by_name, point) for point in points] or [{}]
     figure = Figure(figsize=(0.8 + 5.2 * len(chosen), 4.0), layout="constrained")
     panels = figure.subplots(1, len(chosen), squeeze=False, sharey=True)[0]
     shown, plot, key, quantity = result, plot_goodput, "goodput_bps", find_quantity(y or "goodput")
@@ -209,13 +219,24 @@ def _told(found: Mapping[str, Any] | None, quantity: Quantity) -> str:
 
 def _line(value: Any) -> list[float]:
     """Numbers in a row, in which one may be missing: NaN."""
-    found = list(map(plain, value)) if isinstance(value, Iterable) and not isinstance(value, str) else []
-    if not found or not all(isinstance(one, int | float) for one in found):
-        raise ValueError("a list of numbers, as [1, 2, 4]")
+    found = _marks(value)
+    if not found:
+        raise ValueError(_NUMBERS)
     return found
 
 
-@checked(x=_line, lines=values_by_name)
+def _marks(value: Any) -> list[float]:
+    """Numbers, or none."""
+    found = arguments.held(value)
+    if found is None or not all(isinstance(one, int | float) for one in found):
+        raise ValueError(_NUMBERS)
+    return list(found)
+
+
+_NUMBERS = "a list of numbers, as [1, 2, 4]"
+
+
+@checked(x=_line, lines=values_by_name, marks=_marks)
 def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], *, xlabel: str, ylabel: str, marks: Sequence[float] = ()
 ) -> Picture:
@@ -236,7 +257,8 @@ def curves(
     for mark in marks:
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    ax.set_ylim(bottom=0)
+    if not any(value < 0 for values in lines.values() for value in values):
+        ax.set_ylim(bottom=0)
     _scale_x(ax, x)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import builtins
 import contextlib
 import ctypes
+import io
+import sys
 import sysconfig
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import Any, TextIO
 
 from pacelab.lab.errors import Todo
 
@@ -19,6 +22,10 @@ WAKE_S = 0.2
 WAKES = 3
 LIBRARIES = ("<frozen", *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")))
 """An exception from in there is told by the student's line that called it."""
+MOST_YIELDED = 1000
+"""So many values of a generator are taken: no exercise asks for as many."""
+MOST_PRINTED = 100_000
+"""So many characters of what a student's code prints are shown: a notebook that is sent megabytes drops the verdict."""
 
 
 class _Stop(BaseException):
@@ -37,7 +44,10 @@ class Outcome:
 
 
 def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, limit_s: float) -> Outcome:
-    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own."""
+    """Call `function(**arguments)` for at most `limit_s` seconds, in a thread of its own.
+
+    What a generator yields comes as a list, its first `MOST_YIELDED` values: they are the student's code, too.
+    """
     found: list[Outcome] = []
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
     with _nobody_answers():
@@ -50,6 +60,31 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
     if not found or isinstance(found[0].value, _Stop):
         return Outcome(failure=f"it had not returned after {limit_s:g} s: does a loop never end?")
     return found[0]
+
+
+class _Cut(io.TextIOBase):
+    """Passes on the beginning of what is printed."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out, self._left = out, MOST_PRINTED
+
+    def write(self, text: str) -> int:
+        if self._left > 0:
+            self._out.write(
+                text[: self._left] + ("" if len(text) < self._left else "\n... (what more is printed is not shown)\n")
+            )
+            self._left -= len(text)
+        return len(text)
+
+    def flush(self) -> None:
+        self._out.flush()
+
+
+@contextlib.contextmanager
+def cut_prints() -> Iterator[None]:
+    """Of what is printed meanwhile the first `MOST_PRINTED` characters are shown."""
+    with contextlib.redirect_stdout(_Cut(sys.stdout)):
+        yield
 
 
 @contextlib.contextmanager
@@ -68,7 +103,8 @@ def _nobody_answers() -> Iterator[None]:
 
 def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
     try:
-        found.append(Outcome(value=function(**arguments)))
+        value = function(**arguments)
+        found.append(Outcome(value=list(islice(value, MOST_YIELDED)) if isinstance(value, Iterator) else value))
     except Todo:
         found.append(Outcome(todo=True))
     except _Stop as stop:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pacelab.lab.figures import COLOURS, draw_bars, lost
 from pacelab.lab.picture import Picture
 from pacelab.options import arguments
-from pacelab.options.arguments import taken, whole
+from pacelab.options.arguments import an, checked, taken, whole
 from pacelab.results.results import RunResult
 from pacelab.topologies.model import Topology
 
@@ -64,8 +65,8 @@ def _draw_link(
 ) -> Picture:
     from matplotlib.figure import Figure
 
-    a_node = whole(0, len(topology.nodes) - 1)
-    sender, receiver = taken("the link's sender", a_node, sender), taken("the link's receiver", a_node, receiver)
+    sender = taken("the link's sender", _radio(topology), sender)
+    receiver = taken("the link's receiver", _radio(topology, sender), receiver)
     reach_m = topology.sense_m if disturb_m is None else taken("disturb_m", arguments.number, disturb_m)
     nodes = [i for i, node in enumerate(topology.nodes) if node.wireless]
     labels = {i: names[i] if i < len(names) else topology.nodes[i].name for i in nodes}
@@ -91,6 +92,26 @@ def _draw_link(
     return Picture(figure, f"Link {labels[sender]}→{labels[receiver]}, {ranges}: {listed}.")
 
 
+def _radio(topology: Topology, but: int | None = None) -> Callable[[Any], int]:
+    """A node with a radio, by its number; `but` is another one."""
+
+    def take(value: Any) -> int:
+        found: int = whole(0, len(topology.nodes) - 1)(value)
+        if found == but or not topology.nodes[found].wireless:
+            raise ValueError("a wireless node" + ("" if but is None else f" other than {but}"))
+        return found
+
+    return take
+
+
+def _two_pairs(value: Any) -> Topology:
+    """A topology of two flows."""
+    if not isinstance(value, Topology) or len(value.flows) != 2:
+        raise ValueError("a topology of two pairs, as load_topology('pairs') gives it")
+    return value
+
+
+@checked(result=an(RunResult), topology=_two_pairs, alone_kbps=arguments.number)
 def pairs_picture(result: RunResult, topology: Topology, *, alone_kbps: float) -> Picture:
     """Where the nodes of a `pairs` run stand, who senses whom, and what each pair gets against a lone sender."""
     from matplotlib.figure import Figure

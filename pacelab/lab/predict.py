@@ -12,7 +12,7 @@ from pacelab.options.arguments import a_text, checked, number
 
 NO_BUTTONS = (
     "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
-    '<code>guess.choose("...")</code> takes an answer\'s words.</p>'
+    '<code>.choose("...")</code> behind the name of the prediction takes an answer\'s words.</p>'
 )
 NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
 

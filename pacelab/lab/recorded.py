@@ -163,7 +163,7 @@ def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:
     for experiment, what in zip(experiments, names, strict=True):
         rows.append(_row(what, f"{back_end}, now", run(experiment.vary(backend=back_end)).run))
     lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
-    note = f"{back_end}: real hosts on this computer, in real time, {', '.join(lengths)} each."
+    note = f"sim and {back_end}: {', '.join(lengths)} each; {back_end}: real hosts on this computer, in real time."
     return _with_recordings(name, experiments, rows, note, [end for end in REAL if end != back_end])
 
 
@@ -193,7 +193,8 @@ def _with_recordings(
         other = [what for what, given in zip(names, found, strict=True) if not given]
         if other:
             notes.append(f"Recorded {back_end}: no run with the settings of {'; '.join(other)}.")
-    return Table(HEADER, sorted(rows, key=lambda row: names.index(row[0])), " ".join(notes))
+    rows.sort(key=lambda row: names.index(row[0]))
+    return Table(HEADER, rows, " ".join(notes))
 
 
 def _recorded_run(experiment: Experiment, recording: Recording) -> dict[str, Any] | None:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from html import escape
 from typing import Any
 
-from pacelab.errors import ConfigError
+from pacelab.options.arguments import held, taken, texts
 
 
 class Table:
     """Rows under a header. Numbers stand to the right; a float is shown with three significant digits."""
 
-    def __init__(self, header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> None:
-        self.header = list(header)
-        for number, row in enumerate(rows, start=1):
-            if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(self.header):
-                allowed = f"{len(self.header)} values, as the header has"
-                raise ConfigError(f"table: row {number}, {row!r:.60}: allowed is a row of {allowed}")
-        self.rows = [[_show(value) for value in row] for row in rows]
-        self._right = [all(_is_number(row[i]) for row in rows) for i in range(len(self.header))]
+    def __init__(self, header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> None:
+        self.header = list(taken("table: header", texts, header))
+        told = enumerate(taken("table: rows", _rows, rows), start=1)
+        values = [taken(f"table: row {number},", self._row, row) for number, row in told]
+        self.rows = [[_show(value) for value in row] for row in values]
+        self._right = [all(_is_number(row[i]) for row in values) for i in range(len(self.header))]
         self.caption = caption
 
     def __str__(self) -> str:
@@ -44,13 +42,28 @@ class Table:
         caption = f'<caption style="text-align:left">{escape(self.caption)}</caption>' if self.caption else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
+    def _row(self, value: Any) -> tuple[Any, ...]:
+        """A row's values, numpy's as Python's own."""
+        found = held(value, Set, Mapping)
+        if found is None or len(found) != len(self.header):
+            raise ValueError(f"a row of {len(self.header)} values, as the header has")
+        return found
+
     def _pad(self, text: str, column: int, width: int) -> str:
         return text.rjust(width) if self._right[column] else text.ljust(width)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:
+def table(header: Sequence[str], rows: Iterable[Iterable[Any]], caption: str = "") -> Table:
     """A table of `rows` under `header`."""
     return Table(header, rows, caption)
+
+
+def _rows(value: Any) -> tuple[Any, ...]:
+    """Rows, of whatever can be gone through."""
+    found = held(value)
+    if found is None:
+        raise ValueError("a list of rows")
+    return found
 
 
 def _is_number(value: Any) -> bool:

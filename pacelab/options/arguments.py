@@ -175,7 +175,7 @@ def function(value: Any) -> Any:
     return value
 
 
-def _held(value: Any, *never: type) -> tuple[Any, ...] | None:
+def held(value: Any, *never: type) -> tuple[Any, ...] | None:
     """What a list, a range or an array holds, as Python's own; None of a text, of another thing, of one of `never`."""
     if isinstance(value, (str, bytes, *never)) or not isinstance(value, Iterable):
         return None
@@ -184,7 +184,7 @@ def _held(value: Any, *never: type) -> tuple[Any, ...] | None:
 
 def listed(value: Any) -> list[Any]:
     """What a list, a range or an array holds, at least one value and each once: a set would have it in no order."""
-    found = _held(value, Set, Mapping)
+    found = held(value, Set, Mapping)
     if not found:
         raise ValueError("a list or a range of one value or more, as [1, 2]")
     if any(one in found[:place] for place, one in enumerate(found)):
@@ -194,7 +194,7 @@ def listed(value: Any) -> list[Any]:
 
 def texts(value: Any) -> tuple[str, ...]:
     """Several texts, or none."""
-    found = _held(value)
+    found = held(value)
     if found is None or not all(isinstance(one, str) for one in found):
         raise ValueError("a list of texts")
     return found
@@ -202,7 +202,7 @@ def texts(value: Any) -> tuple[str, ...]:
 
 def names(value: Any) -> tuple[str, ...]:
     """A list of names, at least one and each once; a set has no order."""
-    found = _held(value, Set, Mapping)
+    found = held(value, Set, Mapping)
     if not found or not all(isinstance(name, str) for name in found):
         raise ValueError("a list of names, as ['newreno', 'tcp-gap']")
     if len(set(found)) < len(found):

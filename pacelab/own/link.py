@@ -26,7 +26,7 @@ def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
     Raises UserCodeError, with the traceback, when your code failed or did not return.
     """
     if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
-        raise ConfigError(f"running the link layer {layer!r}: allowed is a subclass of pacelab.LinkLayer")
+        raise ConfigError(f"running the link layer {layer!r:.60}: allowed is a subclass of pacelab.LinkLayer")
     return run(experiment, scheme=link_scheme(layer))
 
 

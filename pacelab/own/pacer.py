@@ -40,7 +40,7 @@ def run_pacer(
     that does not return; with `watched` off such a call is waited for.
     """
     if not (isinstance(pacer, type) and issubclass(pacer, Pacer)):
-        raise ConfigError(f"running the pacer {pacer!r}: allowed is a subclass of pacelab.Pacer (the class itself)")
+        raise ConfigError(f"running the pacer {pacer!r:.60}: allowed is a subclass of pacelab.Pacer (the class itself)")
     return run(experiment, scheme=pacer_scheme(pacer, goodput_control=goodput_control, watched=watched))
 
 

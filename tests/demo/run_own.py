@@ -153,6 +153,16 @@ def test_page_is_accessible_and_a_removed_node_takes_its_flows(open_page: Any, h
     assert len(goodputs(page)) == 2
 
 
+def test_a_file_s_seed_is_the_first(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "seven.yaml"
+    file.write_text(HIDDEN.replace("seconds: 5", "seconds: 5, seed: 7"))
+    page = open_page(str(file), "newreno", "tcp-gap")
+    for number, scheme in enumerate(("newreno", "tcp-gap")):
+        native = run(Experiment(topology=str(file), scheme=scheme))
+        assert goodputs(page, number) == [flow["goodput_bps"] for flow in native.run["flows"]]
+    assert "(seed 7, 5 s of air)" in page.locator(".numbers").inner_text()
+
+
 def test_a_network_without_a_way_is_told(open_page: Any) -> None:
     page = open_page("reuse")
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n3"))
@@ -177,6 +187,49 @@ def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: A
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n1"))
     assert told.is_hidden()
     assert goodputs(page)[0] > 1e6
+
+
+def test_what_did_not_run_is_not_shown_as_if_it_had(open_page: Any) -> None:
+    page = open_page("new")
+    assert page.locator(".goodput canvas").is_visible()
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n0"))
+    assert page.locator(".goodput canvas").is_hidden()
+    assert page.locator(".numbers").inner_text() == ""
+    do(page, lambda: page.get_by_label("Flow 0: to").select_option("n1"))
+    assert page.locator(".goodput canvas").is_visible()
+    for _ in range(4):
+        do(page, lambda: page.get_by_role("button", name="Add flow").click())
+    assert "Goodput of the first 4 flows" in str(page.locator(".goodput canvas").get_attribute("aria-label"))
+
+
+def test_a_name_that_is_refused_does_not_stay_in_its_field(open_page: Any) -> None:
+    page = open_page("new")
+    page.get_by_label("Selected node").fill("n1")
+    page.keyboard.press("Tab")
+    assert page.locator(".trouble").inner_text() == "There is a node n1 already."
+    assert page.get_by_label("Selected node").input_value() == "n0"
+
+
+def test_what_was_drawn_is_not_left_unsaved_without_a_question(open_page: Any) -> None:
+    page = open_page("new")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.reload()
+    page.wait_for_function(SETTLED)
+    assert asked == []
+    do(
+        page,
+        lambda: (
+            page.get_by_role("textbox", name="Network", exact=True).fill("../-Größe 2"),
+            page.keyboard.press("Tab"),
+        ),
+    )
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as YAML").click()
+    assert download.value.suggested_filename == "Größe-2.yaml"
+    do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    page.reload()
+    assert asked == ["beforeunload"]
 
 
 GATEWAYS = re.findall(r"```yaml\n(.*?)```", (DOCS / "mobility.md").read_text("utf-8"), re.DOTALL)[1]

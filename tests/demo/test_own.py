@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,23 @@ def test_a_new_network_has_two_radios_and_a_flow() -> None:
 def test_scheme_without_a_network_is_refused() -> None:
     with pytest.raises(ConfigError, match="say on which network"):
         demo_command(scheme="newreno")
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "told"),
+    [
+        ("voice", "vagp", "demo voice --scheme vagp: its page has its schemes; --scheme is for a topology or a file"),
+        (
+            "starvatoin",
+            None,
+            "demo 'starvatoin': did you mean 'starvation'? allowed is one of hidden, exposed, reuse, ",
+        ),
+        ("chian", "newreno", "demo 'chian': did you mean 'chain'? "),
+    ],
+)
+def test_a_demonstration_s_name_is_not_told_to_be_no_topology(name: str, scheme: str | None, told: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        demo_command(name=name, scheme=scheme)
 
 
 @pytest.mark.usefixtures("engine")

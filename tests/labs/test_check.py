@@ -6,7 +6,8 @@ import contextlib
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -171,6 +172,76 @@ def test_whatever_a_function_returns_the_check_answers_in_words(name: str, given
     with pytest.raises(lab.CheckFailed) as caught:
         SelfCheck().check(name, lambda **_: given)
     assert max(map(len, str(caught.value).split("\n"))) < 300
+
+
+class Unshown:
+    """An object that a notebook's cell may define: what it says of itself is wrong."""
+
+    def __repr__(self) -> str:
+        return self.name  # type: ignore[attr-defined, no-any-return]
+
+    def __float__(self) -> float:
+        raise RuntimeError("no number yet")
+
+
+@pytest.mark.parametrize("name", [name for name in EXERCISES if name.split(".")[1] not in CLASSES])
+def test_an_object_that_cannot_be_shown_is_answered_in_words(name: str) -> None:
+    with pytest.raises(lab.CheckFailed, match="Unshown whose repr raises AttributeError"):
+        SelfCheck().check(name, lambda **_: Unshown())
+
+
+def leave_ms(arrivals_ms: list[float], interval_ms: float) -> Iterator[float]:
+    """As lab4.release asks, by `yield`."""
+    last_ms = -math.inf
+    for at_ms in arrivals_ms:
+        last_ms = max(at_ms, last_ms + interval_ms)
+        yield last_ms
+
+
+def test_a_generator_is_the_student_s_code_too(capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(arrivals_ms: list[float], interval_ms: float) -> Iterator[float]:
+        yield arrivals_ms[9] + interval_ms
+
+    def unwritten(**_: Any) -> Iterator[float]:
+        raise lab.Todo
+        yield
+
+    SelfCheck().check("lab4.release", leave_ms)
+    assert capsys.readouterr().out.startswith("✓ lab4.release")
+    told = complaint(fails, "lab4.release")
+    assert "it raised IndexError: list index out of range" in told
+    assert "yield arrivals_ms[9] + interval_ms" in told
+    assert "came 1000 times" in complaint(lambda **_: count(), "lab4.release")
+    with pytest.raises(lab.Todo, match="write the function"):
+        SelfCheck().check("lab4.release", unwritten)
+
+
+def prints(count: int) -> None:
+    for number in range(count):
+        print("step", number)
+
+
+def test_a_loop_that_prints_leaves_room_for_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    def goodput(**_: Any) -> float:
+        prints(20_000)
+        return 1.0
+
+    class Chatty(Pacer):
+        def measured(self, sample: Sample) -> None:
+            prints(20_000)
+            raise IndexError
+
+    for name, work in (("lab0.goodput", goodput), ("lab7.pacer", Chatty)):
+        complaint(work, name)
+        printed = capsys.readouterr().out
+        assert printed.startswith("step 0\nstep 1\n")
+        assert printed.endswith("\n... (what more is printed is not shown)\n")
+        assert len(printed) < 101_000
+    with pytest.raises(UserCodeError):
+        lab.score(Chatty)
+    assert len(capsys.readouterr().out) < 101_000
+    print("and the next cell prints")
+    assert capsys.readouterr().out == "and the next cell prints\n"
 
 
 def test_check_of_an_unknown_name() -> None:

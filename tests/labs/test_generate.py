@@ -169,3 +169,10 @@ def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(
     assert generate.main(["--out", str(taken)]) == 2
     lines = capsys.readouterr().err.splitlines()
     assert lines == [f"{tmp_path / 'none.py'}: No such file or directory", f"{taken / 'student'}: Not a directory"]
+
+
+@pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
+def test_a_prediction_keeps_its_name(master: Path) -> None:
+    """A cell that judges one, run again after the end of the lab, judges that one."""
+    names = re.findall(r"^(\w+) = lab\.predict\(", master.read_text("utf-8"), re.MULTILINE)
+    assert len(names) == len(set(names))

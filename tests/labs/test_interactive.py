@@ -10,9 +10,11 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from pacelab import Experiment, compare, lab, run
+from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.timeline import choose_window
@@ -104,6 +106,28 @@ SLIPS: dict[str, tuple[Callable[[], object], str]] = {
     "curves, none": (lambda: lab.curves([1], {"a": [None]}, xlabel="", ylabel=""), "allowed is a list of numbers"),  # type: ignore[list-item]
     "table": (lambda: lab.table(("a", "b"), [(1,)]), r"table: row 1, (1,): allowed is a row of 2 values"),
     "table of numbers": (lambda: lab.table(("a",), [1]), "table: row 1, 1: allowed is a row of 1 values"),  # type: ignore[list-item]
+    "table of one number": (lambda: lab.table(("a",), 5), "table: rows 5: allowed is a list of rows"),  # type: ignore[arg-type]
+    "table without order": (lambda: lab.table(("a",), [{1}]), "table: row 1, {1}: allowed is a row of 1 values"),
+    "mark": (
+        lambda: lab.curves([1], {"a": [1]}, xlabel="", ylabel="", marks=1.75),  # type: ignore[arg-type]
+        "curves: marks 1.75: allowed is a list of numbers",
+    ),
+    "reference": (lambda: lab.bars({"a": 1.0}, unit="s", reference=3), "reference 3: allowed is a label and a number"),  # type: ignore[arg-type]
+    "link's host": (
+        lambda: lab.link_roles(ONE.network, 0, 4),
+        "the link's receiver 4: allowed is a wireless node other",
+    ),
+    "link to itself": (lambda: lab.link_roles(ONE.network, 1, 1), "the link's receiver 1: allowed is a wireless node"),
+    "pairs": (
+        lambda: lab.pairs_picture(run(ONE), ONE.network, alone_kbps=1.0),
+        "allowed is a topology of two pairs, as load_topology('pairs') gives it",
+    ),
+    "word": (lambda: lab.score(Pacer, word=7), "score: word 7: allowed is a text"),  # type: ignore[arg-type]
+    "word of networks": (lambda: lab.networks(None), "networks: word None: allowed is a text"),  # type: ignore[arg-type]
+    "swapped": (
+        lambda: run_link_layer(LinkLayer, ONE),  # type: ignore[arg-type]
+        "running the link layer Experiment(topology='chain', topology_options={'hops': 1}, s: allowed is a subclass",
+    ),
     "picture": (lambda: lab.picture(None, "x"), "picture: drawn None: allowed is a figure"),  # type: ignore[type-var]
     "air of nothing": (lambda: lab.air(), "allowed is a list of pacelab.Experiments, 1 or more"),
     "air, when": (lambda: lab.air(ONE, from_ms="x"), "air: from_ms 'x': allowed is a finite number"),  # type: ignore[arg-type]
@@ -142,7 +166,7 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
     guess._ipython_display_()
     assert "<li>all</li>" in shown[-1]
-    assert 'guess.choose("...")' in shown[-1]
+    assert '.choose("...")' in shown[-1]
     guess.choose("half")
     assert guess.against(0.5).endswith("As you predicted.")
 
@@ -153,6 +177,33 @@ def test_table_reads_as_text_and_as_html() -> None:
     html = shown._repr_html_()
     assert "a&lt;b" in html
     assert '<th scope="col" style="text-align:right">number</th>' in html
+
+
+def test_table_takes_rows_as_cells_make_them() -> None:
+    told = str(lab.table(("hops", "kbit/s"), [(1, 2.5), (2, 3.5)]))
+    assert str(lab.table(("hops", "kbit/s"), zip([1, 2], [2.5, 3.5], strict=True))) == told
+    assert str(lab.table(("hops", "kbit/s"), ((hops, hops + 1.5) for hops in (1, 2)))) == told
+    assert (
+        str(lab.table(["hops", "kbit/s"], [(np.int64(1), np.float64(2.5)), np.array([2, 3.5], dtype=object)])) == told
+    )
+
+
+def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
+    lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
+    lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
+    (curves,), (bars,), (usual,) = (figure.axes for figure in drawn)
+    assert curves.get_ylim()[0] < -0.2
+    assert bars.get_xlim()[0] < -0.2
+    assert usual.get_ylim()[0] == 0
+
+
+def test_a_run_without_calls_has_no_worst_call() -> None:
+    result = run(ONE)
+    assert re.fullmatch(r"alone: no calls, TCP \d+ kbit/s", lab.call_picture({"alone": result}).text)
+    assert lab.call_series(result).text.startswith("no calls; TCP")
 
 
 def test_pictures_carry_their_text() -> None:

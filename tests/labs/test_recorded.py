@@ -148,6 +148,7 @@ def test_live_run_stands_beside_the_recording_of_the_other_back_end(
     shown = str(lab.on_real_hosts("lab9.some", SHORT))
     assert shown.index("sim, now") < shown.index("tap, now") < shown.index("hwsim, recorded 2026-01-02")
     assert "Recorded hwsim: linux-6.1.0, User-Mode Linux in virtual time" in shown
+    assert f"sim and tap: {SHORT.duration_s:g} s each; tap: real hosts on this computer, in real time." in shown
 
 
 def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

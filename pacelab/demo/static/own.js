@@ -14,6 +14,7 @@ import { key } from "./timeline.js";
 const PLAY_S = 15;
 const NEW_M = 150; // a node that is added stands so far from the selected one
 const NEW_WIRE = { rate_bps: 10e6, delay_s: 0.01, queue_pkts: 50 };
+const MOST_LINES = 4;
 const NEVER_RTS = 4294967295;
 const SILENT = { frames: [], collisions: [], holds: [], backoffs: [] };
 const STYLE = `
@@ -35,7 +36,7 @@ pacelab-own thead th { font-weight: 600; }
 pacelab-own .key { float: none; margin-bottom: 0.5em; }
 pacelab-own .scene { max-height: 60vh; }
 pacelab-own .edit [name="network"] { max-width: 14em; }
-pacelab-own :is(.transport, .key)[hidden], pacelab-own .transport [hidden] { display: none; }
+pacelab-own :is(.transport, .key, .plots)[hidden], pacelab-own .transport [hidden] { display: none; }
 pacelab-own .transport select { font: inherit; }
 pacelab-own[aria-busy="true"] table { opacity: 0.6; }
 `;
@@ -156,7 +157,7 @@ export function ownRuns(page) {
   const kept = async (scheme, network, seed) => {
     const found = page.recorded[scheme.name];
     if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
-    return found[(seed - 1) % found.length];
+    return found[(seed - page.schemes[0].air.seed) % found.length];
   };
   const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
@@ -183,8 +184,10 @@ function element(kind, properties = {}, ...children) {
 
 export class PacelabOwn extends HTMLElement {
   start(page, runs) {
-    Object.assign(this, { page, runs, seed: 1, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
+    Object.assign(this, { page, runs, seed: page.schemes[0].air.seed, at: 0, selected: 0, views: [], playing: !matchMedia("(prefers-reduced-motion: reduce)").matches });
     this.network = networkOf(page.schemes[0].air, page.file);
+    this.saved = this.file;
+    addEventListener("beforeunload", (event) => { if (this.isConnected && this.file !== this.saved) event.preventDefault(); });
     this.walk = null; // where nodes are that walk, as the engine has it
     this.showing = this.network.moves.length ? "walk" : "air";
     this.build();
@@ -262,7 +265,7 @@ export class PacelabOwn extends HTMLElement {
     on(".showing", "change", (event) => this.watch(event.target.value, 0));
     on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
     on(".again", "click", () => { this.seed += 1; this.refresh(); });
-    on(".reset", "click", () => { this.seed = 1; this.change(networkOf(page.schemes[0].air, page.file)); });
+    on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(networkOf(page.schemes[0].air, page.file)); });
     on(".radio", "click", () => this.add(true));
     on(".host", "click", () => this.add(false));
     on(".remove", "click", () => this.change(without(this.network, this.selected)));
@@ -330,13 +333,18 @@ export class PacelabOwn extends HTMLElement {
 
   rename(name) {
     const taken = this.network.nodes.some((node, number) => node.name === name && number !== this.selected);
-    if (!name || taken) return this.trouble(taken ? `There is a node ${name} already.` : "A node has a name.");
+    if (!name || taken) {
+      this.select(this.selected);
+      return this.trouble(taken ? `There is a node ${name} already.` : "A node has a name.");
+    }
     this.change({ ...this.network, nodes: this.network.nodes.map((node, number) => (number === this.selected ? { ...node, name } : node)) });
   }
 
   save() {
+    this.saved = this.file;
     const file = new Blob([this.file], { type: "application/yaml" });
-    const link = element("a", { href: URL.createObjectURL(file), download: `${this.network.name.replace(/[^\w-]+/g, "-")}.yaml` });
+    const name = this.network.name.replace(/[^\p{L}\p{N}_]+/gu, "-").replace(/^-|-$/g, "") || "network";
+    const link = element("a", { href: URL.createObjectURL(file), download: `${name}.yaml` });
     link.click();
     URL.revokeObjectURL(link.href);
   }
@@ -462,6 +470,7 @@ export class PacelabOwn extends HTMLElement {
     this.walk = walk;
     this.shownStep = null;
     for (const view of this.views) this.show(view);
+    this.querySelector(".plots").hidden = !this.views.some(({ view }) => view);
     this.tell(seed);
     this.plot();
     this.seek(this.at);
@@ -488,7 +497,7 @@ export class PacelabOwn extends HTMLElement {
       return element("tr", {}, name, ...cells);
     }));
     const sums = this.views.filter(({ view }) => view).map(({ scheme, view }) => `${scheme.name} ${kbps(view.flows.reduce((sum, flow) => sum + flow.goodput_bps, 0))} kbit/s${flows.length > 1 ? " in all" : ""}`);
-    this.querySelector(".numbers").textContent = `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s of air).`;
+    this.querySelector(".numbers").textContent = !sums.length ? "" : `${sums.join(", ")} (seed ${seed}, ${this.page.schemes[0].air.duration_s} s of air).`;
   }
 
   plot() {
@@ -500,16 +509,17 @@ export class PacelabOwn extends HTMLElement {
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     const single = shown.length === 1;
     const lines = (what, join, scale) => (single
-      ? shown[0].view.series.flows.slice(0, 4).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what] }))
+      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what] }))
       : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
     ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
     const { t_s } = shown[0].view.series;
     const now = this.walking ? this.nowS : undefined;
-    this.goodput.show({ what: single ? "Goodput" : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
+    const which = flows.length > MOST_LINES ? ` of the first ${MOST_LINES} flows` : "";
+    this.goodput.show({ what: single ? `Goodput${which}` : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
     const trips = lines("rtt_s", mean, 1e3);
     const known = trips.some(({ values }) => values.some((value) => value !== null));
     this.trip.canvas.hidden = !known;
-    if (known) this.trip.show({ what: single ? "Round trip" : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
+    if (known) this.trip.show({ what: single ? `Round trip${which}` : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
   }
 
   seek(at) {

@@ -124,6 +124,14 @@ class Experiment(Options):
         return found
 
 
+def _stays(self: Experiment, name: str, _value: object) -> Never:
+    raise ConfigError(f"an Experiment stays as it is: allowed is another one, experiment.vary({name}=...)")
+
+
+# A frozen class with slots would answer for a name that is no field with an error of `super`.
+Experiment.__setattr__ = _stays  # type: ignore[method-assign,assignment]
+
+
 def _as_python(given: Request) -> Request:
     """Numbers of numpy's, and paths, as resolving, JSON and other processes take them."""
     found: Any = {name: plain(value) for name, value in given.items()}

@@ -64,6 +64,10 @@ class Comparison:
     compare: dict[str, Any]
     host: dict[str, Any]
 
+    def __repr__(self) -> str:
+        """A line, as a notebook's cell shows it."""
+        return f"Comparison({', '.join(self.compare['schemes'])}: {len(self.rows)} rows)"
+
     @property
     def axes(self) -> dict[str, list[Any]]:
         """The options that vary, with their values; names as in `Experiment` or in the topology's options."""

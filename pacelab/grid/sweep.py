@@ -39,6 +39,10 @@ class Sweep:
     sweep: dict[str, Any]
     host: dict[str, Any]
 
+    def __repr__(self) -> str:
+        """A line, as a notebook's cell shows it."""
+        return f"Sweep({len(self.rows)} runs)"
+
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row per run: its point, scheme, seed and quantities."""

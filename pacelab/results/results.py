@@ -47,6 +47,11 @@ class RunResult:
     host: Host
     series: dict[str, Any]
 
+    def __repr__(self) -> str:
+        """A line, as a notebook's cell shows it: all that is inside would be 10,000 characters."""
+        topology, acting = self.run["config"]["topology"], acting_name(self.run)
+        return f"RunResult({topology}, {acting}: {self.goodput_bps / 1e3:.0f} kbit/s)"
+
     @property
     def goodput_bps(self) -> float:
         """Sum over the flows."""

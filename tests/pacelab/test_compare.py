@@ -103,8 +103,10 @@ def test_compare_json_rows(made: Made) -> None:
 
 def test_compare_of_one_seed_has_no_interval() -> None:
     base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=2)
-    (row,) = compare(base, schemes=["newreno"], seeds=1).rows
+    found = compare(base, schemes=["newreno"], seeds=1)
+    (row,) = found.rows
     assert row["goodput_bps"]["half_width"] is None
+    assert repr(found) == "Comparison(newreno: 1 rows)"
 
 
 def test_full_compare_has_ten_batches() -> None:

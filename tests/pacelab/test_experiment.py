@@ -132,3 +132,9 @@ def test_a_topology_without_a_flow_is_no_experiment(in_tmp: Path) -> None:
 def test_any_sense_range_that_a_topology_offers_is_an_experiment() -> None:
     far = Experiment(topology="pairs", topology_options={"sense": 100_000}, traffic="udp-saturated")
     assert far.hook_settings.sense_hops == 100
+
+
+@pytest.mark.parametrize("name", ["seed", "hops"])
+def test_an_experiment_stays_as_it_is(name: str) -> None:
+    with pytest.raises(ConfigError, match=rf"allowed is another one, experiment.vary\({name}=...\)"):
+        setattr(Experiment(), name, 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -76,6 +77,12 @@ def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str
     subprocess.run([sys.executable, "-m", "pacelab", "run", *options, "--out", "b"], env=environment, check=True)
     for name in ("run.json", "flow-0.csv", "flow-1.csv"):
         assert (in_tmp / "a" / name).read_bytes() == (in_tmp / "b" / name).read_bytes(), name
+
+
+def test_a_result_is_shown_in_a_line() -> None:
+    """All that is inside would be 10,000 characters in a notebook's cell."""
+    shown = repr(pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, scheme="tcp-gap", duration_s=0.5)))
+    assert re.fullmatch(r"RunResult\(chain, tcp-gap: \d+ kbit/s\)", shown)
 
 
 def test_another_seed_gives_another_run() -> None:

@@ -18,6 +18,10 @@ ADVICE = (
         r"FileNotFoundError: ",
         "of your files only those are there that are imported: write the data into one, as Python",
     ),
+    (
+        r"ImportError: attempted relative import",
+        "what you hand in is no package: leave out the dot, as in `from helpers import ...`",
+    ),
     (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
     (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),

@@ -119,18 +119,16 @@ def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str], sou
 def _choose(
     files: Mapping[str, bytes], assignment: Assignment, problems: list[str], others: Sequence[str]
 ) -> str | None:
-    """The file to grade: the right name, else the notebook, else what defines or resembles it most; no empty one."""
+    """The file to grade: the right name, the one worked in, else what defines or resembles it most; no empty one."""
     wanted = assignment.file
     stem = wanted.removesuffix(".py")
     code = {name: name.rsplit("/", 1)[-1] for name in sorted(files) if name.lower().endswith(CODE)}
     code = {name: base for name, base in code.items() if files[name].strip()} or code
-    for exact in (wanted, f"{stem}.ipynb"):
-        found = sorted((base != exact, name) for name, base in code.items() if base.lower() == exact)
-        if found:
-            _, first = found[0]
-            if len(found) > 1:
-                problems.append(f"{exact} is there {len(found)} times: graded is {first}; hand in one")
-            return first
+    right = [wanted, f"{stem}.ipynb"]
+    exact = [name for name, base in code.items() if base.lower() in right]
+    if exact:
+        exact.sort(key=lambda name: (right.index(code[name].lower()), code[name] != code[name].lower(), name))
+        return exact[0] if len(exact) == 1 else _one_of(exact, code, files, assignment, problems)
     if not code:
         seen = ", ".join(sorted({*files, *others})[:5]) or "nothing"
         what = f"no Python file or notebook{' that can be read' if problems else ''}"
@@ -145,6 +143,41 @@ def _choose(
         )
         return None
     return best
+
+
+def _one_of(
+    exact: list[str],
+    code: Mapping[str, str],
+    files: Mapping[str, bytes],
+    assignment: Assignment,
+    problems: list[str],
+) -> str:
+    """Of several with a right name the first that is not as it was handed out: the other form is in the same folder."""
+    worked = [name for name in exact if _is_worked_in(name, files[name], assignment)]
+    left = worked or exact
+    bases = {code[name].lower() for name in left}
+    if len(left) > 1 and len(bases) == 1:
+        problems.append(f"{bases.pop()} is there {len(left)} times: graded is {left[0]}; hand in one")
+    elif len(worked) > 1:
+        problems.append(f"{' and '.join(worked)} are no longer as handed out: graded is {left[0]}; hand in one")
+    return left[0]
+
+
+def _is_worked_in(name: str, content: bytes, assignment: Assignment) -> bool:
+    """Whether it defines something of what is asked for otherwise than what was handed out does."""
+    source = module_of(decoded(content)[0], name, assignment.names, lean=assignment.lean).source
+    try:
+        return not _definitions(source or "", assignment) <= _definitions(assignment.template, assignment)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True  # nothing like that was handed out
+
+
+def _definitions(source: str, assignment: Assignment) -> set[str]:
+    """The texts of those of what is asked for."""
+    lines = [line.rstrip() for line in source.splitlines()]
+    tree = ast.parse("\n".join(lines))
+    asked = [node for node in tree.body if getattr(node, "name", None) in assignment.names]
+    return {"\n".join(lines[node.lineno - 1 : node.end_lineno]) for node in asked}
 
 
 def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:

@@ -26,6 +26,7 @@ MAIN = 'put it under `if __name__ == "__main__":`'
         ("import tempfile; tempfile.mkdtemp()", "no files, programs"),
         ("open('data.csv')", "write the data into one, as Python"),
         ("input('name? ')", "nobody answers while it is graded"),
+        ("from .helpers import dist", "leave out the dot"),
         ("raise SystemExit(0)", f"it ends before it can be asked anything: {MAIN}"),
         ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
     ],

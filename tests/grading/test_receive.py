@@ -311,6 +311,32 @@ def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
     )
 
 
+WORKED = TEMPLATE.replace("raise NotImplementedError", "return 1")
+SAID = "gateway_pacer.py and gateway_pacer.ipynb are no longer as handed out: graded is gateway_pacer.py; hand in one"
+
+
+@pytest.mark.parametrize(
+    ("script", "filled", "graded", "problems"),
+    [
+        (TEMPLATE, WORKED, "gateway_pacer.ipynb", ()),
+        (TEMPLATE.replace("\n", "  \r\n"), WORKED, "gateway_pacer.ipynb", ()),
+        (WORKED, TEMPLATE, "gateway_pacer.py", ()),
+        (TEMPLATE, TEMPLATE, "gateway_pacer.py", ()),
+        (WORKED, WORKED, "gateway_pacer.py", (SAID,)),
+        ("def GatewayPacer(:", WORKED, "gateway_pacer.ipynb", ()),
+        (f"def four_hop_delay_ns(): {'-' * 50_000}1", TEMPLATE, "gateway_pacer.py", None),
+    ],
+)
+def test_of_the_two_forms_handed_out_the_one_worked_in_is_graded(
+    script: str, filled: str, graded: str, problems: tuple[str, ...] | None
+) -> None:
+    found = read_submission(
+        "ann", {"gateway_pacer.py": script.encode(), "gateway_pacer.ipynb": notebook(filled)}, ASSIGNMENT
+    )
+    assert next(line for line in found.received if "left out" not in line).startswith(f"{graded}: ")
+    assert problems is None or found.problems == problems
+
+
 def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
     found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
     assert found.problems == ("pacer.py is of assignment 2, this is assignment 3: hand in the other",)

@@ -29,6 +29,8 @@ ANYWHERE = re.compile(r"""PACELAB_ASSIGNMENT\s*=\s*\\?["'](\d+)/\d+""")
 """The same in a notebook's JSON, too, where quotes are escaped."""
 LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
 """The like in a lab, which says it at each exercise."""
+EXPORTED = re.compile(r"^get_ipython\(\)\.", re.MULTILINE)
+"""What Jupyter makes of `%` and `!` in a notebook that is downloaded as .py."""
 MAX_ANSWERS, MAX_ANSWER = 40, 4000
 
 
@@ -219,7 +221,7 @@ def _text_of(
     if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
         problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
         return None
-    if name.lower().endswith(".ipynb") or assignment.lean or is_notebook(text):
+    if name.lower().endswith(".ipynb") or assignment.lean or EXPORTED.search(text) or is_notebook(text):
         module = module_of(text, name, assignment.names, local, lean=assignment.lean)
         problems += module.problems
         return module.source

@@ -311,6 +311,16 @@ def test_of_two_that_differ_in_capitals_the_one_spelt_right_is_graded() -> None:
     )
 
 
+def test_a_notebook_downloaded_as_a_script_is_its_definitions_alone() -> None:
+    script = (
+        f"# coding: utf-8\n\n# In[1]:\n\nget_ipython().system('pip install x')\n\n{TEMPLATE}\nprint(get_ipython())\n"
+    )
+    found = read_submission("ann", {"gateway_pacer.py": script.encode()}, ASSIGNMENT)
+    assert (found.version, found.problems) == (1, ())
+    assert "class GatewayPacer" in (found.source or "")
+    assert "get_ipython" not in (found.source or "")
+
+
 WORKED = TEMPLATE.replace("raise NotImplementedError", "return 1")
 SAID = "gateway_pacer.py and gateway_pacer.ipynb are no longer as handed out: graded is gateway_pacer.py; hand in one"
 

@@ -31,6 +31,7 @@ CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration I
 """Those of them that the export has, in its order; Section is the last."""
 POINTS_POSSIBLE = "    Points Possible"
 FEEDBACK = "Feedback comments"
+EXCUSED = "EX"
 GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
 
 
@@ -69,11 +70,18 @@ def homeward(
 
 
 def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str, total: float) -> str:
-    """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it."""
+    """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it.
+
+    Whom that column excuses (EX) remains excused.
+    """
     kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
     title = next((name for name in header if name == column or name.startswith(f"{column} (")), column)
     made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{total:g}"]]
-    made += [[*(line[place] for place in kept), f"{row.score:.2f}"] for line, row in ours]
+    excused = [title in header and line[header.index(title)].strip() == EXCUSED for line, _ in ours]
+    made += [
+        [*(line[place] for place in kept), EXCUSED if excuse else f"{row.score:.2f}"]
+        for (line, row), excuse in zip(ours, excused, strict=True)
+    ]
     return _written(made)
 
 

@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pacelab import ConfigError
 from pacelab.grading.plain import plain
@@ -48,6 +49,8 @@ IDS = {
 CANVAS_ONLY = {"section", "sis user id", "sis login id"}
 """Columns that say that `ID` is Canvas's number, not one of your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
+BEFORE_HEADER = re.compile(r"\A(?:[ \t]*\r?\n)*(?:sep=.\r?\n)?(?:[ \t]*\r?\n)*")
+"""Empty lines, and what tells Excel its separator."""
 MOODLE_NUMBER = re.compile(r"(\d+)$")
 STRANGER = "not in the roster"
 APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
@@ -118,10 +121,10 @@ def _seconds(since: datetime, until: datetime) -> float:
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
     text = read_table(path)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text))
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text), strict=True)
     try:
         found = _students(reader, path)
-    except csv.Error as error:  # a cell of more than 128 KiB
+    except csv.Error as error:  # a cell of more than 128 KiB, or a quote that nothing closes
         told = f"{error}: shorten the cell, or close its quotes"
         raise ConfigError(f"roster {str(path)!r}, line {reader.line_num + 1}: {told}") from None
     if not found:
@@ -133,7 +136,8 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
     header = reader.fieldnames or ()
     columns = _columns(header, path)
     known = {column.strip().casefold(): column for column in header}
-    found = []
+    found: list[Student] = []
+    seen: set[Any] = set()
     for line, row in enumerate(reader):
         values = {name: plain((row[column] or "").strip(), 200) for name, column in columns.items()}
         values["student"] = values.get("student") or _name(row, known)
@@ -143,7 +147,11 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
         if extension is None:
             told = f"extension_days is no number of at most {MOST_EXTENSION_DAYS:,}"
             raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
-        found.append(Student(**values, extension_days=extension, ids=_ids(row, known), line=line))
+        student = Student(**values, extension_days=extension, ids=_ids(row, known), line=line)
+        person = (student.student, student.id, student.ids)
+        if person not in seen or not student.id:  # once, though in several sections
+            found.append(student)
+        seen.add(person)
     return found
 
 
@@ -156,9 +164,9 @@ def _days(text: str) -> float | None:
 
 
 def read_table(path: Path) -> str:
-    """A CSV's text. Raises ConfigError."""
+    """A CSV's text from its header on. Raises ConfigError."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return BEFORE_HEADER.sub("", path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"roster {str(path)!r}, line {line}: no UTF-8: save it as CSV UTF-8") from None

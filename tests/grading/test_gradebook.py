@@ -14,7 +14,8 @@ from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import gradebook, strangers, summary, to_csv
+from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
+from pacelab.grading.records.home import canvas
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -238,11 +239,34 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
     with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
         read_roster(place)
+    place.write_text('student,id\n"Ann,1\nBob,2\n')
+    with pytest.raises(ConfigError, match=r"unexpected end of data: .* close its quotes"):
+        read_roster(place)
     place.write_text("student\nAnn\nJörg\n", "latin-1")
     with pytest.raises(ConfigError, match=r"roster.csv', line 3: no UTF-8: save it as CSV UTF-8"):
         read_roster(place)
     with pytest.raises(ConfigError, match="ISO 8601"):
         parse_time("yesterday")
+
+
+def test_a_roster_may_begin_with_empty_lines_or_excels_separator(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("\nsep=;\r\nstudent;id\r\nAnn;1\r\n", "utf-8")
+    assert read_roster(place) == [Student(student="Ann", id="1")]
+
+
+def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
+    assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
+
+
+def test_who_is_excused_in_canvas_remains_so() -> None:
+    header = ["Student", "ID", "Section", "Assignment 1 (5)"]
+    values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}
+    row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
+    made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], "Assignment 1", 100.0)
+    assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -22,7 +22,8 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
     return [
         *_become(experiment),
         *_unused(experiment),
-        *_silent(flows),
+        *_skipping(experiment),
+        *_silent(flows, experiment.warmup_s),
         *_of_hooks(scheme, experiment.network, hooks),
         *_far_wires(experiment, scheme),
     ]
@@ -44,9 +45,24 @@ def _unused(experiment: Experiment) -> list[str]:
     return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
 
 
-def _silent(flows: Sequence[FlowResult]) -> list[str]:
-    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
-    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
+def _skipping(experiment: Experiment) -> list[str]:
+    """Nodes that stand so near that the shortest route is no longer hop by hop, though the option says how many."""
+    options = {option.name: option.default for option in experiment.kind.options} | dict(experiment.topology_options)
+    if experiment.kind.name not in KINDS or not {"hops", "spacing"} <= set(options) or options["hops"] == 1:
+        return []
+    spacing, decode_m = options["spacing"], experiment.network.decode_m
+    if 2 * spacing > decode_m:
+        return []
+    return [f"--spacing {spacing:g}: nodes decode {decode_m:g} m, so routes skip some and have fewer hops than --hops"]
+
+
+def _silent(flows: Sequence[FlowResult], warmup_s: float) -> list[str]:
+    """Flows that delivered nothing of what was measured; a transfer that was over before it is not among them."""
+    silent = [
+        flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http" and flow["finished_s"] is None
+    ]
+    when = " after the warm-up" if warmup_s else ""
+    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing{when}" for flow in silent]
 
 
 def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:

@@ -113,6 +113,10 @@ def compare(
     from pacelab.show.tables import BASELINE
 
     single, axes = split_axes(topology, values)
+    if full and "duration_s" in single:
+        raise ConfigError(
+            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of both"
+        )
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes

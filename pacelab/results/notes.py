@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
@@ -12,6 +13,11 @@ from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import ENGINE_KIND
 from pacelab.units import BITS_PER_BYTE
 
+OF_ONE_KIND = {
+    **{"cbr_rate_bps": "cbr", "burst_pkts": "cbr", "size_bytes": "file", "http_users": "http"},
+    **{"playout_s": "voice", "call_spacing_s": "voice"},
+}
+"""Option -> the one kind of traffic that hears of it."""
 FAR_WIRES = 2
 """Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
 anywhere the n-hop delay has more than twice as much of them as of air."""
@@ -22,6 +28,7 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
     return [
         *_become(experiment),
         *_unused(experiment),
+        *_unheard(experiment),
         *_skipping(experiment),
         *_silent(flows, experiment.warmup_s),
         *_of_hooks(scheme, experiment.network, hooks),
@@ -43,6 +50,17 @@ def _unused(experiment: Experiment) -> list[str]:
     if experiment.cc == "newreno" or any(ENGINE_KIND[what.kind] == "tcp" and what.cc is None for what in carried):
         return []
     return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
+
+
+def _unheard(experiment: Experiment) -> list[str]:
+    """Options of a kind of traffic that no flow carries; what is as by default was not asked for."""
+    kinds = {flow.carried.kind for flow in experiment.flows}
+    found = []
+    for name, kind in OF_ONE_KIND.items():
+        option, value = BY_FIELD[name], getattr(experiment, name)
+        if kind not in kinds and value != option.default:
+            found.append(f"{option.flag} {option.domain.show(value)} has no effect: no flow of this run is {kind}")
+    return found
 
 
 def _skipping(experiment: Experiment) -> list[str]:

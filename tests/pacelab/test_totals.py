@@ -114,6 +114,12 @@ def test_the_tree_carries_traffic_under_rts() -> None:
     assert run["totals"]["goodput_bps"] > 100_000
 
 
+def test_an_option_of_traffic_that_no_flow_carries_is_told() -> None:
+    base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5, cbr_rate_bps=1_000_000, playout_s=0.06)
+    notes = [pacelab.run(base.vary(traffic=traffic)).notes for traffic in ("tcp", "cbr")]
+    assert notes == [["--cbr-rate 1 has no effect: no flow of this run is cbr"], []]
+
+
 @pytest.mark.parametrize("topology", ["chain", "parallel", "cross"])
 def test_nodes_so_near_that_routes_skip_some_are_told(topology: str) -> None:
     near, usual = (

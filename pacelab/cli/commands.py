@@ -115,7 +115,7 @@ def compare(
     single, axes = split_axes(topology, values)
     if full and "duration_s" in single:
         raise ConfigError(
-            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of both"
+            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
         )
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:

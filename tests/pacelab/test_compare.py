@@ -134,7 +134,7 @@ def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.Mo
 
 def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
-    assert "--seconds 10 with --full: its runs count packets: allowed is one of both" in capsys.readouterr().err
+    assert "--seconds 10 with --full: its runs count packets: allowed is one of the two" in capsys.readouterr().err
 
 
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:

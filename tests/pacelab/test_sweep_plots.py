@@ -192,3 +192,14 @@ def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.Captu
     for given in (["--x", "hops"], ["--by", "hops"], ["--where", "hops=1"]):
         assert main(["plot", str(folder), *given]) == 2
         assert "it is of one run, in which no option varies" in capsys.readouterr().err
+
+
+def test_why_a_run_has_no_such_series_is_true_of_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seconds, y, told in (
+        ("0.5", "goodput", "this run is shorter than one interval of its time series, 1 s"),
+        ("1", "mos", "no flow of this run has it: allowed is one of goodput, rtt, cwnd"),
+    ):
+        assert main(["run", "chain", "--hops", "1", "--no-wired", "--seconds", seconds, "--out", seconds]) == 0
+        for more in ([], ["--cdf"]):
+            assert main(["plot", seconds, "--y", y, *more]) == 2
+            assert f"--y {y}: {told}" in capsys.readouterr().err

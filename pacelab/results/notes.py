@@ -53,13 +53,19 @@ def _unused(experiment: Experiment) -> list[str]:
 
 
 def _unheard(experiment: Experiment) -> list[str]:
-    """Options of a kind of traffic that no flow carries; what is as by default was not asked for."""
+    """Options of a kind of traffic that no flow carries (what is as by default was not asked for), and categories that
+    no queue tells apart.
+    """
     kinds = {flow.carried.kind for flow in experiment.flows}
     found = []
     for name, kind in OF_ONE_KIND.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
         if kind not in kinds and value != option.default:
             found.append(f"{option.flag} {option.domain.show(value)} has no effect: no flow of this run is {kind}")
+    heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
+    named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
+    if not experiment.edca:
+        found += [f"category {name} has no effect without --edca on" for name in named if name not in heard]
     return found
 
 

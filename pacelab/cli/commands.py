@@ -123,8 +123,7 @@ def compare(
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
-    first = BASELINE if names == ["all"] else scheme_of(names[0])
-    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_destination(out)
     if quantity is not None and quantity.of_calls:
         _check_calls(quantity, base, axes)

@@ -91,6 +91,8 @@ def reproduce(
         found.store()
         _write_page(docs)
     if not quiet:
+        for line in found.notes() if claim.endswith(OWN) else ():
+            log(f"note: {line}")
         if any((count or (one.scenario.quick if quick else one.scenario.full).seeds) == 1 for one in chosen):
             log("note: one seed has no interval, and without one no check is met: --seeds 2 or more has one")
         log(f"results and figures in {folder}; {found.host['wall_s']:.0f} s of wall time")

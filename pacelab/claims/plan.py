@@ -13,7 +13,8 @@ from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, SetUp, Va
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.settings import find_option
-from pacelab.options.table import BY_FIELD, OPTIONS
+from pacelab.options.table import BY_FIELD, OPTIONS, Option
+from pacelab.topologies.registry import find_kind
 
 FILES = (".py", ".yaml")
 """Endings of the paper's own topologies and traffic (data/PAPER/nets/)."""
@@ -103,9 +104,21 @@ def _own(claim: Claim, name: str) -> str:
 
 def _parse(topology: str, name: str, value: Scalar) -> tuple[str, Any]:
     """Field and value for an option's name and text on the command line."""
-    try:
-        option = FLAGS.get(name) or find_option(topology, name.replace("-", "_"))
-    except ConfigError as error:
-        raise ConfigError(f"option {name!r}: allowed is one of {', '.join(FLAGS)}, or: {error}") from None
+    option = FLAGS.get(name) or _option_of(topology, name)
     text = {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)
     return option.field, option.parse(text)
+
+
+def _option_of(topology: str, name: str) -> Option:
+    """The topology's own option; ConfigError for a topology that is none, or that has no such option."""
+    try:
+        kind = find_kind(topology)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    own = [option.name.replace("_", "-") for option in kind.options]
+    if name.replace("_", "-") not in own:
+        raise ConfigError(
+            f"option {name!r}: allowed is one of {', '.join(FLAGS)}, or of topology {topology!r}: "
+            f"{', '.join(own) or 'none'}"
+        )
+    return find_option(topology, name.replace("-", "_"))

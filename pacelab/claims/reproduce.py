@@ -23,6 +23,7 @@ from pacelab.claims.outcome import (
 from pacelab.claims.picture import Picture, picture_of
 from pacelab.claims.plan import Plan, key_of, plan_claim
 from pacelab.experiment.experiment import Experiment
+from pacelab.grid.grid import counted
 from pacelab.results.folder import write_file, write_folder
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
@@ -47,6 +48,11 @@ class Reproduction:
     def document(self) -> dict[str, Any]:
         """The contents of claims.json."""
         return {"schema_version": 1, "outcomes": list(self.outcomes)}
+
+    def notes(self) -> list[str]:
+        """What the runs of the claims as stated say of themselves, each once."""
+        measured = [one for one in self.measured if one is not None]
+        return counted([result.notes for one in measured for cell in one.results for result in cell])
 
     def pictures(self) -> list[tuple[Claim, Outcome, Picture]]:
         """The figure of every claim that has one and was run."""

@@ -70,7 +70,9 @@ def run(
         for number, table in enumerate(run_tables(result)):
             print_table(table, title="" if number else run_title(result))
     if not quiet:
-        _report([*result.notes, *([] if capture is None else [capture.hint()])], f"results in {folder}")
+        _report(
+            [*result.notes, *([] if capture is None else [capture.hint(experiment.network)])], f"results in {folder}"
+        )
     _exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 
@@ -111,14 +113,17 @@ def compare(
     from pacelab.show.tables import BASELINE
 
     single, axes = split_axes(topology, values)
+    if full and "duration_s" in single:
+        raise ConfigError(
+            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
+        )
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 10_000))
     quantity = None if y is None else find_quantity(y)
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
-    first = BASELINE if names == ["all"] else scheme_of(names[0])
-    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=first)
+    base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_destination(out)
     if quantity is not None and quantity.of_calls:
         _check_calls(quantity, base, axes)

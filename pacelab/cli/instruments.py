@@ -149,6 +149,9 @@ def plot(
     check_figure(place_)
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     if (folder / "run.json").is_file():
+        if x is not None or by != "scheme" or where:
+            raise ConfigError(f"--x, --by or --where with {str(folder)!r}: it is of one run, in which no option varies")
+
         from pacelab.results.results import load_result
         from pacelab.show.distributions import plot_moments
         from pacelab.show.plots import plot_series

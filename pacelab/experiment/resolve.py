@@ -124,7 +124,10 @@ def _resolved(
     _check_ns2_of_2001(options, bare)
     _check_rates(options, kind, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
-        raise ConfigError(f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}")
+        raise ConfigError(
+            f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}, by "
+            f"{SHORTEST_RUN_S:g} s at least"
+        )
     network, carried = _with_traffic(options, bare)
     if not network.flows:
         raise ConfigError(f"topology {options.topology!r}: it has no flow: allowed is one or more, or a traffic file")

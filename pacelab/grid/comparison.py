@@ -16,7 +16,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.entries import names_of
+from pacelab.grid.entries import ALL, names_of
 from pacelab.grid.grid import MOST_SEEDS, Grid, Point, counted, describe_runs
 from pacelab.options.arguments import (
     an,
@@ -41,8 +41,6 @@ from pacelab.running.workers import Workers
 from pacelab.schemes import SCHEMES
 from pacelab.show.tables import baseline_of, comparison_csv, show_point
 
-ALL = "all"
-"""In the place of scheme names: all that can act."""
 SCHEMA_VERSION = 2
 FULL_PKTS, BATCH_PKTS = 55_000, 5_000
 FULL_LIMIT_S = 100_000.0

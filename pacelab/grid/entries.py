@@ -13,6 +13,9 @@ from pacelab.schemes import SCHEMES, find_scheme
 from pacelab.show.tables import BASELINE
 from pacelab.sim.congestion import CongestionControl
 
+ALL = "all"
+"""By itself in a comparison's list: all schemes that can act."""
+
 
 def changes_of(entry: str) -> Request:
     """What an experiment is given for it: of a congestion control, that at the senders and no scheme."""
@@ -20,8 +23,8 @@ def changes_of(entry: str) -> Request:
 
 
 def scheme_of(entry: str) -> str:
-    """The scheme that is at work in it: beside a congestion control, none."""
-    return BASELINE if _is_control(entry) else entry
+    """The scheme that is at work in it: beside a congestion control, none; in the place of all, the first."""
+    return BASELINE if entry == ALL or _is_control(entry) else entry
 
 
 def names_of(entries: list[str]) -> list[str]:
@@ -46,6 +49,8 @@ def _name(entry: str) -> str:
 
 
 def _is_control(entry: str) -> bool:
+    if entry == ALL:
+        raise ConfigError("--schemes all beside others, or in a sweep: allowed is all by itself, in a comparison")
     if is_own(entry):
         path = entry.rpartition(":")[0]
         return _is_own_control(entry, digest_of(f"--schemes {entry!r}", path))

@@ -18,7 +18,7 @@ from pacelab.grid.entries import changes_of
 from pacelab.options.arguments import listed, taken
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
-from pacelab.results.quantities import read_flows, read_quantities
+from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
 from pacelab.show.tables import BASELINE, show_name, show_value
@@ -63,6 +63,7 @@ class Grid:
         fixed: Request | None = None,
     ) -> Grid:
         """The grid with `seeds` seeds from the base's on; ConfigError for an axis of these, or of what is fixed."""
+        _refuse_names(base, axes or {})
         _refuse_elsewhere(axes or {})
         found = {name: taken(f"axis {name!r}:", listed, values) for name, values in (axes or {}).items()}
         _refuse_unheard(found, fixed or {})
@@ -114,6 +115,18 @@ class Grid:
             }
             for (point, scheme, seed), result in zip(places, results, strict=True)
         ]
+
+
+def _refuse_names(base: Experiment, axes: Mapping[str, object]) -> None:
+    """ConfigError for an option of one's own topology that is called as another column of the table of runs."""
+    columns = {"scheme", *(quantity.name for quantity in QUANTITIES)}
+    columns |= {show_name(name) for name in axes if name in _FIELDS and show_name(name) != name}
+    for option in base.kind.options:
+        if option.own and option.name in axes and option.name in columns:
+            raise ConfigError(
+                f"{option.flag}=...: allowed is one value: the table of runs has a column {option.name!r} "
+                "of its own: to vary it, call it otherwise in the file"
+            )
 
 
 def _refuse_elsewhere(axes: Mapping[str, object]) -> None:

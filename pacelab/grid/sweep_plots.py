@@ -76,12 +76,14 @@ def _batches(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def parse_where(texts: Sequence[str]) -> dict[str, str]:
     """Conditions NAME=VALUE as written."""
-    found = {}
+    found: dict[str, str] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = (part.strip() for part in text.partition("="))
         if not equals:
             raise ConfigError(f"--where {text!r}: allowed is NAME=VALUE")
-        found[name.strip()] = value.strip()
+        if name in found:
+            raise ConfigError(f"--where {text!r} beside {name}={found[name]}: allowed is one value of each option")
+        found[name] = value
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
@@ -12,6 +13,11 @@ from pacelab.topologies.registry import KINDS
 from pacelab.traffic.flows import ENGINE_KIND
 from pacelab.units import BITS_PER_BYTE
 
+OF_ONE_KIND = {
+    **{"cbr_rate_bps": "cbr", "burst_pkts": "cbr", "size_bytes": "file", "http_users": "http"},
+    **{"playout_s": "voice", "call_spacing_s": "voice"},
+}
+"""Option -> the one kind of traffic that hears of it."""
 FAR_WIRES = 2
 """Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
 anywhere the n-hop delay has more than twice as much of them as of air."""
@@ -22,7 +28,9 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
     return [
         *_become(experiment),
         *_unused(experiment),
-        *_silent(flows),
+        *_unheard(experiment),
+        *_skipping(experiment),
+        *_silent(flows, experiment.warmup_s),
         *_of_hooks(scheme, experiment.network, hooks),
         *_far_wires(experiment, scheme),
     ]
@@ -44,9 +52,41 @@ def _unused(experiment: Experiment) -> list[str]:
     return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
 
 
-def _silent(flows: Sequence[FlowResult]) -> list[str]:
-    silent = [flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http"]
-    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing" for flow in silent]
+def _unheard(experiment: Experiment) -> list[str]:
+    """Options of a kind of traffic that no flow carries (what is as by default was not asked for), and categories that
+    no queue tells apart.
+    """
+    kinds = {flow.carried.kind for flow in experiment.flows}
+    found = []
+    for name, kind in OF_ONE_KIND.items():
+        option, value = BY_FIELD[name], getattr(experiment, name)
+        if kind not in kinds and value != option.default:
+            found.append(f"{option.flag} {option.domain.show(value)} has no effect: no flow of this run is {kind}")
+    heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
+    named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
+    if not experiment.edca:
+        found += [f"category {name} has no effect without --edca on" for name in named if name not in heard]
+    return found
+
+
+def _skipping(experiment: Experiment) -> list[str]:
+    """Nodes that stand so near that the shortest route is no longer hop by hop, though the option says how many."""
+    options = {option.name: option.default for option in experiment.kind.options} | dict(experiment.topology_options)
+    if experiment.kind.name not in KINDS or not {"hops", "spacing"} <= set(options) or options["hops"] == 1:
+        return []
+    spacing, decode_m = options["spacing"], experiment.network.decode_m
+    if 2 * spacing > decode_m:
+        return []
+    return [f"--spacing {spacing:g}: nodes decode {decode_m:g} m, so routes skip some and have fewer hops than --hops"]
+
+
+def _silent(flows: Sequence[FlowResult], warmup_s: float) -> list[str]:
+    """Flows that delivered nothing of what was measured; a transfer that was over before it is not among them."""
+    silent = [
+        flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http" and flow["finished_s"] is None
+    ]
+    when = " after the warm-up" if warmup_s else ""
+    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing{when}" for flow in silent]
 
 
 def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:

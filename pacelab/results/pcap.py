@@ -17,10 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacelab.console import word
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import path, settle, switch
 from pacelab.results.folder import resolve, write_file
 from pacelab.topologies.domain import Whole
+from pacelab.topologies.model import Topology
 
 SNAP_BYTES = 128
 """Holds radiotap, MAC, LLC, IP and TCP headers, and RTS, CTS, ACK and TCP's ACKs whole."""
@@ -59,13 +61,14 @@ class PcapFile:
         """What the air configuration says of it."""
         return {"snap_bytes": self.snap_bytes, "garbled": self.garbled}
 
-    def hint(self) -> str:
+    def hint(self, network: Topology) -> str:
         """How TCP is to be read in it: the whole file has each segment once at every node."""
-        mine = "02:00:00:00:00:00"
-        one = f'frame.interface_name == "n0" && (wlan.ta == {mine} || wlan.ra == {mine})'
+        number, name = next((number, node.name) for number, node in enumerate(network.nodes) if node.wireless)
+        mine = f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
+        one = f'frame.interface_name == "{name}" && (wlan.ta == {mine} || wlan.ra == {mine})'
         return (
             f"{self.path} has each TCP segment at every node that heard it, which Wireshark takes for retransmissions. "
-            f"n0's own view: tshark -r {self.path} -Y '{one}' -w n0.pcapng; "
+            f"{name}'s own view: tshark -r {word(self.path)} -Y '{one}' -w {word(f'{name}.pcapng')}; "
             "then open that with -o wlan.retransmitted:FALSE"
         )
 

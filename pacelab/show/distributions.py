@@ -15,7 +15,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.schemes.style import Style, look_of
 from pacelab.show.figures import DPI, add_legend, images, share_legend, short
-from pacelab.show.plots import MARKS, find_series, styles_of
+from pacelab.show.plots import MARKS, find_series, styles_of, why_no_series
 from pacelab.show.tables import Compared, settings, show_point
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> A
         if values:
             curves[f"flow {flow['id']}"] = (values, look_of(number))
     if not curves:
-        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
+        raise ConfigError(f"--y {quantity}: {why_no_series(result)}")
     draw_curves(ax, curves, shown)
     config = result.run["config"]
     ax.set_ylabel("share of time")

@@ -64,6 +64,18 @@ def find_series(given: str) -> tuple[Quantity, str]:
     return quantity, quantity.series
 
 
+def why_no_series(result: RunResult) -> str:
+    """What is wrong where no flow of a run has the time series that was asked for."""
+    series = result.series
+    if not series["t_s"]:
+        return f"this run is shorter than one interval of its time series, {series['interval_s']:g} s"
+    over_time = {one.series: one.short for one in QUANTITIES if one.series}
+    known = [
+        name for name in over_time if any(value is not None for flow in series["flows"] for value in flow.get(name, []))
+    ]
+    return f"no flow of this run has it: allowed is one of {', '.join(over_time[name] for name in known)}"
+
+
 @checked(result=an(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
@@ -72,7 +84,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     config = result.run["config"]
     flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(name, []))]
     if not flows:
-        raise ConfigError(f"--y {quantity}: no flow of this run has it: allowed with calls are mos and delay")
+        raise ConfigError(f"--y {quantity}: {why_no_series(result)}")
     for number, flow in enumerate(flows):
         values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
         marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}

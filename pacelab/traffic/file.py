@@ -122,6 +122,8 @@ USES = {"rate": ("cbr",), "burst": ("cbr",), "size": ("file",), "payload": DATA}
 """Key -> the kinds of traffic that it belongs to."""
 KINDS = (*DATA, "voice")
 FIELDS = {"rate": "cbr_rate_bps", "burst": "burst_pkts", "size": "size_bytes", "payload": "payload_bytes"}
+UNITS = {"rate": " Mbit/s", "burst": "", "size": " B", "payload": " B"}
+"""Of the limits that an option names."""
 
 
 def _carried(document: Document, options: Options, i: int, line: Line) -> Carried:
@@ -141,6 +143,6 @@ def _carried(document: Document, options: Options, i: int, line: Line) -> Carrie
         try:
             BY_FIELD[field].domain.check(round(value))
         except ValueError as error:
-            raise document.error(("flows", i, key), str(error)) from None
+            raise document.error(("flows", i, key), f"{error}{UNITS[key]}") from None
         changes["rate_bps" if key == "rate" else field] = round(value)
     return dataclasses.replace(what, cc=line.cc, category=line.category or what.category, **changes)  # type: ignore[arg-type]

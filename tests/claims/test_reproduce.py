@@ -171,6 +171,33 @@ def test_that_one_seed_has_no_interval_is_said(seeds: int, in_tmp: Path, capsys:
     assert ("one seed has no interval" in capsys.readouterr().err) == (seeds == 1)
 
 
+def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim, _ = write_new("claim", "mine", in_tmp)
+    text = claim.read_text().replace("seconds: 10, warmup: 1", "seconds: 0.5, warmup: 0")
+    claim.write_text(text.replace("rate: 2}", "rate: 2, cc: cubic}"))  # and its traffic is UDP
+    assert main(["reproduce", "mine.yaml", "--quick", "--jobs", "1"]) == 0
+    assert "note: congestion control cubic never acted: no flow of this run takes it\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("topology: hidden", "topology: gone.py", "claim own-mine: topology 'gone.py': reading it: No such file"),
+        ("rate: 2}", "rate: 2, hops: 3}", ", or of topology 'hidden': none"),
+    ],
+)
+def test_what_a_claim_cannot_run_is_said_by_its_cause(
+    before: str, after: str, told: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim, _ = write_new("claim", "mine", in_tmp)
+    options = claim.read_text().replace("options: {", "options: {arms: 4, " if "gone" in after else "options: {")
+    claim.write_text(options.replace(before, after))
+    assert main(["reproduce", "mine.yaml", "--quick"]) == 2
+    assert told in capsys.readouterr().err
+
+
 def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["claims", "--paper", "tcp-gap"]) == 0
     listing = capsys.readouterr().out

@@ -134,6 +134,25 @@ def test_a_full_comparison_refuses_lists_of_what_is_fixed(monkeypatch: pytest.Mo
             compare(pacelab.Experiment(), schemes=["newreno"], axes={name: values}, full=True)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(["compare", "chain", "--schemes", listed] for listed in ("all,tcp-gap", "tcp-gap,all")),
+        ["sweep", "chain", "--schemes", "all", "--out", "s"],
+    ],
+)
+def test_all_schemes_stand_by_themselves(command: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(command) == 2
+    told = "pacelab: --schemes all beside others, or in a sweep: allowed is all by itself, in a comparison\n"
+    assert capsys.readouterr().err == told
+    assert not Path("s").exists()
+
+
+def test_a_full_comparison_and_a_duration_are_one_too_many(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "chain", "--full", "--seconds", "10"]) == 2
+    assert "--seconds 10 with --full: its runs count packets: allowed is one of the two" in capsys.readouterr().err
+
+
 def test_all_schemes_runs_what_the_topology_can_host_and_says_why_not_the_rest() -> None:
     base = pacelab.Experiment(topology="chain", topology_options={"hops": 3, "wired": False}, duration_s=2)
     result = pacelab.compare(base, schemes=["all"], seeds=1, jobs=1).compare

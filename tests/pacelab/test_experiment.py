@@ -48,6 +48,13 @@ def test_none_is_as_if_nothing_was_said() -> None:
     assert Experiment(topology=None, scheme=None, topology_options=None, seed=None) == Experiment()  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["chain", "tree", "parallel"])
+def test_the_topology_options_of_a_config_make_the_same_experiment(name: str) -> None:
+    whole: Any = Experiment(topology=name).config()
+    again = Experiment(topology=name, topology_options=whole["topology_options"])
+    assert (again.config(), again.network) == (whole, Experiment(topology=name).network)
+
+
 def test_config_is_the_same_for_1_and_1_0() -> None:
     whole, real = Experiment(duration_s=10, warmup_s=1), Experiment(duration_s=10.0, warmup_s=1.0)
     assert json.dumps(whole.config()) == json.dumps(real.config())

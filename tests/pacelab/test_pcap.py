@@ -144,6 +144,14 @@ def test_pcap_says_who_collided(tmp_path: Path) -> None:
     assert (2, "lost at n1: collided with n0") in comments
 
 
+def test_the_hint_names_a_node_that_the_file_has(tmp_path: Path) -> None:
+    place, experiment = tmp_path / "a b.pcapng", pacelab.Experiment(topology="two-gateways", duration_s=0.1)
+    capture(place, topology="two-gateways", duration_s=0.1)
+    hint = PcapFile(path=place).hint(experiment.network)
+    assert f'"{read(place)[0][0][2].decode()}"' in hint
+    assert f'tshark -r "{place}" ' in hint
+
+
 def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", snap_bytes=64, topology="hidden", duration_s=0.05)
     assert max(len(packet.radiotap) + len(packet.frame) for packet in packets) == 64

@@ -286,6 +286,19 @@ def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
         compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
 
 
+@pytest.mark.parametrize(("name", "beside"), [("goodput_bps", []), ("scheme", []), ("rate", ["--rate", "1,2"])])
+def test_an_own_option_is_no_second_column_of_a_name(
+    name: str, beside: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = f"import pacelab\ndef topology(*, {name}: int = 2):\n    return pacelab.Topology(name='own', description='',"
+    nodes = "nodes=tuple(pacelab.Node(name=str(i), wireless=True, position_m=(100.0 * i, 0.0)) for i in range(2)),"
+    ends = "flows=(pacelab.Flow(src=0, dst=1),), decode_m=250.0, sense_m=550.0)"
+    Path("own.py").write_text(head + nodes + ends)
+    assert main(["sweep", "own.py", "--set", f"{name}=2,3", *beside, "--seconds", "0.1", "--out", "s"]) == 2
+    assert f"--set {name}=...: allowed is one value: the table of runs has a column" in capsys.readouterr().err
+    assert not Path("s").exists()
+
+
 def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("precious")

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.sweep_plots import Points, load_points, plot_points
+from pacelab.grid.sweep_plots import Points, load_points, parse_where, plot_points
 from pacelab.schemes import SCHEMES
 
 AXES: dict[str, list[Any]] = {"hops": [1, 2], "rts": [True, False], "scheme": ["newreno", "tcp-gap"]}
@@ -116,6 +116,11 @@ def test_plot_refuses_to_mix_or_guess(options: dict[str, Any], says: str) -> Non
         draw(points(), **options)
 
 
+def test_two_values_of_an_option_are_refused() -> None:
+    with pytest.raises(ConfigError, match="--where 'rts=off' beside rts=on: allowed is one value of each option"):
+        parse_where(["hops=1", "rts=on", "rts=off"])
+
+
 def test_a_full_comparisons_batches_are_points(tmp_path: Path) -> None:
     document = {
         "schema_version": 2,
@@ -184,3 +189,17 @@ def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.Captu
     for given, told in (("beauty", "--y 'beauty': allowed is one of goodput"), ("jain", "one of goodput, rtt, mos")):
         assert main(["plot", str(folder), "--y", given]) == 2
         assert told in capsys.readouterr().err.replace("\n", " ")
+    for given in (["--x", "hops"], ["--by", "hops"], ["--where", "hops=1"]):
+        assert main(["plot", str(folder), *given]) == 2
+        assert "it is of one run, in which no option varies" in capsys.readouterr().err
+
+
+def test_why_a_run_has_no_such_series_is_true_of_it(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seconds, y, told in (
+        ("0.5", "goodput", "this run is shorter than one interval of its time series, 1 s"),
+        ("1", "mos", "no flow of this run has it: allowed is one of goodput, rtt, cwnd"),
+    ):
+        assert main(["run", "chain", "--hops", "1", "--no-wired", "--seconds", seconds, "--out", seconds]) == 0
+        for more in ([], ["--cdf"]):
+            assert main(["plot", seconds, "--y", y, *more]) == 2
+            assert f"--y {y}: {told}" in capsys.readouterr().err

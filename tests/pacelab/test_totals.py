@@ -114,6 +114,32 @@ def test_the_tree_carries_traffic_under_rts() -> None:
     assert run["totals"]["goodput_bps"] > 100_000
 
 
+def test_an_option_of_traffic_that_no_flow_carries_is_told() -> None:
+    base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5, cbr_rate_bps=1_000_000, playout_s=0.06)
+    notes = [pacelab.run(base.vary(traffic=traffic)).notes for traffic in ("tcp", "cbr")]
+    assert notes == [["--cbr-rate 1 has no effect: no flow of this run is cbr"], []]
+
+
+@pytest.mark.parametrize("topology", ["chain", "parallel", "cross"])
+def test_nodes_so_near_that_routes_skip_some_are_told(topology: str) -> None:
+    near, usual = (
+        pacelab.run(pacelab.Experiment(topology=topology, topology_options={"spacing": spacing}, duration_s=0.1))
+        for spacing in (125.0, 126.0)
+    )
+    told = "--spacing 125: nodes decode 250 m, so routes skip some and have fewer hops than --hops"
+    assert (told in near.notes, any("--spacing" in note for note in usual.notes)) == (True, False)
+    assert max(flow["hops"] for flow in near.run["flows"]) < max(flow["hops"] for flow in usual.run["flows"])
+
+
+def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> None:
+    over = {"traffic": "file", "size_bytes": 10_000, "warmup_s": 2.0, "duration_s": 3.0}
+    result = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, **over))
+    assert result.run["flows"][0]["completion_s"] < 2
+    assert result.notes == []
+    late = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, tcp_start_s=3, warmup_s=1, duration_s=2))
+    assert late.notes == ["flow 0, n0 -> host, delivered nothing after the warm-up"]
+
+
 FAR = [
     ({"hops": 1}, {"scheme": "tcp-ap"}, "240 ms of wires (flows with far wires: 1)"),
     ({"hops": 4, "wired_hops": 1}, {"scheme": "tcp-ap-oid"}, "80 ms of wires (flows with far wires: 1)"),

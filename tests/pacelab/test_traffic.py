@@ -12,6 +12,7 @@ import pytest
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.running.runner import run
 from pacelab.sim.airconfig import compile_air
 from pacelab.traffic.flows import requests
 
@@ -84,6 +85,19 @@ flows:
 """
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_category_that_no_queue_tells_apart_is_told(in_tmp: Path) -> None:
+    text = FILE.replace("burst: 5", "start: 0 s").replace("udp-saturated}", "udp-saturated, category: video}")
+    Path("ftp.yaml").write_text(text)
+    base = Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml", duration_s=0.1)
+    told = [
+        [note for note in run(base.vary(**options)).notes if "category" in note]
+        for options in ({}, {"priority": True}, {"edca": True})
+    ]
+    voice, video = (f"category {name} has no effect without --edca on" for name in ("voice", "video"))
+    assert told == [[voice, video], [video], []]
+
+
 def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> None:
     Path("ftp.yaml").write_text(FILE)
     experiment = Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml", edca=True)
@@ -116,6 +130,7 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
         ("{flow: 0, stop", "{flow: 7, stop", "ftp.yaml:3: flows.0.flow: 7: the topology has no such", "from 0 to 0"),
         ("{flow: 0, stop", "{flow: 0, to: n1, stop", "ftp.yaml:3: flows.0: ", "either `flow`, a number, or `from`"),
         ("{from: n1, to: host, kind", "{from: n1, kind", "ftp.yaml:6: flows.3.to: it is missing", "one of n0, n1"),
+        ("200 kbit/s", "1 Gbit/s", "ftp.yaml:5: flows.2.rate: '1000': ", "a number above 0, up to 100 Mbit/s"),
         ("burst: 5", "burst: 0", "ftp.yaml:5: flows.2.burst: 0", "a whole number from 1 to 100"),
         ("kind: file, size", "kind: tcp, size", "ftp.yaml:6: flows.3.size: tcp flows have none", "allowed with file"),
         ("category: voice", "category: music", "ftp.yaml:5: flows.2.category: 'music'", "'background', 'best-effort'"),

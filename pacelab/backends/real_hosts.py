@@ -82,7 +82,7 @@ def _tcp_reasons(options: Options) -> list[str]:
     if air_host_delay(options.host_delay) is not None:
         found.append(f"--host-delay {options.host_delay}: real hosts take their own time: allowed is 0")
     if options.ack not in ("every", "delayed"):
-        found.append(f"--ack {options.ack!r}: Linux has none such: allowed is one of every, delayed")
+        found.append(f"--ack {options.ack} or a scheme with it: Linux has none such: allowed is every or delayed")
     switches = () if options.linux_tcp is None else options.linux_tcp.split("+")
     if options.where != "uml" and (lacking := [name for name in switches if name in GUEST_SWITCHES]):
         found.append(f"--linux-tcp {lacking[0]}: it needs a kernel of its own: allowed with --where uml")

@@ -265,7 +265,10 @@ def _gradescope(person: tuple[str, str, str], students: Sequence[Student]) -> tu
 
 
 def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[list[int], str]:
-    """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two."""
+    """By your own id, then by the name as it is, then by the name as platforms mangle it; nobody where it fits two.
+
+    What is called as a group is its first member's, and so the group's.
+    """
     wanted, mangled = name.strip(), "".join(_words(name))
 
     def fits(student: Student) -> tuple[bool, ...]:
@@ -293,4 +296,5 @@ def _by_name(name: str, identity: str, students: Sequence[Student]) -> tuple[lis
         if found:
             what = "id" if rule < 2 else "name"
             return [], f"its {what} fits {len(found)} students: {APART}"
-    return [], STRANGER
+    members = [place for place, student in enumerate(students) if mangled and "".join(_words(student.group)) == mangled]
+    return members[:1], "" if members else STRANGER

@@ -261,6 +261,17 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
 
 
+def test_what_bears_a_groups_name_is_the_groups() -> None:
+    students = [
+        Student(student=name, id=name[0], group=group) for name, group in (("Ann", ""), ("Bob", "P 1"), ("Cy", "P 1"))
+    ]
+    assert [claimed_by(Submission(student=name, source=""), students) for name in ("p_1", "P 2", "Ann")] == [
+        [1],
+        [],
+        [0],
+    ]
+
+
 def test_who_is_excused_in_canvas_remains_so() -> None:
     header = ["Student", "ID", "Section", "Assignment 1 (5)"]
     values = {"student": "Ann", "id": "1", "group": "", "points": 0.0, "late_days": None, "deduction": 0.0}

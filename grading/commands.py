@@ -119,6 +119,7 @@ def grade(**given: Any) -> None:
         stamped_number(there(places)) if options.assignment is None else _number(options.assignment)
     )
     if options.package is not None:
+        _check(not options.individual, "--individual: not in --package, which does not know whose a hand-in is")
         from pacelab.grading.records.gradescope import package
 
         size = package(options.package, number=wanted.number, key=options.key, hidden=options.hidden)
@@ -232,11 +233,13 @@ def _holds_any(place: Path) -> bool:
 
 def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:
     from pacelab.grading.records.gradebook import strangers
-    from pacelab.grading.records.home import write_home
+    from pacelab.grading.records.home import of_earlier, write_home
 
     home = write_home(out, files)
     if home:
         log(f"to import into the platform: {', '.join(home)} in {out}")
+    if old := of_earlier(out, files):
+        log(f"not of these grades, left by an earlier run: {', '.join(old[:5])}{', ...' * (len(old) > 5)} in {out}")
     missing = sum(row.status == "missing" for row in rows)
     if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
         log(f"left out of {tables[0]}: {missing} who handed in nothing, as long as a hand-in is nobody's")
@@ -251,7 +254,7 @@ def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict
         for row in rows:
             print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
     if not options.quiet:
-        _say(rows, verdicts, options.out)
+        _say(rows, verdicts, options.out, due=options.due is not None)
 
 
 def check(
@@ -329,7 +332,7 @@ def _write(
     write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
 
 
-def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
+def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bool) -> None:
     from pacelab.grading.records.gradebook import strangers
 
     for note in verdicts[0].notes[2:]:
@@ -345,4 +348,7 @@ def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")
+    undated = sum(row.late_days is None and row.status != "missing" for row in rows)
+    if due and undated:
+        log(f"late or not, nothing was taken off {undated}: no time is known, `submitted` in the roster may say it")
     log(f"reports, gradebook.csv and summary.html in {out}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 from pacelab import ConfigError, HostError
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import grade_all, slug
+from pacelab.grading.commands import _say
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
-from pacelab.grading.records.home import canvas
+from pacelab.grading.records.home import canvas, of_earlier, write_home
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -267,6 +269,42 @@ def test_who_is_excused_in_canvas_remains_so() -> None:
     row = Row(**values, score=0.0, of=100, status="missing", version=None, remarks="")
     made = canvas(header, [(["Ann", "1", "A", mark], row) for mark in ("EX", "50", "")], "Assignment 1", 100.0)
     assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
+
+
+@pytest.mark.parametrize(
+    ("titles", "possible", "made"),
+    [
+        (["Assignment 1 (5)"], ["10"], ["Assignment 1 (5)", "10", "7.75"]),
+        (["Assignment 1 (5)"], ["12,50"], ["Assignment 1 (5)", "12.5", "9.69"]),
+        (["Assignment 1 (5)"], ["0"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)", "Assignment 1 (5)"], ["1", "100"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)"], ["1"], ["Assignment 1", "100", "77.50"]),
+    ],
+)
+def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
+    titles: list[str], possible: list[str], made: list[str]
+) -> None:
+    (row,) = gradebook([verdict("Ann", 77.5)], [Submission(student="Ann", source="")], [], LateRule())
+    line = ["Ann", "1", "A", *[""] * len(titles)]
+    points = ["    Points Possible", "", "", *possible]
+    text = canvas(["Student", "ID", "Section", *titles], [(line, row)], "Assignment 1", 100.0, points)
+    assert [cells[3] for cells in csv.reader(text.splitlines())] == made
+
+
+def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
+    write_home(tmp_path, {"canvas.csv": b"", "gradescope/submission_1/results.json": b"{}"})
+    assert of_earlier(tmp_path, {"canvas.csv": b""}) == ["gradescope/submission_1/results.json"]
+
+
+def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
+    students = [Student(student="Ann", submitted="2026-11-01"), Student(student="Bob", submitted="1.11.")]
+    students += [Student(student=name) for name in ("Cem", "Dora")]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    for due, told in (("2026-11-01T23:59", True), (None, False)):
+        rule = LateRule(due=None if due is None else parse_time(due))
+        _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
+        assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -25,6 +25,7 @@ ADVICE = (
     (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
     (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
+    (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
     (r"TypeError: .* returned where a plain value", "return numbers, texts or lists of them: float(...), list(...)"),
 )
 """The start of an exception's text, with its type, and what to do."""

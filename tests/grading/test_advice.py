@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from pacelab.grading.inside import wire
+from pacelab.grading.inside.worker import Worker
 from pacelab.grading.judge import Verdict
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
@@ -37,6 +39,17 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
     assert verdict.points == 0
     assert says in verdict.problems[0]
+
+
+def test_what_json_says_of_a_number_is_told_in_words() -> None:
+    worker = Worker("", answers=-1, requests=-1)
+    frame: list[bytes] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "reply", lambda _: ["", "ok", float("nan")])
+        patch.setattr(wire, "write_all", lambda _, data: frame.append(data))
+        worker.answer(["", "call"])
+    error = wire.decode(frame[0][wire.HEADER_BYTES :])[2]
+    assert str(Raised(error, "f()")).endswith("a number that is not finite (nan, inf) was returned")
 
 
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:

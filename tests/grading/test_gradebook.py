@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Result, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
+from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.home import canvas, of_earlier, write_home
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
@@ -344,6 +346,17 @@ def test_a_verdict_survives_its_json() -> None:
 
     made = verdict("Ann", 5)
     assert from_json(json.dumps(to_json(made))) == made
+
+
+def test_gradescope_shows_what_the_report_shows() -> None:
+    made = verdict("Ann", 50)
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
+    output = document["tests"][0]["output"].splitlines()
+    assert output[0].startswith("note: run with the reference's senses")
+    assert output[1:] == ["expected: <b>", "what was done:", "  x", "printed:", "  hello"]
+    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 
 def test_hidden_checks_keep_their_reasons_to_themselves() -> None:

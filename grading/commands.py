@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pacelab.grading.receive.collect import Collected
     from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.gradebook import Row
-    from pacelab.grading.records.roster import LateRule
+    from pacelab.grading.records.roster import LateRule, Student
 
 WHEN = ("after_due_date", "hidden", "visible")
 SHOWN = 20
@@ -173,7 +173,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     verdicts = _verdicts(options, wanted, found, settings)
     rows = gradebook(verdicts, found, students, rule)
-    similar = _similar(found, settings) if options.similarity else []
+    similar = _similar(found, students, wanted) if options.similarity else []
     _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
@@ -307,14 +307,17 @@ def _check(allowed: bool, complaint: str) -> None:
         raise ConfigError(complaint)
 
 
-def _similar(found: Sequence[Submission], settings: Settings) -> list[str]:
-    from pacelab.grading.assignments import find_assignment
+def _similar(found: Sequence[Submission], students: Sequence[Student], wanted: Assignment) -> list[str]:
+    """A line for each pair of hand-ins that resemble each other; those of one student or group are left out."""
+    from pacelab.grading.records.roster import claimed_by
     from pacelab.grading.similarity import MISSING, available, similar
 
     if not available():
         log(MISSING)
         return [MISSING]
-    return [pair.describe() for pair in similar(found, find_assignment(settings.assignment))]
+    whose = {item.student: {students[place].group or place for place in claimed_by(item, students)} for item in found}
+    pairs = similar(found, wanted)
+    return [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]
 
 
 def _write(

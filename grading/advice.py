@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pacelab.grading.receive.texts import READER
+
 MAIN = 'put it under `if __name__ == "__main__":`'
 ALONE = f"while it is graded code can compute and print, no more (no files, programs, threads, network, sleep): {MAIN}"
 CONTRACT = f"of pacelab there is only what hand-ins need while they are graded: {MAIN}"
@@ -13,6 +15,7 @@ ADVICE = (
         "only Python's own modules and your files are there: use these",
     ),
     (r"(ModuleNotFound|Import|Attribute)Error: .*'pacelab[.']", CONTRACT),
+    (r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute", f"is it newer? {READER}"),
     (r"PermissionError: |RuntimeError: can't start new thread|FileNotFoundError: .*No usable temporary", ALONE),
     (
         r"FileNotFoundError: ",

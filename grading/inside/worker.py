@@ -258,8 +258,14 @@ def drain(hook: Any) -> list[Any]:
     while (action := hook.poll_action()) is not None:
         if len(actions) >= MAX_ACTIONS:
             raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
+        if not isinstance(action, tuple):
+            raise TypeError(
+                f"poll_action() returned {action!r:.80}: an action, as Forward(handle), or None is asked for"
+            )
         actions.append([type(action).__name__, *action])
     deadline = hook.deadline()
+    if deadline is not None and not (isinstance(deadline, tuple | list) and len(deadline) > 1):
+        raise TypeError(f"deadline() returned {deadline!r:.80}: (at_ns, reason) or None is asked for")
     return [actions, None if deadline is None else [deadline[0], str(deadline[1])[:80]]]
 
 
@@ -351,6 +357,8 @@ def describe(error: BaseException, doing: str = "") -> dict[str, str]:
     if isinstance(error, SyntaxError):
         where = f"line {error.lineno}: {(error.text or '').strip()}"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
+    if isinstance(error, ImportError) and error.path:
+        text = text.replace(f" ({error.path})", "")  # a place on the grader's machine
     return {"type": type(error).__name__[:80], "text": text[:600], "where": (where or doing)[:600]}
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from pacelab.grading.inside import wire
-from pacelab.grading.inside.worker import Worker
+from pacelab.grading.inside.worker import Worker, describe, drain
 from pacelab.grading.judge import Verdict
+from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
 
@@ -50,6 +53,28 @@ def test_what_json_says_of_a_number_is_told_in_words() -> None:
         worker.answer(["", "call"])
     error = wire.decode(frame[0][wire.HEADER_BYTES :])[2]
     assert str(Raised(error, "f()")).endswith("a number that is not finite (nan, inf) was returned")
+
+
+@pytest.mark.parametrize(
+    ("hook", "says"),
+    [
+        ({"poll_action": lambda: 7}, "poll_action() returned 7: an action, as Forward(handle), or None is asked for"),
+        ({"deadline": lambda: 7}, "deadline() returned 7: (at_ns, reason) or None is asked for"),
+    ],
+)
+def test_what_a_hook_returns_in_the_place_of_what_is_asked_for_is_told(hook: dict[str, object], says: str) -> None:
+    given = {"poll_action": lambda: None, "deadline": lambda: None} | hook
+    with pytest.raises(TypeError, match=re.escape(says)):
+        drain(SimpleNamespace(**given))
+
+
+def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine() -> None:
+    with pytest.raises(ImportError) as caught:
+        exec("from typing import of_a_newer_python")
+    raised = str(Raised(describe(caught.value), "f()"))
+    assert (
+        raised == f"f() raised ImportError: cannot import name 'of_a_newer_python' from 'typing': is it newer? {READER}"
+    )
 
 
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:

@@ -15,7 +15,7 @@ from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.commands import _say
 from pacelab.grading.examiner import Examiner, Settings
-from pacelab.grading.judge import Result, Verdict
+from pacelab.grading.judge import NOT_GRADED, Result, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
 from pacelab.grading.records.gradescope import results
@@ -142,6 +142,19 @@ EARLY, LATE = "2026-11-01T12:00", "2026-11-03T12:00"
 def pair(*submitted: str) -> list[Student]:
     return [
         Student(student=name, group="g", submitted=told) for name, told in zip(("Ann", "Bob"), submitted, strict=True)
+    ]
+
+
+def test_of_a_pair_only_the_partner_is_told_who_handed_in_and_keeps_the_own_number() -> None:
+    """The platform writes the name in its own way."""
+    students = [
+        Student(student=name, group="p", ids=(("moodle", id),)) for name, id in (("Ann Lee", "21"), ("Bo", "22"))
+    ]
+    made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
+    found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
+    assert [(row.id, row.remarks) for row in found] == [
+        ("21", "mend <this>"),
+        ("", "handed in by Team 1-Ann Lee; mend <this>"),
     ]
 
 
@@ -329,6 +342,14 @@ def test_the_summary_counts_who_is_graded_for_certain() -> None:
     students = [Student(student=name) for name in ("Ann", "Bob", "Cem", "Dora")]
     page = summary(gradebook(verdicts, submissions, students, LateRule()), verdicts)
     assert "1 graded of 4; median 90, mean 90.0" in page
+
+
+def test_what_is_not_graded_is_no_zero_in_the_summary() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 0, "rerun")]
+    unsure = replace(verdicts[1].results[0], status=NOT_GRADED)
+    for graded, told in ((verdicts[:1], "90%"), ([], "")):
+        page = summary([], [*graded, replace(verdicts[1], results=(unsure,))])
+        assert f"<tr><td>t</td><td>{told}</td><td>0</td></tr>" in page
 
 
 def test_reports_escape_what_students_wrote() -> None:

@@ -174,10 +174,10 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     verdicts = _verdicts(options, wanted, found, settings)
     rows = gradebook(verdicts, found, students, rule)
     similar = _similar(found, students, wanted) if options.similarity else []
-    _write(options.out, rows, verdicts, collected, similar)
+    reports = _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
-    _send_home(options.out, files, rows)
+    _send_home(options.out, files, rows, reports)
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
@@ -231,14 +231,14 @@ def _holds_any(place: Path) -> bool:
         return True
 
 
-def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:
+def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], reports: Sequence[str]) -> None:
     from pacelab.grading.records.gradebook import strangers
     from pacelab.grading.records.home import of_earlier, write_home
 
     home = write_home(out, files)
     if home:
         log(f"to import into the platform: {', '.join(home)} in {out}")
-    if old := of_earlier(out, files):
+    if old := of_earlier(out, {*files, *reports}):
         log(f"not of these grades, left by an earlier run: {', '.join(old[:5])}{', ...' * (len(old) > 5)} in {out}")
     missing = sum(row.status == "missing" for row in rows)
     if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
@@ -322,17 +322,20 @@ def _similar(found: Sequence[Submission], students: Sequence[Student], wanted: A
 
 def _write(
     out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
-) -> None:
+) -> list[str]:
+    """The reports, whose names it returns, the gradebook and the summary."""
     from pacelab.grading.batch import slug
     from pacelab.grading.records.gradebook import csv_file, summary
     from pacelab.grading.records.report import html_report, text_report
 
+    reports = []
     for submission, verdict in zip(collected.submissions, verdicts, strict=True):
-        name = slug(submission.student)
-        write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
-        write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
+        for suffix, made in (("html", html_report), ("txt", text_report)):
+            reports.append(f"reports/{slug(submission.student)}.{suffix}")
+            write_file(out / reports[-1], made(verdict).encode())
     write_file(out / "gradebook.csv", csv_file(rows))
     write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
+    return reports
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bool) -> None:

@@ -19,7 +19,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -140,8 +140,8 @@ def write_home(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     return sorted({name.split("/")[0] for name in files})
 
 
-def of_earlier(folder: Path, files: Mapping[str, bytes]) -> list[str]:
-    """What lies there of the kind and is none of these: grades of an earlier run, which nobody should import."""
-    there = [*map(folder.joinpath, TABLES), *sorted(folder.glob("gradescope/submission_*/results.json"))]
-    names = [path.relative_to(folder).as_posix() for path in there if path.is_file()]
-    return [name for name in names if name not in files]
+def of_earlier(folder: Path, names: Collection[str]) -> list[str]:
+    """What lies there of the kind and is none of these: grades of an earlier run, which nobody should hand on."""
+    patterns = (*TABLES, "gradescope/submission_*/results.json", "reports/*.html", "reports/*.txt")
+    there = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return [name for name in there if name not in names]

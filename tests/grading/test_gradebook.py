@@ -307,8 +307,9 @@ def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
 
 
 def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
-    write_home(tmp_path, {"canvas.csv": b"", "gradescope/submission_1/results.json": b"{}"})
-    assert of_earlier(tmp_path, {"canvas.csv": b""}) == ["gradescope/submission_1/results.json"]
+    old = ["gradescope/submission_1/results.json", "reports/ann.html"]
+    write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
+    assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
 
 
 def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,12 +115,15 @@ class Worker:
 
     def answer(self, request: Any) -> None:
         """Carry out one request and write its answer."""
-        answer = self.reply(request)
+        wire.write_all(self._answers, self.frame(request))
+
+    def frame(self, request: Any) -> bytes:
+        """Carry out one request; its answer as a frame, or what is wrong with it as an answer."""
         try:
-            frame = wire.encode(answer, wire.MAX_ANSWER_BYTES)
+            return wire.encode(self.reply(request), wire.MAX_ANSWER_BYTES)
         except Exception as error:
-            frame = wire.encode([request[0], "raised", describe(error, "returning the result")], wire.MAX_ANSWER_BYTES)
-        wire.write_all(self._answers, frame)
+            told = describe(error, "returning the result")
+            return wire.encode([request[0], "raised", told], wire.MAX_ANSWER_BYTES)
 
     def reply(self, request: Any) -> list[Any]:
         """Carry out one request; its answer."""

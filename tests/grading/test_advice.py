@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from pacelab.grading.inside import wire
-from pacelab.grading.inside.worker import Worker, describe, drain
-from pacelab.grading.judge import Verdict
+from pacelab.grading.assignments import find_assignment
+from pacelab.grading.check import NO_WALLS
+from pacelab.grading.inside.worker import describe, drain
+from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
 
+ASSIGNMENT = find_assignment(3)
 MAIN = 'put it under `if __name__ == "__main__":`'
 
 
@@ -44,15 +48,14 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     assert says in verdict.problems[0]
 
 
-def test_what_json_says_of_a_number_is_told_in_words() -> None:
-    worker = Worker("", answers=-1, requests=-1)
-    frame: list[bytes] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "reply", lambda _: ["", "ok", float("nan")])
-        patch.setattr(wire, "write_all", lambda _, data: frame.append(data))
-        worker.answer(["", "call"])
-    error = wire.decode(frame[0][wire.HEADER_BYTES :])[2]
-    assert str(Raised(error, "f()")).endswith("a number that is not finite (nan, inf) was returned")
+def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:
+    text = model.replace("return sqrt(", "return float('nan') * sqrt(")
+    checks = tuple(check for check in ASSIGNMENT.checks if check.id == "variation")
+    assignment = replace(ASSIGNMENT)
+    object.__setattr__(assignment, "checks", checks)
+    (result,) = judge(Submission(student="s", source=text), assignment, walls=NO_WALLS, terms=Terms()).results
+    assert result.status == "failed"
+    assert result.got.endswith("a number that is not finite (nan, inf) was returned")
 
 
 @pytest.mark.parametrize(

@@ -261,11 +261,7 @@ def drain(hook: Any) -> list[Any]:
     while (action := hook.poll_action()) is not None:
         if len(actions) >= MAX_ACTIONS:
             raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
-        if not isinstance(action, tuple):
-            raise TypeError(
-                f"poll_action() returned {action!r:.80}: an action, as Forward(handle), or None is asked for"
-            )
-        actions.append([type(action).__name__, *action])
+        actions.append([type(action).__name__, *(action if isinstance(action, tuple) else ())])
     deadline = hook.deadline()
     if deadline is not None and not (isinstance(deadline, tuple | list) and len(deadline) > 1):
         raise TypeError(f"deadline() returned {deadline!r:.80}: (at_ns, reason) or None is asked for")

@@ -115,12 +115,14 @@ class Worker:
 
     def answer(self, request: Any) -> None:
         """Carry out one request and write its answer."""
-        wire.write_all(self._answers, self.frame(request))
+        frame = self.frame(request)
+        wire.write_all(self._answers, frame)
 
     def frame(self, request: Any) -> bytes:
         """Carry out one request; its answer as a frame, or what is wrong with it as an answer."""
+        answer = self.reply(request)
         try:
-            return wire.encode(self.reply(request), wire.MAX_ANSWER_BYTES)
+            return wire.encode(answer, wire.MAX_ANSWER_BYTES)
         except Exception as error:
             told = describe(error, "returning the result")
             return wire.encode([request[0], "raised", told], wire.MAX_ANSWER_BYTES)

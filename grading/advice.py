@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pacelab.grading.receive.texts import READER
+
 MAIN = 'put it under `if __name__ == "__main__":`'
 ALONE = f"while it is graded code can compute and print, no more (no files, programs, threads, network, sleep): {MAIN}"
 CONTRACT = f"of pacelab there is only what hand-ins need while they are graded: {MAIN}"
@@ -13,6 +15,7 @@ ADVICE = (
         "only Python's own modules and your files are there: use these",
     ),
     (r"(ModuleNotFound|Import|Attribute)Error: .*'pacelab[.']", CONTRACT),
+    (r"ImportError: cannot import name|AttributeError: module '[\w.]+' has no attribute", f"is it newer? {READER}"),
     (r"PermissionError: |RuntimeError: can't start new thread|FileNotFoundError: .*No usable temporary", ALONE),
     (
         r"FileNotFoundError: ",
@@ -25,6 +28,7 @@ ADVICE = (
     (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
     (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
+    (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
     (r"TypeError: .* returned where a plain value", "return numbers, texts or lists of them: float(...), list(...)"),
 )
 """The start of an exception's text, with its type, and what to do."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pacelab.grading.receive.collect import Collected
     from pacelab.grading.receive.submission import Submission
     from pacelab.grading.records.gradebook import Row
-    from pacelab.grading.records.roster import LateRule
+    from pacelab.grading.records.roster import LateRule, Student
 
 WHEN = ("after_due_date", "hidden", "visible")
 SHOWN = 20
@@ -119,6 +119,7 @@ def grade(**given: Any) -> None:
         stamped_number(there(places)) if options.assignment is None else _number(options.assignment)
     )
     if options.package is not None:
+        _check(not options.individual, "--individual: not in --package, which does not know whose a hand-in is")
         from pacelab.grading.records.gradescope import package
 
         size = package(options.package, number=wanted.number, key=options.key, hidden=options.hidden)
@@ -172,11 +173,11 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     verdicts = _verdicts(options, wanted, found, settings)
     rows = gradebook(verdicts, found, students, rule)
-    similar = _similar(found, settings) if options.similarity else []
-    _write(options.out, rows, verdicts, collected, similar)
+    similar = _similar(found, students, wanted) if options.similarity else []
+    reports = _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
-    _send_home(options.out, files, rows)
+    _send_home(options.out, files, rows, reports)
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
@@ -230,13 +231,15 @@ def _holds_any(place: Path) -> bool:
         return True
 
 
-def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row]) -> None:
+def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], reports: Sequence[str]) -> None:
     from pacelab.grading.records.gradebook import strangers
-    from pacelab.grading.records.home import write_home
+    from pacelab.grading.records.home import of_earlier, write_home
 
     home = write_home(out, files)
     if home:
         log(f"to import into the platform: {', '.join(home)} in {out}")
+    if old := of_earlier(out, {*files, *reports}):
+        log(f"not of these grades, left by an earlier run: {', '.join(old[:5])}{', ...' * (len(old) > 5)} in {out}")
     missing = sum(row.status == "missing" for row in rows)
     if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
         log(f"left out of {tables[0]}: {missing} who handed in nothing, as long as a hand-in is nobody's")
@@ -251,7 +254,7 @@ def _tell(options: GradeOptions, rows: Sequence[Row], verdicts: Sequence[Verdict
         for row in rows:
             print(f"{row.score:6.1f} of {row.of:g}  {row.status:8}  {row.student}")
     if not options.quiet:
-        _say(rows, verdicts, options.out)
+        _say(rows, verdicts, options.out, due=options.due is not None)
 
 
 def check(
@@ -304,32 +307,38 @@ def _check(allowed: bool, complaint: str) -> None:
         raise ConfigError(complaint)
 
 
-def _similar(found: Sequence[Submission], settings: Settings) -> list[str]:
-    from pacelab.grading.assignments import find_assignment
+def _similar(found: Sequence[Submission], students: Sequence[Student], wanted: Assignment) -> list[str]:
+    """A line for each pair of hand-ins that resemble each other; those of one student or group are left out."""
+    from pacelab.grading.records.roster import claimed_by
     from pacelab.grading.similarity import MISSING, available, similar
 
     if not available():
         log(MISSING)
         return [MISSING]
-    return [pair.describe() for pair in similar(found, find_assignment(settings.assignment))]
+    whose = {item.student: {students[place].group or place for place in claimed_by(item, students)} for item in found}
+    pairs = similar(found, wanted)
+    return [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]
 
 
 def _write(
     out: Path, rows: Sequence[Row], verdicts: Sequence[Verdict], collected: Collected, similar: Sequence[str]
-) -> None:
+) -> list[str]:
+    """The reports, whose names it returns, the gradebook and the summary."""
     from pacelab.grading.batch import slug
     from pacelab.grading.records.gradebook import csv_file, summary
     from pacelab.grading.records.report import html_report, text_report
 
+    reports = []
     for submission, verdict in zip(collected.submissions, verdicts, strict=True):
-        name = slug(submission.student)
-        write_file(out / "reports" / f"{name}.html", html_report(verdict).encode())
-        write_file(out / "reports" / f"{name}.txt", text_report(verdict).encode())
+        for suffix, made in (("html", html_report), ("txt", text_report)):
+            reports.append(f"reports/{slug(submission.student)}.{suffix}")
+            write_file(out / reports[-1], made(verdict).encode())
     write_file(out / "gradebook.csv", csv_file(rows))
     write_file(out / "summary.html", summary(rows, verdicts, similar, collected.unclaimed).encode())
+    return reports
 
 
-def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
+def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bool) -> None:
     from pacelab.grading.records.gradebook import strangers
 
     for note in verdicts[0].notes[2:]:
@@ -345,4 +354,7 @@ def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path) -> None:
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")
+    undated = sum(row.late_days is None and row.status != "missing" for row in rows)
+    if due and undated:
+        log(f"late or not, nothing was taken off {undated}: no time is known, `submitted` in the roster may say it")
     log(f"reports, gradebook.csv and summary.html in {out}")

@@ -382,7 +382,7 @@ class LocalSession:
     def request(self, operation: str, *arguments: Any, doing: str = "") -> Any:
         """Ask and get the answer. Raises Raised."""
         message = wire.decode(wire.encode(["", operation, *arguments], wire.MAX_REQUEST_BYTES)[wire.HEADER_BYTES :])
-        _, outcome, value = wire.decode(wire.encode(self._worker.reply(message), wire.MAX_ANSWER_BYTES)[4:])
+        _, outcome, value = wire.decode(self._worker.frame(message)[wire.HEADER_BYTES :])
         if outcome != "ok":
             raise Raised({key: plain(str(item), 600) for key, item in value.items()}, doing or operation)
         try:

@@ -46,7 +46,11 @@ def available() -> bool:
 def similar(submissions: Sequence[Submission], assignment: Assignment) -> list[Pair]:
     """Pairs that share at least `SHOWN_FROM` of the smaller file, most alike first. Needs `available()`."""
     template = _fingerprint("template", assignment.template, None)
-    texts = [(submission.student, submission.source) for submission in submissions if submission.source]
+    texts = [
+        (submission.student, "\n".join([submission.source, *(text for _, text in submission.helpers)]))
+        for submission in submissions
+        if submission.source
+    ]
     prints = {
         name: _fingerprint(name, text, list(template.hashes)) for name, text in [*texts, (MODEL, assignment.model)]
     }

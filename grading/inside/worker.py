@@ -115,12 +115,17 @@ class Worker:
 
     def answer(self, request: Any) -> None:
         """Carry out one request and write its answer."""
+        frame = self.frame(request)
+        wire.write_all(self._answers, frame)
+
+    def frame(self, request: Any) -> bytes:
+        """Carry out one request; its answer as a frame, or what is wrong with it as an answer."""
         answer = self.reply(request)
         try:
-            frame = wire.encode(answer, wire.MAX_ANSWER_BYTES)
+            return wire.encode(answer, wire.MAX_ANSWER_BYTES)
         except Exception as error:
-            frame = wire.encode([request[0], "raised", describe(error, "returning the result")], wire.MAX_ANSWER_BYTES)
-        wire.write_all(self._answers, frame)
+            told = describe(error, "returning the result")
+            return wire.encode([request[0], "raised", told], wire.MAX_ANSWER_BYTES)
 
     def reply(self, request: Any) -> list[Any]:
         """Carry out one request; its answer."""
@@ -258,8 +263,10 @@ def drain(hook: Any) -> list[Any]:
     while (action := hook.poll_action()) is not None:
         if len(actions) >= MAX_ACTIONS:
             raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
-        actions.append([type(action).__name__, *action])
+        actions.append([type(action).__name__, *(action if isinstance(action, tuple) else ())])
     deadline = hook.deadline()
+    if deadline is not None and not (isinstance(deadline, tuple | list) and len(deadline) > 1):
+        raise TypeError(f"deadline() returned {deadline!r:.80}: (at_ns, reason) or None is asked for")
     return [actions, None if deadline is None else [deadline[0], str(deadline[1])[:80]]]
 
 
@@ -351,6 +358,8 @@ def describe(error: BaseException, doing: str = "") -> dict[str, str]:
     if isinstance(error, SyntaxError):
         where = f"line {error.lineno}: {(error.text or '').strip()}"
     text = error.msg if isinstance(error, SyntaxError) else str(error)
+    if isinstance(error, ImportError) and error.path:
+        text = text.replace(f" ({error.path})", "")  # a place on the grader's machine
     return {"type": type(error).__name__[:80], "text": text[:600], "where": (where or doing)[:600]}
 
 

@@ -43,6 +43,10 @@ SHOWN_FILES = 300
 ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".zst")
 OUR_OWN = {"gradebook.csv", "summary.html"}
 """What `pacelab grade` wrote lies among the hand-ins, if they are in the folder where it was called."""
+MAYBE_EXPORT = (
+    "taken for one student's, as there are other places beside it: if it is a platform's export, name it alone, "
+    "with the others put into it"
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -196,7 +200,10 @@ def _told_apart(
     names = people.get("names", ())
     if folded(own.name) in set(map(folded, names)):
         return [own], []
-    if exports and (export := exported(items, people.get("usernames", ()))) is not None:
+    export = exported(items, people.get("usernames", ()))
+    if export is not None and not exports and len(export[0]) > 1:
+        own.problems.append(MAYBE_EXPORT)
+    if exports and export is not None:
         found, rest = export
         added, nobodys = _class_of(rest, (), export=True)
         return [*found, *added], nobodys

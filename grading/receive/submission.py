@@ -31,6 +31,8 @@ LAB = re.compile(r"""lab\.check\(\s*\\?["'](lab\d)\.""")
 """The like in a lab, which says it at each exercise."""
 EXPORTED = re.compile(r"^get_ipython\(\)\.", re.MULTILINE)
 """What Jupyter makes of `%` and `!` in a notebook that is downloaded as .py."""
+WORKED_IN, UNREADABLE, HANDED_OUT = range(3)
+"""What a file is: of several the first kind goes before the next."""
 MAX_ANSWERS, MAX_ANSWER = 40, 4000
 
 
@@ -128,50 +130,50 @@ def _choose(
     code = {name: base for name, base in code.items() if files[name].strip()} or code
     right = [wanted, f"{stem}.ipynb"]
     exact = [name for name, base in code.items() if base.lower() in right]
-    if exact:
-        exact.sort(key=lambda name: (right.index(code[name].lower()), code[name] != code[name].lower(), name))
-        return exact[0] if len(exact) == 1 else _one_of(exact, code, files, assignment, problems)
+    exact.sort(key=lambda name: (right.index(code[name].lower()), code[name] != code[name].lower(), name))
+    like = {name: _resemblance(files[name], base, assignment) for name, base in code.items()}
+    near = [*exact, *(name for name in code if like[name][0] and name not in exact)]
+    state = {name: _state(name, files[name], assignment, like[name][0]) for name in near} if len(near) > 1 else {}
+    best_of = [name for name in near if not state or state[name] == min(state.values())]
+    if mine := [name for name in exact if name in best_of]:
+        return _one_of(mine, code, problems, worked=WORKED_IN in state.values())
     if not code:
         seen = ", ".join(sorted({*files, *others})[:5]) or "nothing"
         what = f"no Python file or notebook{' that can be read' if problems else ''}"
         problems.append(f"{what} was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
         return None
-    scored = sorted(code, key=lambda name: (-_resemblance(files[name], code[name], assignment), name))
-    best = scored[0]
-    if _resemblance(files[best], code[best], assignment) <= 0.0:
+    best, *others_like = sorted(best_of or code, key=lambda name: (-like[name][0], -like[name][1], name))
+    if not any(like[best]):
         problems.append(
             f"{code[best]} has nothing of {assignment.label} in it (looked for "
             f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
         )
         return None
+    if same := [name for name in others_like if like[name][0] == like[best][0] > 0]:
+        problems.append(f"{', '.join(same[:5])} may be meant as well: graded is {best}; hand in one")
     return best
 
 
-def _one_of(
-    exact: list[str],
-    code: Mapping[str, str],
-    files: Mapping[str, bytes],
-    assignment: Assignment,
-    problems: list[str],
-) -> str:
-    """Of several with a right name the first that is not as it was handed out: the other form is in the same folder."""
-    worked = [name for name in exact if _is_worked_in(name, files[name], assignment)]
-    left = worked or exact
-    bases = {code[name].lower() for name in left}
-    if len(left) > 1 and len(bases) == 1:
-        problems.append(f"{bases.pop()} is there {len(left)} times: graded is {left[0]}; hand in one")
-    elif len(worked) > 1:
-        problems.append(f"{' and '.join(worked)} are no longer as handed out: graded is {left[0]}; hand in one")
-    return left[0]
+def _one_of(mine: Sequence[str], code: Mapping[str, str], problems: list[str], *, worked: bool) -> str:
+    """The first of several with a right name; the other form is in the same folder."""
+    bases = {code[name].lower() for name in mine}
+    if len(mine) > 1 and len(bases) == 1:
+        problems.append(f"{bases.pop()} is there {len(mine)} times: graded is {mine[0]}; hand in one")
+    elif len(mine) > 1 and worked:
+        problems.append(f"{' and '.join(mine)} are no longer as handed out: graded is {mine[0]}; hand in one")
+    return mine[0]
 
 
-def _is_worked_in(name: str, content: bytes, assignment: Assignment) -> bool:
-    """Whether it defines something of what is asked for otherwise than what was handed out does."""
+def _state(name: str, content: bytes, assignment: Assignment, like: int) -> int:
+    """Whether it defines something of what is asked for otherwise than what was handed out does; `like`: how many."""
     source = module_of(decoded(content)[0], name, assignment.names, lean=assignment.lean).source
+    if source is None:
+        return UNREADABLE if like else HANDED_OUT
     try:
-        return not _definitions(source or "", assignment) <= _definitions(assignment.template, assignment)
+        given = _definitions(assignment.template, assignment)
+        return HANDED_OUT if _definitions(source, assignment) <= given else WORKED_IN
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return True  # nothing like that was handed out
+        return WORKED_IN  # nothing like that was handed out
 
 
 def _definitions(source: str, assignment: Assignment) -> set[str]:
@@ -193,13 +195,13 @@ def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
     return [f"the file is called {base}{odd}: graded all the same, but call it {right}"]
 
 
-def _resemblance(content: bytes, base: str, assignment: Assignment) -> float:
-    """How much a file looks like the one wanted: the names that it defines, then its own name."""
+def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int, float]:
+    """How much a file looks like the one wanted: the names that it defines and its stamp, then its own name."""
     text = content.decode("utf-8", "replace")
     names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
     stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text
-    return names + stamped + (close if close > 0.6 else 0.0)
+    return names + stamped, close if close > 0.6 else 0.0
 
 
 def _text_of(

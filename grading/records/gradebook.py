@@ -65,7 +65,9 @@ def gradebook(
     rows = []
     for place, student in enumerate(students):
         found = _of_group(place, students, mine, rule)
-        row = _missing(student, verdicts) if not found else _row(student, found[0], rule, claims=found)
+        own = {made.student for _, made in mine.get(place, ())}
+        partners = bool(found) and found[0][1].student not in own
+        row = _row(student, found[0], rule, claims=found, partners=partners) if found else _missing(student, verdicts)
         rows.append(replace(row, place=place))
     for graded, remark in nobodys:
         student = Student(student=graded[1].student, id=graded[1].identity)
@@ -113,11 +115,19 @@ def _late(submission: Submission, student: Student, rule: LateRule) -> tuple[int
     return days, remarks
 
 
-def _row(student: Student, graded: Graded, rule: LateRule, *, claims: Sequence[Graded] = (), remark: str = "") -> Row:
+def _row(
+    student: Student,
+    graded: Graded,
+    rule: LateRule,
+    *,
+    claims: Sequence[Graded] = (),
+    remark: str = "",
+    partners: bool = False,
+) -> Row:
     verdict, submission = graded
     days, late = _late(submission, student, rule)
     remarks = [remark] if remark else []
-    if student.group and (submission.name or submission.student) != student.student:
+    if partners:
         remarks.append(f"handed in by {submission.student}")
     remarks += late
     if len(claims) > 1:
@@ -129,7 +139,7 @@ def _row(student: Student, graded: Graded, rule: LateRule, *, claims: Sequence[G
         remarks.append(f"not graded, rerun: {', '.join(unsure)}")
     return Row(
         student=student.student,
-        id=student.id or submission.identity,
+        id=student.id or ("" if partners else submission.identity),
         group=student.group,
         points=verdict.points,
         late_days=days,
@@ -195,12 +205,13 @@ def summary(
     titles: dict[str, str] = {}
     for verdict in verdicts:
         for result in verdict.results:
-            rates.setdefault(result.id, []).append(result.earned / result.points)
             titles[result.id] = result.title
+            if result.status != NOT_GRADED:
+                rates.setdefault(result.id, []).append(result.earned / result.points)
     checks = "".join(
-        f"<tr><td>{escape(titles[name])}</td><td>{statistics.fmean(shares):.0%}</td>"
-        f"<td>{sum(share == 0 for share in shares)}</td></tr>"
-        for name, shares in rates.items()
+        f"<tr><td>{escape(title)}</td><td>{f'{statistics.fmean(rates[name]):.0%}' if name in rates else ''}</td>"
+        f"<td>{sum(share == 0 for share in rates.get(name, ()))}</td></tr>"
+        for name, title in titles.items()
     )
     people = "".join(
         f"<tr><td>{_linked(row)}</td><td>{row.score:g}</td><td>{row.status}</td><td>{escape(row.remarks)}</td></tr>"

@@ -26,6 +26,7 @@ from pacelab import HostError, write_file
 from pacelab.grading.assignment import Number
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import NOT_GRADED, PASSED, Verdict
+from pacelab.grading.records.report import told
 
 VISIBLE, AFTER_DUE_DATE, HIDDEN = "visible", "after_due_date", "hidden"
 VISIBILITIES = (VISIBLE, AFTER_DUE_DATE, HIDDEN)
@@ -57,8 +58,7 @@ def results(verdict: Verdict, *, hidden: str = AFTER_DUE_DATE, seconds: float | 
     """results.json: public checks are visible, all others as `hidden` says; what needs a rerun says so."""
     tests = []
     for result in verdict.results:
-        lines = [f"expected: {result.expected}", f"got: {result.got}", f"think of: {result.hint}"]
-        text = "\n".join(line for line in lines if not line.endswith(": ")) if result.status != PASSED else ""
+        text = "\n".join(told(result))
         tests.append(
             {
                 "name": f"{result.title} ({result.id})",
@@ -69,8 +69,9 @@ def results(verdict: Verdict, *, hidden: str = AFTER_DUE_DATE, seconds: float | 
                 "visibility": VISIBLE if result.public else hidden,
             }
         )
+    received = ["received:", *(f"  {line}" for line in verdict.received)] if verdict.received else []
     document: dict[str, Any] = {
-        "output": "\n".join([*verdict.problems, *verdict.notes]),
+        "output": "\n".join([*verdict.problems, *received, *verdict.notes]),
         "visibility": VISIBLE,
         "stdout_visibility": HIDDEN,
         "tests": tests,

@@ -17,7 +17,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ from pacelab.grading.records.roster import Student, delimiter, read_table
 CANVAS_STUDENT = ("Student", "ID", "SIS User ID", "SIS Login ID", "Integration ID", "Root Account", "Section")
 """Those of them that the export has, in its order; Section is the last."""
 POINTS_POSSIBLE = "    Points Possible"
+TABLES = ("canvas.csv", "moodle.csv")
 FEEDBACK = "Feedback comments"
 EXCUSED = "EX"
 GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
@@ -59,7 +62,8 @@ def homeward(
         ours = [(line, byline[number]) for number, line in enumerate(padded) if number in byline]
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
             total = max((row.of for row in rows), default=0.0)
-            found["canvas.csv"] = canvas(header, ours, column, total).encode()
+            possible = next((line for line in padded if POINTS_POSSIBLE.strip() in line[0]), [])
+            found["canvas.csv"] = canvas(header, ours, column, total, possible).encode()
         elif IDENTIFIER in header and GRADE in header:
             found["moodle.csv"] = moodle(header, ours).encode()
     for submission, verdict in zip(submissions, verdicts, strict=True):
@@ -69,19 +73,28 @@ def homeward(
     return found
 
 
-def canvas(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]], column: str, total: float) -> str:
+def canvas(
+    header: Sequence[str],
+    ours: Sequence[tuple[Sequence[str], Row]],
+    column: str,
+    total: float,
+    possible: Sequence[str] = (),
+) -> str:
     """The import file. `column` is the assignment's title there: the export's own, if one of its columns has it.
 
-    Whom that column excuses (EX) remains excused.
+    Scores are out of what that column has in the line of points `possible`, which may be another number than ours:
+    Canvas takes them as they are. Whom that column excuses (EX) remains excused.
     """
     kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
-    title = next((name for name in header if name == column or name.startswith(f"{column} (")), column)
-    made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{total:g}"]]
-    excused = [title in header and line[header.index(title)].strip() == EXCUSED for line, _ in ours]
-    made += [
-        [*(line[place] for place in kept), EXCUSED if excuse else f"{row.score:.2f}"]
-        for (line, row), excuse in zip(ours, excused, strict=True)
-    ]
+    own = re.compile(rf"{re.escape(column)}( \(\d+\))?")
+    place = next((place for place, name in enumerate(header) if own.fullmatch(name)), None)
+    title = column if place is None else header[place]
+    most = (_number(possible[place]) if possible and place is not None else None) or total
+    made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{most:g}"]]
+    for line, row in ours:
+        excused = place is not None and line[place].strip() == EXCUSED
+        score = EXCUSED if excused else f"{row.score * most / row.of if row.of else 0.0:.2f}"
+        made.append([*(line[place] for place in kept), score])
     return _written(made)
 
 
@@ -98,11 +111,18 @@ def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]]) -> 
 
 
 def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
-    try:
-        most = float(line[header.index(MAXIMUM)].replace(",", "."))
-    except ValueError:
+    most = _number(line[header.index(MAXIMUM)])
+    if most is None:
         return 1.0
     return most / row.of if row.of else 0.0
+
+
+def _number(cell: str) -> float | None:
+    try:
+        found = float(cell.replace(",", "."))
+    except ValueError:
+        return None
+    return found if math.isfinite(found) else None
 
 
 def _written(made: Sequence[Sequence[str]]) -> str:
@@ -118,3 +138,10 @@ def write_home(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     for name, content in files.items():
         write_file(folder / name, content)
     return sorted({name.split("/")[0] for name in files})
+
+
+def of_earlier(folder: Path, names: Collection[str]) -> list[str]:
+    """What lies there of the kind and is none of these: grades of an earlier run, which nobody should hand on."""
+    patterns = (*TABLES, "gradescope/submission_*/results.json", "reports/*.html", "reports/*.txt")
+    there = [path.relative_to(folder).as_posix() for pattern in patterns for path in sorted(folder.glob(pattern))]
+    return [name for name in there if name not in names]

@@ -43,14 +43,8 @@ def text_report(verdict: Verdict, *, hidden: bool = True) -> str:
     for result in verdict.results:
         score = f"{result.earned:g}/{result.points:g}"
         lines.append(f"[{MARKS[result.status]}] {score}  {result.title} ({result.id}): {result.status}")
-        lines += _indented("note: ", _with_reference(result))
-        if (hidden or result.public) and result.status != PASSED:
-            lines += _indented("expected: ", result.expected) + _indented("got: ", result.got)
-            lines += _indented("think of: ", result.hint)
-            if result.steps:
-                lines += ["      what was done:", *(f"        {step}" for step in result.steps)]
-        if result.printed and (hidden or result.public):
-            lines += ["      printed:", *(f"        {line}" for line in result.printed.splitlines()[:8])]
+        shown = hidden or result.public
+        lines += [f"      {line}" for line in (told(result) if shown else [_noted(result)]) if line]
     if verdict.answers:
         lines += ["", f"{ANSWERS}:"]
         lines += [f"  {line}" for answer in verdict.answers for line in (*answer.splitlines(), "")]
@@ -66,8 +60,25 @@ def _stage(verdict: Verdict) -> list[str]:
     return []
 
 
-def _indented(what: str, text: str) -> list[str]:
-    return [f"      {what}{text}"] if text else []
+def told(result: Result) -> list[str]:
+    """What a check found, a line each: nothing where it passed but whose part ran, and what was printed."""
+    lines = [_noted(result)]
+    if result.status != PASSED:
+        lines += [f"{what}: {text}" for what, text in _rows(result) if text]
+        if result.steps:
+            lines += ["what was done:", *(f"  {step}" for step in result.steps)]
+    if result.printed:
+        lines += ["printed:", *(f"  {line}" for line in result.printed.splitlines()[:8])]
+    return [line for line in lines if line]
+
+
+def _rows(result: Result) -> list[tuple[str, str]]:
+    return [("expected", result.expected), ("got", result.got), ("think of", result.hint)]
+
+
+def _noted(result: Result) -> str:
+    reference = _with_reference(result)
+    return f"note: {reference}" if reference else ""
 
 
 def _with_reference(result: Result) -> str:
@@ -109,12 +120,7 @@ def html_report(verdict: Verdict) -> str:
 
 
 def _section(result: Result) -> str:
-    rows = [
-        ("note", _with_reference(result)),
-        ("expected", result.expected),
-        ("got", result.got),
-        ("think of", result.hint),
-    ]
+    rows = [("note", _with_reference(result)), *_rows(result)]
     table = "".join(f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
     steps = escape("\n".join(result.steps))
     printed = escape(result.printed)

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from pacelab.grading.judge import Verdict
+from pacelab.grading.assignments import find_assignment
+from pacelab.grading.check import NO_WALLS
+from pacelab.grading.inside.worker import describe, drain
+from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
 
+ASSIGNMENT = find_assignment(3)
 MAIN = 'put it under `if __name__ == "__main__":`'
 
 
@@ -37,6 +46,31 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
     assert verdict.points == 0
     assert says in verdict.problems[0]
+
+
+def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:
+    text = model.replace("return sqrt(", "return float('nan') * sqrt(")
+    checks = tuple(check for check in ASSIGNMENT.checks if check.id == "variation")
+    assignment = replace(ASSIGNMENT)
+    object.__setattr__(assignment, "checks", checks)
+    (result,) = judge(Submission(student="s", source=text), assignment, walls=NO_WALLS, terms=Terms()).results
+    assert result.status == "failed"
+    assert result.got.endswith("a number that is not finite (nan, inf) was returned")
+
+
+def test_a_deadline_in_another_form_is_told_what_it_should_be() -> None:
+    hook = SimpleNamespace(poll_action=lambda: None, deadline=lambda: 7)
+    with pytest.raises(TypeError, match=re.escape("deadline() returned 7: (at_ns, reason) or None is asked for")):
+        drain(hook)
+
+
+def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine() -> None:
+    with pytest.raises(ImportError) as caught:
+        exec("from typing import of_a_newer_python")
+    raised = str(Raised(describe(caught.value), "f()"))
+    assert (
+        raised == f"f() raised ImportError: cannot import name 'of_a_newer_python' from 'typing': is it newer? {READER}"
+    )
 
 
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:

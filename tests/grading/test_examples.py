@@ -77,6 +77,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
     ("arguments", "says"),
     [
         (["grade", "--assignment", "3"], "no submissions were named"),
+        (["grade", "--assignment", "lab2", "--individual", "--package", "x.zip"], "--individual: not in --package"),
         (["grade", "nowhere.py", "--assignment", "3"], "'nowhere.py': not there"),
         (["grade", "x", "--assignment", "9"], "--assignment 9: allowed is one of"),
         (["grade", "x", "--assignment", "3", "--patience", "0"], "--patience 0: allowed is a number above 0"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ import pytest
 from pacelab import ConfigError, HostError
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import grade_all, slug
+from pacelab.grading.commands import _say
 from pacelab.grading.examiner import Examiner, Settings
-from pacelab.grading.judge import Result, Verdict
+from pacelab.grading.judge import NOT_GRADED, Result, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
-from pacelab.grading.records.home import canvas
+from pacelab.grading.records.gradescope import results
+from pacelab.grading.records.home import canvas, of_earlier, write_home
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -138,6 +142,19 @@ EARLY, LATE = "2026-11-01T12:00", "2026-11-03T12:00"
 def pair(*submitted: str) -> list[Student]:
     return [
         Student(student=name, group="g", submitted=told) for name, told in zip(("Ann", "Bob"), submitted, strict=True)
+    ]
+
+
+def test_of_a_pair_only_the_partner_is_told_who_handed_in_and_keeps_the_own_number() -> None:
+    """The platform writes the name in its own way."""
+    students = [
+        Student(student=name, group="p", ids=(("moodle", id),)) for name, id in (("Ann Lee", "21"), ("Bo", "22"))
+    ]
+    made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
+    found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
+    assert [(row.id, row.remarks) for row in found] == [
+        ("21", "mend <this>"),
+        ("", "handed in by Team 1-Ann Lee; mend <this>"),
     ]
 
 
@@ -280,6 +297,43 @@ def test_who_is_excused_in_canvas_remains_so() -> None:
     assert [line.rpartition(",")[2] for line in made.splitlines()[2:]] == ["EX", "0.00", "0.00"]
 
 
+@pytest.mark.parametrize(
+    ("titles", "possible", "made"),
+    [
+        (["Assignment 1 (5)"], ["10"], ["Assignment 1 (5)", "10", "7.75"]),
+        (["Assignment 1 (5)"], ["12,50"], ["Assignment 1 (5)", "12.5", "9.69"]),
+        (["Assignment 1 (5)"], ["0"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)", "Assignment 1 (5)"], ["1", "100"], ["Assignment 1 (5)", "100", "77.50"]),
+        (["Assignment 1 (retake) (4)"], ["1"], ["Assignment 1", "100", "77.50"]),
+    ],
+)
+def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
+    titles: list[str], possible: list[str], made: list[str]
+) -> None:
+    (row,) = gradebook([verdict("Ann", 77.5)], [Submission(student="Ann", source="")], [], LateRule())
+    line = ["Ann", "1", "A", *[""] * len(titles)]
+    points = ["    Points Possible", "", "", *possible]
+    text = canvas(["Student", "ID", "Section", *titles], [(line, row)], "Assignment 1", 100.0, points)
+    assert [cells[3] for cells in csv.reader(text.splitlines())] == made
+
+
+def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
+    old = ["gradescope/submission_1/results.json", "reports/ann.html"]
+    write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
+    assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
+
+
+def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
+    verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
+    students = [Student(student="Ann", submitted="2026-11-01"), Student(student="Bob", submitted="1.11.")]
+    students += [Student(student=name) for name in ("Cem", "Dora")]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    for due, told in (("2026-11-01T23:59", True), (None, False)):
+        rule = LateRule(due=None if due is None else parse_time(due))
+        _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
+        assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
+
+
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_roster_may_come_from_any_spreadsheet(tmp_path: Path, separator: str) -> None:
     lines = [["student", "id", "extension_days"], ["Lee, Ann" if separator == ";" else "Ann Lee", "7", "1"]]
@@ -302,6 +356,14 @@ def test_the_summary_counts_who_is_graded_for_certain() -> None:
     assert "1 graded of 4; median 90, mean 90.0" in page
 
 
+def test_what_is_not_graded_is_no_zero_in_the_summary() -> None:
+    verdicts = [verdict("Ann", 90), verdict("Bob", 0, "rerun")]
+    unsure = replace(verdicts[1].results[0], status=NOT_GRADED)
+    for graded, told in ((verdicts[:1], "90%"), ([], "")):
+        page = summary([], [*graded, replace(verdicts[1], results=(unsure,))])
+        assert f"<tr><td>t</td><td>{told}</td><td>0</td></tr>" in page
+
+
 def test_reports_escape_what_students_wrote() -> None:
     made = verdict("<script>", 5)
     page = html_report(made) + summary(
@@ -317,6 +379,17 @@ def test_a_verdict_survives_its_json() -> None:
 
     made = verdict("Ann", 5)
     assert from_json(json.dumps(to_json(made))) == made
+
+
+def test_gradescope_shows_what_the_report_shows() -> None:
+    made = verdict("Ann", 50)
+    result = replace(made.results[0], got="", printed="hello\n", reference=("senses",))
+    document = results(replace(made, results=(result,), received=("a.py: graded", "b.txt: left out")))
+    output = document["tests"][0]["output"].splitlines()
+    assert output[0].startswith("note: run with the reference's senses")
+    assert output[1:] == ["expected: <b>", "what was done:", "  x", "printed:", "  hello"]
+    assert document["output"].splitlines() == ["mend <this>", "received:", "  a.py: graded", "  b.txt: left out"]
+    assert [line[6:] for line in text_report(replace(made, results=(result,))).splitlines()[7:13]] == output
 
 
 def test_hidden_checks_keep_their_reasons_to_themselves() -> None:

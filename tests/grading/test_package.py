@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import zipfile
@@ -12,17 +13,37 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.grading import handout
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
+from pacelab.grading.commands import _similar
 from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.receive.modules import lacking
 from pacelab.grading.receive.notebook import module_of
 from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
+from pacelab.grading.records.roster import Student
 from pacelab.grading.sandbox import walls
 from pacelab.grading.similarity import MODEL, available, similar
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_hand_in_acts_as_the_scheme_that_the_page_makes_of_it(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "grading.md").read_text("utf-8")
+    lines = re.findall(r"^    (import pacelab|from gateway_pacer .*|SCHEME = .*)$", text, re.MULTILINE)
+    (in_tmp / "mine.py").write_text("\n".join(lines) + "\n")
+    (in_tmp / "gateway_pacer.py").write_text(find_assignment(3).model)
+    (command,) = re.findall(r"^    pacelab (compare .*),mine.py:SCHEME$", text, re.MULTILINE)
+    told = command.replace("--backend hwsim --where uml ", "").split()
+    assert main([*told[:-1], "mine.py:SCHEME", "--seconds", "2", "--seeds", "1", "--jobs", "1"]) == 0
+    assert "never acted" not in capsys.readouterr().err
+    assert lacking("from pacelab import Scheme\n", ())  # in the hand-in it would cost all points
+
 
 # Gradescope: results.json, and its package in the folder layout of its containers, as root, without network.
 
@@ -114,6 +135,17 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
     pairs = similar(submissions, assignment)
     assert [(pair.first, pair.second) for pair in pairs] == [("ann", MODEL)]
     assert "ann" in pairs[0].describe()
+
+
+def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other() -> None:
+    if not available():
+        pytest.skip("copydetect is not installed: pip install copydetect")
+    assignment = find_assignment(2)
+    imported = Submission(student="ann", source="from mine import *\n", helpers=(("mine.py", assignment.model),))
+    submissions = [imported, *(Submission(student=name, source=assignment.model) for name in ("bob", "cem"))]
+    students = [Student(student=name, group=group) for name, group in (("ann", "1"), ("bob", "1"), ("cem", ""))]
+    pairs = {re.sub(r" \(.*?\)", "", line) for line in _similar(submissions, students, assignment)}
+    assert pairs == {f"{who} and {MODEL}" for who in ("ann", "bob", "cem")} | {"ann and cem", "bob and cem"}
 
 
 def test_update_replaces_what_is_untouched_and_keeps_what_is_not(

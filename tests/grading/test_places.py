@@ -122,7 +122,10 @@ def test_what_machines_made_is_left_out_however_much_it_is(
     fall: Path, packed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collect_module, "MAX_MEMBERS", 3)
-    made = {f".venv/lib/python3.11/site-packages/m{n}.py": b"" for n in range(4)}
+    made = {f".venv/lib/python3.11/site-packages/m{n}.py": b"" for n in range(4)} | {
+        "Thumbs.db": b"",
+        "desktop.ini": b"",
+    }
     if packed:
         (fall / "bob" / "gateway_pacer.py").unlink()
         (fall / "bob" / "all.zip").write_bytes(zipped({"gateway_pacer.py": CODE, **made}))

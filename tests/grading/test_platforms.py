@@ -302,6 +302,16 @@ def test_what_is_inside_names_nobody(tmp_path: Path) -> None:
         assert len(mallory.received) >= 5
 
 
+def test_an_export_beside_others_is_said_to_be_taken_for_one_students(tmp_path: Path) -> None:
+    export = {
+        f"{name}_{number}_assignsubmission_file_/window.py": numbered(1) for number, name in enumerate(("A", "B"))
+    }
+    places = [zipped(tmp_path / "export.zip", export), zipped(tmp_path / "cem.zip", {"window.py": numbered(2)})]
+    cem, taken = received(places).submissions
+    assert not any("put into it" in problem for problem in cem.problems)
+    assert taken.problems[0].startswith("taken for one student's, as there are other places beside it")
+
+
 def test_subfolders_stay_their_students(tmp_path: Path) -> None:
     """alice/hw1 and carl/hw1 are two students' and no "hw1"."""
     for number, name in enumerate(("alice", "carl")):

@@ -347,6 +347,22 @@ def test_of_the_two_forms_handed_out_the_one_worked_in_is_graded(
     assert problems is None or found.problems == problems
 
 
+def test_a_copy_worked_in_goes_before_what_was_handed_out() -> None:
+    handed = {"gateway_pacer.py": TEMPLATE.encode(), "gateway_pacer.ipynb": notebook(TEMPLATE)}
+    copy = "gateway_pacer-Copy1.ipynb"
+    found = read_submission("ann", {**handed, copy: notebook(WORKED)}, ASSIGNMENT)
+    assert f"{copy}: graded" in found.received
+    broken = {**handed, "gateway_pacer.ipynb": notebook(WORKED)[:-9]}
+    (told,) = read_submission("ann", broken, ASSIGNMENT).problems
+    assert told.startswith("gateway_pacer.ipynb is no notebook that can be read")
+
+
+def test_of_two_as_good_the_other_is_named() -> None:
+    files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert found.problems[0] == "pacer (2).py may be meant as well: graded is pacer-1.py; hand in one"
+
+
 def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
     found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
     assert found.problems == ("pacer.py is of assignment 2, this is assignment 3: hand in the other",)

@@ -134,6 +134,7 @@ class Hook:
         ("Forward(1)", "7", "TypeError"),
         ("'Forward'", "None", "is no action"),
         ("[]", "None", "is no action"),
+        ("7", "None", "int is no action"),
     ],
 )
 def test_every_field_of_an_action_is_checked(best: Walls, action: str, deadline: str, says: str) -> None:

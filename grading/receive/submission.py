@@ -149,6 +149,8 @@ def _choose(
             f"{', '.join(assignment.names)}): is it of another course? Hand in {wanted} or {stem}.ipynb"
         )
         return None
+    if broken := [name for name in exact if state.get(name) == UNREADABLE]:
+        problems.append(f"{broken[0]} cannot be read: graded is {best}; mend it, or leave it out")
     if same := [name for name in others_like if like[name][0] == like[best][0] > 0]:
         problems.append(f"{', '.join(same[:5])} may be meant as well: graded is {best}; hand in one")
     return best

@@ -363,6 +363,12 @@ def test_of_two_as_good_the_other_is_named() -> None:
     assert found.problems[0] == "pacer (2).py may be meant as well: graded is pacer-1.py; hand in one"
 
 
+def test_a_file_with_the_right_name_that_cannot_be_read_is_named_where_another_is_graded() -> None:
+    files = {"gateway_pacer.py": b"class GatewayPacer(:", "helpers.py": WORKED.encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert "gateway_pacer.py cannot be read: graded is helpers.py; mend it, or leave it out" in found.problems
+
+
 def test_a_file_of_another_assignment_is_not_said_to_be_graded() -> None:
     found = read_submission("ann", {"pacer.py": TEMPLATE.replace("3/1", "2/1").encode()}, ASSIGNMENT)
     assert found.problems == ("pacer.py is of assignment 2, this is assignment 3: hand in the other",)

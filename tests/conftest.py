@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib.util
-import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,21 +44,40 @@ def engine() -> None:
         pytest.skip("the air engine is not built: `make lab` or `pip install -e .` builds it")
 
 
-BUSY_LOAD_PER_CORE = 1.5
+YARDSTICK_S = 0.075
+"""What `yardstick` takes on the two idle cores where the limits of time were set."""
+TRIES = 3
+
+
+def yardstick(clock: Callable[[], float]) -> float:
+    """How long a fixed piece of Python takes now."""
+    begun = clock()
+    words = {}
+    for number in range(300_000):
+        words[number % 1000] = str(number)
+    return clock() - begun
 
 
 @pytest.fixture(scope="session")
-def skip_if_busy() -> Callable[[], None]:
-    """To be called before a time is judged: the limits are for a machine that does nothing else."""
+def within() -> Callable[..., None]:
+    """`within(limit_s, measure, clock)`: what `measure` gives must be below, on a machine that is idle and not slow.
 
-    def skip() -> None:
-        load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-        if load > BUSY_LOAD_PER_CORE * (os.cpu_count() or 1):
-            pytest.skip(
-                f"ran well, but the machine is too busy to time it (load {load:.1f}): run it with nothing beside"
-            )
+    Where it is slower than that, now, the limit is so much longer. What is over it is measured again, for others compute,
+    too, and end.
+    """
 
-    return skip
+    def judge(limit_s: float, measure: Callable[[], float], clock: Callable[[], float] = time.perf_counter) -> None:
+        tries = []
+        for _ in range(TRIES):
+            before = yardstick(clock)
+            measured = measure()
+            slower = max(1.0, max(before, yardstick(clock)) / YARDSTICK_S)
+            if measured < limit_s * slower:
+                return
+            tries.append(f"{measured:.3g} s where all takes {slower:.2f} times as long")
+        pytest.fail(f"not within {limit_s:g} s: {', '.join(tries)}")
+
+    return judge
 
 
 @pytest.fixture

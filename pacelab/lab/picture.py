@@ -24,9 +24,12 @@ class Picture:
 
     def __init__(self, figure: Figure, text: str) -> None:
         from matplotlib import pyplot
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=DPI)
+        figure.set_dpi(DPI)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.print_png(buffer)  # savefig draws each figure twice
         pyplot.close(figure)  # else each change of a slider would keep one more figure
         self.png = buffer.getvalue()
         self.text = text

@@ -62,8 +62,8 @@ def yardstick(clock: Callable[[], float]) -> float:
 def within() -> Callable[..., None]:
     """`within(limit_s, measure, clock)`: what `measure` gives must be below, on a machine that is idle and not slow.
 
-    Where it is slower than that, now, the limit is so much longer. What is over it is measured again, for others compute,
-    too, and end.
+    Where it is slower than that, now, the limit is so much longer. What is over it is measured again, for what
+    others do passes.
     """
 
     def judge(limit_s: float, measure: Callable[[], float], clock: Callable[[], float] = time.perf_counter) -> None:

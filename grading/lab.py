@@ -168,6 +168,11 @@ class Lab:
         self.step(f"{name}({_shown(keywords)})")
         return Shell(self.hook(name, allowed=allowed, **keywords), self)
 
+    def beside(self, shell: Shell, name: str, *, allowed: Collection[str], **keywords: Any) -> Shell:
+        """Another hook in the process of a shell's: they must share nothing all the same."""
+        self.step(f"one more {name}({_shown(keywords)})")
+        return Shell(RemoteHook(shell.hook.session, name, keywords, allowed=allowed), self)
+
     def step(self, text: str) -> None:
         """Note what is being done."""
         if len(self.steps) < 400:

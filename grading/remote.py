@@ -73,7 +73,7 @@ class RemoteHook:
     """
 
     def __init__(self, session: AnySession, name: str, keywords: dict[str, Any], *, allowed: Collection[str]) -> None:
-        self._session = session
+        self.session = session
         self._name = name
         self._allowed = frozenset(allowed)
         self._actions: deque[Action] = deque()
@@ -122,7 +122,7 @@ class RemoteHook:
     def counters(self) -> dict[str, int]:
         """The student's counters, those that are ones; never a failure, since nothing is graded by them."""
         try:
-            pairs = self._session.request("counters", self._number, doing=f"{self._name}.counters()")
+            pairs = self.session.request("counters", self._number, doing=f"{self._name}.counters()")
         except StudentFailure:
             return {}
         if not isinstance(pairs, list):
@@ -138,7 +138,7 @@ class RemoteHook:
             raise self.failure
         self.events += 1
         try:
-            return self._session.request(*request, doing=doing)
+            return self.session.request(*request, doing=doing)
         except StudentFailure as failure:
             self.failure = failure
             raise

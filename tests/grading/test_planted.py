@@ -91,6 +91,36 @@ def test_planted_mistake_loses_what_is_meant_for_it(number: int, mistake: Plante
     assert full or lost or all(check.simulates for check in assignment.checks if check.id in mistake.loses)
 
 
+OTHER_FORMS = (
+    (1, "(other_m / sender_m) ** 4 >= 10 ** (CAPTURE_DB / 10)", "40 * log10(other_m / sender_m) >= CAPTURE_DB"),
+    (
+        1,
+        "            slots.append([number])\n    return slots",
+        "            slots.append([number])\n    return tuple(slots)",
+    ),
+    (2, "rate >= (1 - tolerance) * best", "best - rate <= tolerance * best"),
+    (
+        3,
+        "return sqrt(sum((rtt - mean) ** 2 for rtt in self._samples) / (n - 1)) / mean",
+        "return stdev(self._samples) / mean",
+    ),
+    (3, "        self._samples.append(rtt_ns)", "        self._samples = deque([*self._samples, rtt_ns][-SAMPLES:])"),
+    (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
+    (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
+)
+"""Number, text of the model and what may stand there instead."""
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("number", "usual", "other"), OTHER_FORMS)
+def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str, other: str) -> None:
+    model = ASSIGNMENTS[number].model
+    assert model.count(usual) == 1
+    source = f"from math import log10\nfrom statistics import stdev\n{model.replace(usual, other)}"
+    verdict = grade(source, ASSIGNMENTS[number], full=False)
+    assert verdict.points == verdict.total, text_report(verdict)
+
+
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_every_check_catches_a_planted_mistake(number: int) -> None:
     assignment = ASSIGNMENTS[number]

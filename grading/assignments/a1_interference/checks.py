@@ -10,7 +10,7 @@ from typing import Any
 from pacelab import Experiment
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.figures import bars
-from pacelab.grading.lab import Lab, exactly, near
+from pacelab.grading.lab import Lab, RemoteFunction, exactly, near
 
 SENSE_M = 550.0
 APART_FROM_EDGE_M = 40
@@ -23,7 +23,7 @@ def ranges(lab: Lab) -> None:
     """250 m and 550 m, edges included, in the plane."""
     for name, edge in (("decodes", 250), ("senses", 550)):
         near_enough = lab.function(name)
-        for metres, wanted in ((edge, True), (edge + 1, False), (1, True)):
+        for metres, wanted in ((edge, True), (edge + 0.4, False), (1, True)):
             exactly(wanted, near_enough((0, 0), (metres, 0)), what=f"{name} at {metres} m")
         exactly(True, near_enough((0, 0), (0.6 * edge, -0.8 * edge)), what=f"{name} at {edge} m across")
         exactly(False, near_enough((0, 0), (0.8 * edge, 0.8 * edge)), what=f"{name} at {1.131 * edge:.0f} m across")
@@ -67,6 +67,8 @@ def _turned(lab: Lab, topic: str) -> Callable[[Link], Link]:
 def _related(lab: Lab, wanted: str, cases: Sequence[tuple[Link, Link, str]]) -> None:
     """Each case as it is, with the links exchanged, and turned."""
     relate, turn = lab.function("relation"), _turned(lab, wanted)
+    other, apart = ("share", 100) if wanted == "independent" else ("independent", 5000)
+    exactly(other, relate(_line(0, 200), _line(apart, apart + 200)), what=f"first of all relation, {apart} m apart")
     for first, second, what in cases:
         exactly(wanted, relate(first, second), what=f"relation, {what}")
         exactly(wanted, relate(second, first), what=f"relation, {what}, the links exchanged")
@@ -119,8 +121,8 @@ def _independent(first: Link, second: Link) -> bool:
     return not any(_sensed(a, b) for a, b in pairs)
 
 
-def _slots_of(lab: Lab, links: list[Link]) -> list[list[int]]:
-    slots: Any = lab.function("schedule")(links)
+def _slots_of(schedule: RemoteFunction, links: list[Link]) -> list[list[int]]:
+    slots: Any = schedule(links)
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
     whole = shaped and all(type(number) is int for slot in slots for number in slot)
     if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):
@@ -134,22 +136,24 @@ def _slots_of(lab: Lab, links: list[Link]) -> list[list[int]]:
 
 def chain_schedule(lab: Lab) -> None:
     """A chain of 200 m hops needs four slots, however long it is."""
+    schedule = lab.function("schedule")
     for hops in (1, 3, 4, 9):
         links = [_line(200.0 * hop, 200.0 * (hop + 1)) for hop in range(hops)]
-        slots = _slots_of(lab, links)
+        slots = _slots_of(schedule, links)
         exactly(min(hops, 4), len(slots), what=f"slots of a chain of {hops} hops")
 
 
 def any_schedule(lab: Lab) -> None:
     """Links strewn over fields: as few slots as first fit needs."""
-    draw = lab.random("field")
+    draw, schedule = lab.random("field"), lab.function("schedule")
+    _slots_of(schedule, [])
     for _ in range(3):
         links: list[Link] = []
         for _ in range(draw.randrange(12, 17)):
             x, y = draw.randrange(0, 2500), draw.randrange(0, 2500)
             links.append(((x, y), (x + draw.randrange(-170, 170), y + draw.randrange(-170, 170))))
         wanted = _first_fit(links)
-        found = len(_slots_of(lab, links))
+        found = len(_slots_of(schedule, links))
         if found > wanted:
             raise Wrong(f"at most {wanted} slots for {len(links)} links, as first fit needs", f"{found} slots")
 
@@ -170,8 +174,9 @@ def airtime(lab: Lab) -> None:
     takes = lab.function("airtime_us")
     near(304, takes(14, 1_000_000), what="14 bytes at 1 Mbit/s, in us")
     near(192 + 6136, takes(1534, 2_000_000), what="1534 bytes at 2 Mbit/s, in us")
-    size = lab.random("size").randrange(100, 1500)
+    size = 11 * lab.random("size").randrange(10, 130) + 3  # no whole number of us
     near(192 + size * 8 / 11, takes(size, 11_000_000), what=f"{size} bytes at 11 Mbit/s, in us")
+    near(192 + size * 8 / 5.5, takes(size, 5_500_000), what=f"{size} bytes at 5.5 Mbit/s, in us")
 
 
 def _frames(lab: Lab, topic: str) -> list[tuple[int, int, float]]:

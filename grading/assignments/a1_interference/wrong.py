@@ -89,4 +89,42 @@ WRONG = (
         ),
         loses=("cts-nav",),
     ),
+    Planted(
+        name="fills-on",
+        misconception="a list among the parameters is a new one at each call",
+        changes=(
+            ("def schedule(links):", "def schedule(links, slots=[]):"),
+            ("    slots = []\n", ""),
+        ),
+        loses=("chain-schedule", "any-schedule"),
+    ),
+    Planted(
+        name="there-is-a-link",
+        misconception="the first slot holds the first link, which is always there",
+        changes=(
+            (
+                "    slots = []\n    for number, link in enumerate(links):",
+                "    slots = [[0]]\n    for number, link in list(enumerate(links))[1:]:",
+            ),
+        ),
+        loses=("any-schedule",),
+    ),
+    Planted(
+        name="whole-metres",
+        misconception="550.4 m are 550 m",
+        changes=(("    return dist(a, b) <= SENSE_M", "    return int(dist(a, b)) <= SENSE_M"),),
+        loses=("ranges",),
+    ),
+    Planted(
+        name="whole-megabits",
+        misconception="rates are whole numbers of Mbit/s",
+        changes=(("frame_bytes * 8e6 / rate_bps", "frame_bytes * 8 / (int(rate_bps) // 1_000_000)"),),
+        loses=("airtime",),
+    ),
+    Planted(
+        name="all-share",
+        misconception="everybody waits for everybody",
+        changes=(("    if senses(sender, other_sender):", "    if True:"),),
+        loses=("sharing", "hiding", "independence", "predictions"),
+    ),
 )

@@ -31,10 +31,10 @@ def bound(lab: Lab) -> None:
     limit = lab.function("goodput_bound_bps")
     near(600_000, limit(7, 1500, 5_000_000), what="bound of 7 hops, 1500 bytes, 5 ms a hop, in bit/s")
     near(600_000, limit(4, 1500, 5_000_000), what="bound of 4 hops, in bit/s")
-    ms = lab.random("exchange").randrange(2, 9)
+    ms = lab.random("exchange").randrange(2, 9) + 0.375
     size, hops = lab.random("size").randrange(200, 1500), lab.random("hops").randrange(5, 30)
     wanted = size * 8 / (4 * ms) * 1000
-    near(wanted, limit(hops, size, ms * 1_000_000), what=f"bound of {hops} hops, {size} bytes, {ms} ms a hop")
+    near(wanted, limit(hops, size, round(ms * 1_000_000)), what=f"bound of {hops} hops, {size} bytes, {ms} ms a hop")
 
 
 def short_bound(lab: Lab) -> None:
@@ -56,6 +56,7 @@ def plateau(lab: Lab) -> None:
     )
     exactly(3, best({"$map": [[5, 99.0], [3, 98.0], [1, 90.0]]}), what="W* of windows in no order")
     exactly(1, best({"$map": [[1, 90.0], [2, 100.0]]}, tolerance=0.1), what="W* with a tolerance of 0.1")
+    exactly(2, best({"$map": [[1, 90.0], [2, 97.0], [3, 94.0], [4, 100.0]]}), what="W* of 90 97 94 100, tolerance 0.05")
     exactly(1, best({"$map": [[1, 95.1], [2, 100.0]]}), what="W* of 95.1 and 100, tolerance 0.05")
     exactly(2, best({"$map": [[1, 94.9], [2, 100.0]]}), what="W* of 94.9 and 100, tolerance 0.05")
     draw = lab.random("plateau")
@@ -72,6 +73,7 @@ def plateau(lab: Lab) -> None:
 def no_measurement(lab: Lab) -> None:
     """Nothing measured is an error, and not 0."""
     best = lab.function("best_window")
+    exactly(3, best({"$map": [[3, 100.0]]}), what="first of all W* of one measurement")
     try:
         got = best({"$map": []})
     except Raised as error:
@@ -94,13 +96,15 @@ def _full(window: RemoteObject) -> None:
 def fills(lab: Lab) -> None:
     """No more than the limit, numbered in order."""
     limit = lab.random("limit").randrange(2, 7)
-    window = lab.new("SlidingWindow", limit=limit)
+    window, other = lab.several("SlidingWindow", [(limit,), (limit,)])
     for number in range(limit):
         exactly(True, window.call("can_send"), what=f"can_send() with {number} of {limit} on their way")
         exactly(number, window.call("send"), what="the packet's number")
     exactly(False, window.call("can_send"), what=f"can_send() with {limit} of {limit} on their way")
     _full(window)
     exactly(limit, window.call("in_flight"), what="packets in flight")
+    exactly(0, other.call("in_flight"), what="packets in flight of another window")
+    exactly(0, other.call("send"), what="the first packet's number in another window")
     single = lab.new("SlidingWindow", limit=1)
     exactly(0, single.call("send"), what="the first packet's number with a limit of 1")
     exactly(False, single.call("can_send"), what="can_send() with 1 of 1 on its way")
@@ -142,6 +146,7 @@ def strange_acks(lab: Lab) -> None:
     kinds = [
         (covered, "a duplicate"),
         (draw.randrange(1, covered), "an old one"),
+        (0, "the very first one"),
         (limit + 1, "one for a packet not sent yet"),
         (limit + draw.randrange(2, 20), "one for packets never sent"),
     ]
@@ -152,7 +157,7 @@ def strange_acks(lab: Lab) -> None:
 
 
 def shrinks(lab: Lab) -> None:
-    """A smaller limit recalls nothing, and holds from then on."""
+    """A smaller limit recalls nothing, and holds from then on; so does a larger one."""
     window = lab.new("SlidingWindow", limit=5)
     for _ in range(5):
         window.call("send")
@@ -167,17 +172,24 @@ def shrinks(lab: Lab) -> None:
     with failing("ValueError for a limit of 0, as for any below 1"):
         _refused(window)
     exactly(1, window.call("in_flight"), what="packets in flight after a limit that was refused")
+    window.call("acknowledge", 5)
+    exactly(True, window.call("can_send"), what="can_send() with none on its way, limit 1, after one that was refused")
+    window.call("set_limit", 2)
+    for number in (5, 6):
+        exactly(number, window.call("send"), what="the packet's number, the limit raised to 2")
+    exactly(False, window.call("can_send"), what="can_send() with two on their way, the limit raised to 2")
     _not_made(lab)
 
 
 def _refused(window: RemoteObject) -> None:
-    try:
-        window.call("set_limit", 0)
-    except Raised as error:
-        if error.type == "ValueError":
-            return
-        raise
-    raise Wrong("ValueError from set_limit(0)", "no error")
+    for limit in (0, -2):
+        try:
+            window.call("set_limit", limit)
+        except Raised as error:
+            if error.type == "ValueError":
+                continue
+            raise
+        raise Wrong(f"ValueError from set_limit({limit})", "no error")
 
 
 def _not_made(lab: Lab) -> None:

@@ -76,4 +76,73 @@ WRONG = (
         changes=(("return packets_in_the_air(hops) + 1", "return 1"),),
         loses=("chosen", "quick"),
     ),
+    Planted(
+        name="whole-milliseconds",
+        misconception="an exchange takes whole milliseconds",
+        changes=(("* exchange_ns)", "* (exchange_ns // 1_000_000) * 1_000_000)"),),
+        loses=("bound",),
+    ),
+    Planted(
+        name="down-from-the-peak",
+        misconception="the plateau ends where a window below the peak's falls short",
+        changes=(
+            (
+                "    return min(window for window, rate in goodput_bps.items() if rate >= (1 - tolerance) * best)",
+                "    found = max(goodput_bps, key=goodput_bps.get)\n"
+                "    for window in sorted((window for window in goodput_bps if window < found), reverse=True):\n"
+                "        if goodput_bps[window] < (1 - tolerance) * best:\n"
+                "            break\n"
+                "        found = window\n"
+                "    return found",
+            ),
+        ),
+        loses=("plateau",),
+    ),
+    Planted(
+        name="always-an-error",
+        misconception="there is never a measurement",
+        changes=(("    if not goodput_bps:\n", "    if True:\n"),),
+        loses=("plateau", "no-measurement"),
+    ),
+    Planted(
+        name="one-for-all",
+        misconception="what a class holds is each window's own",
+        changes=(
+            ("class SlidingWindow:\n", "class SlidingWindow:\n    sent = [0]\n"),
+            (
+                "        self._next += 1\n        return self._next - 1",
+                "        self._next += 1\n        self.sent[0] += 1\n        return self.sent[0] - 1",
+            ),
+        ),
+        loses=("fills",),
+    ),
+    Planted(
+        name="not-nothing",
+        misconception="only 0 is below 1",
+        changes=(("if limit < 1:", "if not limit:"),),
+        loses=("shrinks",),
+    ),
+    Planted(
+        name="never-grows",
+        misconception="a window that was made smaller stays so",
+        changes=(
+            ("        self._limit = limit\n", '        self._limit = min(limit, getattr(self, "_limit", limit))\n'),
+        ),
+        loses=("shrinks",),
+    ),
+    Planted(
+        name="takes-then-refuses",
+        misconception="an error undoes what was done before it",
+        changes=(
+            (
+                "        if limit < 1:\n"
+                '            raise ValueError("a window of at least 1")\n'
+                "        self._limit = limit\n",
+                "        self._limit = limit\n"
+                "        if limit < 1:\n"
+                '            raise ValueError("a window of at least 1")\n',
+            ),
+        ),
+        loses=("shrinks",),
+    ),
 )

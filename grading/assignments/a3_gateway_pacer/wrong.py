@@ -121,4 +121,148 @@ WRONG = (
             "fairness",
         ),
     ),
+    Planted(
+        name="pace-per-host",
+        misconception="flows to one host have one pace",
+        changes=(
+            ("        self._flows = {}\n", "        self._flows = {}\n        self._paces = {}\n"),
+            (
+                "self._flows.setdefault(segment.flow, Flow())\n",
+                "self._flows.setdefault(segment.flow, Flow())\n"
+                "            flow.estimator = self._paces.setdefault(segment.flow.dst, flow.estimator)\n",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="acks-by-host",
+        misconception="an ACK belongs to the flow to its sender, whichever that is",
+        changes=(
+            (
+                "flow = self._flows.get(segment.flow.reversed())",
+                "flow = next((f for key, f in self._flows.items() if key.dst == segment.flow.src), None)",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="from-the-last-release",
+        misconception="a round trip begins where a segment was last released",
+        changes=(
+            ("            _, at_ns, data_bytes = newest\n", "            _, at_ns, data_bytes = self.last\n"),
+            (
+                "            self.released.append((end, now_ns, segment.packet_bytes))",
+                "            self.released.append((end, now_ns, segment.packet_bytes))\n"
+                "            self.last = self.released[-1]",
+            ),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="exact-acks",
+        misconception="an ACK ends where a segment does",
+        changes=(
+            (
+                "            newest = self.released.popleft()",
+                "            covered = self.released.popleft()\n"
+                "            newest = covered if covered[0] == segment.ack else None",
+            ),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="data-acknowledges",
+        misconception="data from the air carries an ACK, too",
+        changes=((" and flow is not None and segment.is_pure_ack:", " and flow is not None:"),),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="the-datas-path",
+        misconception="the path is that which the data was seen with",
+        changes=(
+            (
+                "        if event.point == Point.AIR_TO_WIRED and flow",
+                '        rates = getattr(flow, "rates", ())\n        if event.point == Point.AIR_TO_WIRED and flow',
+            ),
+            ("flow.queue.append(segment)", "flow.queue.append(segment)\n            flow.rates = event.path_rates_bps"),
+            ("segment, event.path_rates_bps)", "segment, rates)"),
+        ),
+        loses=("from-release",),
+    ),
+    Planted(
+        name="same-number-again",
+        misconception="a retransmission begins at the number of a segment sent before",
+        changes=(
+            (
+                "if self.highest_end is not None and seq_diff(segment.seq, self.highest_end) < 0:",
+                "if segment.seq in self.seen or self.seen.add(segment.seq):",
+            ),
+            (
+                "        self.highest_end = None\n        self.tainted_to",
+                "        self.highest_end = None\n        self.seen = set()\n        self.tainted_to",
+            ),
+        ),
+        loses=("karn",),
+    ),
+    Planted(
+        name="up-to-the-highest",
+        misconception="Karn's rule holds until all that was sent is covered",
+        changes=(("                self.tainted_to = end", "                self.tainted_to = self.highest_end"),),
+        loses=("karn",),
+    ),
+    Planted(
+        name="numbers-do-not-wrap",
+        misconception="a retransmission has the smaller number",
+        changes=(("seq_diff(segment.seq, self.highest_end) < 0", "segment.seq < self.highest_end"),),
+        loses=("karn",),
+    ),
+    Planted(
+        name="karn-for-all",
+        misconception="one flow's retransmission spoils the samples of all",
+        changes=(
+            ("class Flow:\n", "class Flow:\n    spoilt = {}\n"),
+            (
+                "        self.tainted_to = None\n\n    def release",
+                '        self.spoilt.setdefault("to")\n'
+                "\n"
+                "    @property\n"
+                "    def tainted_to(self):\n"
+                '        return self.spoilt.get("to")\n'
+                "\n"
+                "    @tainted_to.setter\n"
+                "    def tainted_to(self, end):\n"
+                '        self.spoilt["to"] = end\n'
+                "\n"
+                "    def release",
+            ),
+        ),
+        loses=("per-flow",),
+    ),
+    Planted(
+        name="any-payload",
+        misconception="what carries data is TCP's",
+        changes=(
+            (
+                "event.point == Point.WIRED_TO_AIR and segment.is_data",
+                "event.point == Point.WIRED_TO_AIR and segment.payload_bytes",
+            ),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="passes-all",
+        misconception="a gateway that does nothing holds nothing up",
+        changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
+        loses=(
+            "others-pass",
+            "spacing",
+            "order",
+            "from-release",
+            "karn",
+            "per-flow",
+            "timeouts",
+            "goodput",
+            "fairness",
+        ),
+    ),
 )

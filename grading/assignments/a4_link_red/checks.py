@@ -141,10 +141,12 @@ def learns(lab: Lab) -> None:
     shell = case.shell(lab, numbers, delivered=(given_up != 0, given_up != 1))
     _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
     _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
-    shell.transmitted(shell.data(), 1)
+    shell.transmitted(shell.data(), 1, to=2)
     after = f"p = {later:.4f} after a frame that got through"
     _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
     _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")
+    other = lab.beside(shell, HOOK, allowed=ALLOWED, uniform={"$draws": [0.0]})
+    _fate(other, other.data(), dropped=False, why="no frame of this node was ever repeated, though another node's were")
 
 
 def broadcasts(lab: Lab) -> None:
@@ -287,7 +289,7 @@ ASSIGNMENT = Assignment(
             run=learns,
             needs=RED,
             above=(*AVERAGE, *CHANCE),
-            hint="frames given up needed retransmissions too; delivered or not, attempts count",
+            hint="delivered or not, attempts count: frames given up needed some, too; each node has its own average",
         ),
         Check(
             id="broadcasts",

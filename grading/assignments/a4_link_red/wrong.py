@@ -80,4 +80,27 @@ WRONG = (
         changes=(("self._uniform() < probability:", "True:"), ("if probability > 0 and", "if probability >= 0 and")),
         loses=("idle", "draws", "learns", "alike", "delay", "losses"),
     ),
+    Planted(
+        name="average-of-all-nodes",
+        misconception="what a class holds is each hook's own",
+        changes=(
+            ("        self._average = RetryAverage()\n", ""),
+            (
+                "    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT\n",
+                "    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT\n    _average = RetryAverage()\n",
+            ),
+        ),
+        loses=("learns",),
+    ),
+    Planted(
+        name="one-neighbour",
+        misconception="only frames to the first neighbour tell",
+        changes=(
+            (
+                "self._average.update(event.attempts)",
+                "event.next_hop == 1 and self._average.update(event.attempts)",
+            ),
+        ),
+        loses=("learns",),
+    ),
 )

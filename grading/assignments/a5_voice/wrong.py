@@ -94,4 +94,65 @@ WRONG = (
         ),
         loses=("steps", "bounds", "recovery", "protects", "uses"),
     ),
+    Planted(
+        name="packets-of-all",
+        misconception="what a class holds is each evaluator's own",
+        changes=(("    def __init__(self):\n        self._packets = deque()\n", "    _packets = deque()\n"),),
+        loses=("silence",),
+    ),
+    Planted(
+        name="begins-anew",
+        misconception="a window is what came since the last verdict",
+        changes=(("        expected = sum(", "        self._packets.clear()\n        expected = sum("),),
+        loses=("window",),
+    ),
+    Planted(
+        name="first-to-last",
+        misconception="packets arrive in the order of their numbers",
+        changes=(("max(numbers) - min(numbers) + 1 for", "abs(numbers[-1] - numbers[0]) + 1 for"),),
+        loses=("losses",),
+    ),
+    Planted(
+        name="a-call-per-host",
+        misconception="a host has one call",
+        changes=(("calls.setdefault(call, [])", 'calls.setdefault(call.split(":")[0], [])'),),
+        loses=("calls", "protects", "uses"),
+    ),
+    Planted(
+        name="hears-nothing",
+        misconception="no verdict is no error",
+        changes=(("        if not self._packets:\n", "        if True:\n"),),
+        loses=("losses", "late", "window", "calls", "silence", "protects"),
+    ),
+    Planted(
+        name="always-the-worst",
+        misconception="MOS is 1 where a call is bad",
+        changes=(("    if r <= 0:\n", "    if True:\n"),),
+        loses=("hand-values", "collapse"),
+    ),
+    Planted(
+        name="leaps-down",
+        misconception="after five good rounds the rate is half of R_max",
+        changes=(("max(self.rate_bps, self._best / 2)", "self._best / 2"),),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="silence-does-not-count",
+        misconception="a round without a call is none of the good ones",
+        changes=(
+            (
+                "        quality = 5.0 if quality is None else quality\n",
+                "        if quality is None:\n"
+                "            self.rate_bps = min(self.rate_bps * 1.05, MAX_RATE_BPS)\n"
+                "            return self.rate_bps\n",
+            ),
+        ),
+        loses=("recovery",),
+    ),
+    Planted(
+        name="forgiven",
+        misconception="a round from POOR to FAIR ends what a poor one began",
+        changes=(("            factor = 0.9\n", "            factor = 0.9\n            self._was_poor = False\n"),),
+        loses=("recovery",),
+    ),
 )

@@ -99,15 +99,16 @@ def less_than_one(draw: Random) -> Arguments:
 def one_best(draw: Random) -> Arguments:
     windows = sorted(draw.sample(range(1, 33), 6))
     top, best = draw.uniform(200, 900), draw.choice(windows)
-    return {"goodput_kbps": {w: top * (1.0 if w == best else draw.uniform(0.3, 0.97)) for w in windows}}
+    return {"goodput_kbps": {w: top * (1.0 if w == best else draw.uniform(0.3, 0.94)) for w in windows}}
 
 
 def plateau(draw: Random) -> Arguments:
-    """The very best lies behind one or two others within a per cent; one just below a per cent lies before them."""
+    """The very best lies behind one within a per cent; one just outside lies before them, and another between them."""
     windows = sorted(draw.sample(range(2, 33), 6))
     top, first = draw.uniform(200, 900), draw.randrange(1, 3)
     below = [draw.uniform(0.4, 0.9) for _ in range(first - 1)] + [draw.uniform(0.983, 0.9895)]
-    shares = [*below, draw.uniform(0.9905, 0.998), 1.0, *(draw.uniform(0.991, 0.999) for _ in range(6))]
+    dip = draw.uniform(0.983, 0.9895)
+    shares = [*below, draw.uniform(0.9905, 0.998), dip, 1.0, *(draw.uniform(0.991, 0.999) for _ in range(6))]
     return {"goodput_kbps": {w: top * share for w, share in zip(windows, shares, strict=False)}}
 
 
@@ -200,10 +201,20 @@ def one_too_fast(draw: Random) -> Arguments:
     return {"goodput_kbps": goodput, "from_wired": set(names), "threshold": draw.uniform(1.05, 1.3)}
 
 
-def from_the_mesh(draw: Random) -> Arguments:
+def two_too_fast(draw: Random) -> Arguments:
+    goodput = {name: draw.uniform(80, 120) for name in "abcdef"}
+    for fast in draw.sample("abcdef", 2):
+        goodput[fast] *= 4
+    return {"goodput_kbps": goodput, "from_wired": set(goodput), "threshold": draw.uniform(1.05, 1.3)}
+
+
+def from_the_mesh(draw: Random, fast: bool) -> Arguments:
+    """Some flows come from the wire: the fast one among them, or not."""
     given = one_too_fast(draw)
-    names = sorted(given["goodput_kbps"])
-    return {**given, "from_wired": set(draw.sample(names, draw.randrange(0, len(names))))}
+    goodput = given["goodput_kbps"]
+    *others, fastest = sorted(goodput, key=lambda name: goodput[name])
+    wired = set(draw.sample(others, draw.randrange(0, len(others))))
+    return {**given, "from_wired": wired | {fastest} if fast else wired}
 
 
 def near_the_threshold(draw: Random, by: float) -> Arguments:

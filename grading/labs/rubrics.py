@@ -189,12 +189,17 @@ CONTROL = (
         read=_sorted_pairs,
         parts=(
             Part(id="control", title="the fast flow is throttled to the mean", points=6, draw=draws.one_too_fast),
-            Part(id="control-mesh", title="... if it comes from the wire", points=4, draw=draws.from_the_mesh),
+            Part(
+                id="control-mesh",
+                title="... if it comes from the wire",
+                points=4,
+                draw=each(draws.from_the_mesh, fast=(False, True)),
+            ),
             Part(
                 id="control-threshold",
-                title="... and is above the threshold",
+                title="... and each that is above the threshold, no other",
                 points=4,
-                draw=each(draws.near_the_threshold, by=(0.98, 1.02)),
+                draw=(*each(draws.near_the_threshold, by=(0.98, 1.02)), draws.two_too_fast),
             ),
         ),
     ),
@@ -222,7 +227,7 @@ LAB5 = (
                 id="controller",
                 title="up while calls are good, down when they are not",
                 points=24,
-                draw=each(draws.step, within=((3.92, 4.4), (1.0, 3.58))),
+                draw=each(draws.step, within=((3.92, 4.4), (1.0, 3.3), (3.4, 3.58))),
             ),
             Part(
                 id="controller-between",

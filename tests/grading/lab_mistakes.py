@@ -54,6 +54,18 @@ MISTAKES: dict[str, tuple[Planted, ...]] = {
         wrong("largest", "return min(window", "return max(window", "best-plateau", "best-order"),
         wrong("first-measured", "return min(", "return next(", "best-order"),
         wrong("five-per-cent", "0.99 * best", "0.95 * best", "best-plateau", "best-order"),
+        wrong(
+            "down-from-the-best",
+            "    return min(window for window, goodput in goodput_kbps.items() if goodput >= 0.99 * best)",
+            "    found = max(goodput_kbps, key=goodput_kbps.get)\n"
+            "    for window in sorted((window for window in goodput_kbps if window < found), reverse=True):\n"
+            "        if goodput_kbps[window] < 0.99 * best:\n"
+            "            break\n"
+            "        found = window\n"
+            "    return found",
+            "best-plateau",
+            "best-order",
+        ),
         wrong("one-more-attempt", "failure**attempts", "failure ** (attempts + 1)", "given-up", "given-up-certain"),
         wrong("arrives", "failure**attempts", "1 - failure**attempts", "given-up", "given-up-certain"),
     ),
@@ -72,6 +84,12 @@ MISTAKES: dict[str, tuple[Planted, ...]] = {
         ),
         wrong("below-0", "if average < min_th:", "if False:", "probability-none"),
         wrong("attempts", "(attempts - 1)", "attempts", "average"),
+        wrong(
+            "delivered-only",
+            "        self.average = 7",
+            "        if delivered:\n            self.average = 7",
+            "average",
+        ),
         wrong("the-other-way-round", ".random() >= prob", ".random() < prob", "drops", "drops-cap"),
         wrong("for-marking", "0.4, 20.0, 0.05", "0.4, 2.0, 0.1", "drops", "drops-cap"),
         wrong("higher-cap", "20.0, 0.05", "20.0, 0.1", "drops-cap"),
@@ -106,9 +124,35 @@ MISTAKES: dict[str, tuple[Planted, ...]] = {
         wrong("weights", "0.7 * self.average_s + 0.3 * new_s", "0.3 * self.average_s + 0.7 * new_s", *PACES),
         wrong("cov-once", "(1 + 2 * cov", "(1 + cov", *PACES),
         wrong("short-memory", "maxlen=50", "maxlen=8", *PACES[1:]),
+        wrong("ack-of-40-bytes", "sample.data_bytes, sample.ack_bytes)", "sample.data_bytes, 40)", *PACES),
+        wrong(
+            "first-path",
+            "        path = (sample",
+            '        path = self.path = getattr(self, "path", None) or (sample',
+            *PACES[:2],
+        ),
+        wrong(
+            "one-for-all",
+            "    def __init__(self):\n        self.average_s = None  # FHD_hat; the first sample starts it\n"
+            "        self.rtts_s = deque(maxlen=50)\n",
+            "    rtts_s = deque(maxlen=50)\n\n    def __init__(self):\n        self.average_s = None\n",
+            "pacer",
+        ),
         wrong("begins-at-0", "average_s = None", "average_s = 0.0", *PACES),
         wrong("all-flows", "for flow in fast if flow in from_wired", "for flow in fast", "control-mesh"),
         wrong("no-threshold", "> threshold * mean", "> mean", "control-threshold"),
+        wrong(
+            "fastest-alone",
+            "if goodput > threshold * mean]",
+            "if goodput > threshold * mean and goodput == max(goodput_kbps.values())]",
+            "control-threshold",
+        ),
+        wrong(
+            "mean-of-the-wired",
+            "    mean = sum(goodput_kbps.values()) / len(goodput_kbps)",
+            "    wired = [goodput_kbps[flow] for flow in from_wired] or [1]\n    mean = sum(wired) / len(wired)",
+            "control-mesh",
+        ),
         wrong(
             "sum",
             "sum(goodput_kbps.values()) / len(goodput_kbps)",

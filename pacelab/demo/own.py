@@ -87,7 +87,7 @@ def open_own(topology: str, schemes: Sequence[str]) -> Own:
     settings: dict[str, Any] = {} if _says_how_long(first.network) else {"duration_s": DURATION_S}
     own = Own(tuple(Experiment(topology=topology, scheme=name, **settings) for name in dict.fromkeys(schemes)))
     for experiment in own.experiments:
-        if experiment.traffic_sha256 is not None:
+        if "traffic" in experiment.own_files:
             raise ConfigError(f"demo {topology}: its traffic is a file's; allowed is traffic by name")
         if len(experiment.flows) != len(experiment.network.flows) or any(f.call is not None for f in experiment.flows):
             raise ConfigError(f"demo {topology}: allowed are flows of tcp, udp-saturated, cbr or file")

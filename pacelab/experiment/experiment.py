@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import PurePath
 from typing import Any, Never, Unpack, cast
 
 from pacelab.backends.kinds import BACK_ENDS
 from pacelab.errors import ConfigError
 from pacelab.experiment.resolve import Resolved, resolve
 from pacelab.options.chosen import Options
-from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.request import Request
-from pacelab.options.table import BACKEND_OPTIONS, CONTROL_OPTIONS, CONTROLS, OPTIONS, SCHEME_OPTIONS
+from pacelab.options.table import BACKEND_OPTIONS, CONTROL_OPTIONS, OPTIONS, SCHEME_OPTIONS
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.topologies.domain import plain
 from pacelab.topologies.kind import Kind
@@ -47,8 +45,8 @@ class Experiment(Options):
     """What the scheme's hooks are told."""
     traffic_kind: str = field(init=False, repr=False)
     """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
-    traffic_sha256: str | None = field(init=False, repr=False)
-    """Of the traffic file, if there is one."""
+    own_files: Mapping[str, str] = field(init=False, repr=False)
+    """Own files by name, and the SHA-256 that each had on construction, as they stand in `config`."""
     request: Request = field(init=False, repr=False, compare=False)
     """What was given."""
 
@@ -77,8 +75,18 @@ class Experiment(Options):
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Workers are sent what was given, which is small, and resolve it there."""
-        return _again, (self.request,)
+        """Workers are sent what was given, which is small, and resolve it there, of the same files."""
+        return _again, (self.request, self.own_files)
+
+    def check_unchanged(self, own_files: Mapping[str, str]) -> None:
+        """Raise ConfigError when a file of the user's own was another one for this experiment than in `own_files`."""
+        for name, digest in self.own_files.items():
+            if own_files.get(name) != digest:
+                file = self.own_files[name.removesuffix("_sha256")]
+                raise ConfigError(
+                    f"{file} is not what it was when the experiment was made: it has changed since, or a worker's "
+                    "machine has another one: make the experiment, or call, once more"
+                )
 
     def config(self) -> dict[str, Json]:
         """All settings as JSON values, defaults included, in a fixed order.
@@ -97,31 +105,13 @@ class Experiment(Options):
         settings["cc_options"] = self._values(CONTROL_OPTIONS.get(self.cc, ()))
         settings["backend"] = self.backend
         settings["backend_options"] = self._values(tuple(BACK_ENDS[self.backend].options))
-        settings |= self._digests()
+        settings |= self.own_files
         settings |= self._values(("stop_after_pkts", "batch_pkts", "series_interval_s"))
         return settings
 
     def _values(self, names: tuple[str, ...]) -> dict[str, Json]:
         values = {name: getattr(self, name) for name in names}
         return {name: float(value) if name.endswith("_s") else value for name, value in values.items()}
-
-    def _digests(self) -> dict[str, Json]:
-        """Names of the user's own files, without their folders, and what they held."""
-        found: dict[str, Json] = {}
-        if self.kind.digest is not None:
-            found["topology_sha256"] = self.kind.digest
-        if self.traffic_sha256 is not None:
-            found["traffic"] = PurePath(self.traffic).name
-            found["traffic_sha256"] = self.traffic_sha256
-        if self.cc not in CONTROLS:
-            path, _, class_name = self.cc.rpartition(":")
-            found["cc"] = f"{PurePath(path).name}:{class_name}"
-            found["cc_sha256"] = digest_of("--cc", path)
-        if is_own(self.scheme):
-            path, _, name = self.scheme.rpartition(":")
-            found["scheme"] = f"{PurePath(path).name}:{name}"
-            found["scheme_sha256"] = digest_of("--scheme", path)
-        return found
 
 
 def _stays(self: Experiment, name: str, _value: object) -> Never:
@@ -141,5 +131,7 @@ def _as_python(given: Request) -> Request:
     return cast("Request", found)
 
 
-def _again(given: Request) -> Experiment:
-    return Experiment(**given)
+def _again(given: Request, own_files: Mapping[str, str]) -> Experiment:
+    experiment = Experiment(**given)
+    experiment.check_unchanged(own_files)
+    return experiment

@@ -10,6 +10,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal
 
 from pacelab.backends.kinds import BACK_ENDS
@@ -17,6 +18,7 @@ from pacelab.backends.places import check as check_where
 from pacelab.errors import ConfigError
 from pacelab.experiment.networks import load_topology
 from pacelab.options.chosen import Options
+from pacelab.options.own_code import digest_of, is_own
 from pacelab.options.phys import PHYS
 from pacelab.options.request import Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
@@ -54,8 +56,9 @@ class Resolved:
     """What the scheme's hooks are told."""
     traffic_kind: str
     """The engine's kind of what the flows carry; of several the first one that the scheme acts on."""
-    traffic_sha256: str | None
-    """Of the traffic file, if there is one."""
+    own_files: Mapping[str, str]
+    """The user's own files by their names, without their folders, and the SHA-256 of what they say: by the key of
+    `Experiment.config` that each stands for."""
 
 
 def resolve(request: Request) -> Resolved:
@@ -145,7 +148,7 @@ def _resolved(
         chosen_scheme=scheme,
         hook_settings=hook_settings,
         traffic_kind=traffic_kind,
-        traffic_sha256=_traffic_digest(options.traffic),
+        own_files=_own_files(options, kind),
     )
 
 
@@ -278,12 +281,21 @@ def _with_traffic(options: Options, topology: Topology) -> tuple[Topology, tuple
     return with_traffic(options, topology)
 
 
-def _traffic_digest(traffic: str) -> str | None:
-    if not is_traffic_file(traffic):
-        return None
-    from pacelab.traffic.file import read_traffic
+def _own_files(options: Options, kind: Kind) -> Mapping[str, str]:
+    """See `Resolved.own_files`."""
+    found = {} if kind.digest is None else {"topology": kind.name, "topology_sha256": kind.digest}
+    if is_traffic_file(options.traffic):
+        from pacelab.traffic.file import read_traffic
 
-    return hashlib.sha256(read_traffic(traffic).encode()).hexdigest()
+        text = read_traffic(options.traffic)
+        found["traffic"] = PurePath(options.traffic).name
+        found["traffic_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+    for name, value in (("cc", options.cc), ("scheme", options.scheme)):
+        if is_own(value):
+            path, _, attribute = value.rpartition(":")
+            found[name] = f"{PurePath(path).name}:{attribute}"
+            found[f"{name}_sha256"] = digest_of(f"--{name}", path)
+    return found
 
 
 def _traffic_kind(carried: tuple[Carried, ...], scheme: Scheme) -> str:

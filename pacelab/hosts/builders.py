@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pacelab.hosts.lab import Lab
+from pacelab.hosts.network.tcp_settings import check_control
 from pacelab.hosts.plan import Plan
 
 
@@ -11,8 +12,9 @@ def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) 
 
     What makes them otherwise has `medium`, `wires`, `switched`, `set_off`, `missing_sysctls`, `check_alive`,
     `set_route` and `wire_report` as `Lab` does. `page_fd`: a listening socket for a controller's page. `at_terminal`:
-    a command line of the builder's own may be asked for.
+    a command line of the builder's own may be asked for. HostError when this kernel cannot do what the plan says.
     """
+    check_control(plan)
     if plan.builder == "mininet-wifi":
         from pacelab.hosts.mininet.mininet_wifi import MininetWifiLab
 

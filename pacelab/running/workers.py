@@ -100,7 +100,8 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    task, died = _task(work), False
+    task, died = functools.partial(_unpacked, _task(work)), False
+    packed = [pickle.dumps(item) for item in items]
     stop, pool = None, None
     futures: dict[Future[Outcome], int] = {}
     # A Ctrl-C leaves no lock of a future taken, as `as_completed` may.
@@ -110,9 +111,9 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
             context = multiprocessing.get_context("spawn")
             with _interrupts_blocked():  # what multiprocessing starts for it inherits this, and ends it for Ctrl-C here
                 stop = context.Event()
-            with _interrupts_blocked(), _script_hidden(task, items):  # all workers start here and inherit it
+            with _interrupts_blocked(), _script_hidden(task, packed):  # all workers start here and inherit it
                 pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-                futures = {pool.submit(task, item): place for place, item in enumerate(items)}
+                futures = {pool.submit(task, item): place for place, item in enumerate(packed)}
                 for future in futures:
                     future.add_done_callback(done.put)
         except OSError as error:
@@ -179,8 +180,15 @@ def _checked(code: str, work: Callable[[Item], Outcome], item: Item) -> Outcome:
     return work(item)
 
 
+def _unpacked(task: Callable[[Item], Outcome], item: bytes) -> Outcome:
+    """In a worker: an item that cannot be read, as of a file that has changed, fails its task. Were it read where the
+    pool takes tasks, it would end the worker.
+    """
+    return task(pickle.loads(item))
+
+
 @contextlib.contextmanager
-def _script_hidden(task: Callable[[Item], Outcome], items: Sequence[Item]) -> Iterator[None]:
+def _script_hidden(task: Callable[[bytes], Outcome], items: Sequence[bytes]) -> Iterator[None]:
     """Processes started meanwhile do not import the script that is running: one without `if __name__ == "__main__":`
     would start workers there again. Where the work or an item comes from the script, it is needed, and stays.
     """

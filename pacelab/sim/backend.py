@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from pacelab.options.own_code import misnamed
+from pacelab.options.own_code import digest_of, misnamed
 from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
@@ -57,6 +57,8 @@ def run_scheme(
         from pacelab.sim.congestion import control_maker, load_control
 
         control = load_control(experiment.cc)
+        digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
+        experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
         make_control = control_maker(experiment.cc, control)
         notes += misnamed(control)
 

@@ -58,11 +58,23 @@ _LARGEST_SUPER_PACKET = 0xFFFF
 
 
 class _Paced:
-    __slots__ = ("full", "largest_bytes", "last_ns", "set_ns", "told_bps", "told_bytes")
+    __slots__ = (
+        "full",
+        "interval_bytes",
+        "interval_ns",
+        "largest_bytes",
+        "last_ns",
+        "set_ns",
+        "told_bps",
+        "told_bytes",
+    )
 
     def __init__(self) -> None:
         self.full = False
         """The last packet was as large as any: the pace told now is the one of such packets."""
+        self.interval_ns = 0
+        self.interval_bytes = 0
+        """The last pace, and the size of packets that it is for: a small one may have measured it."""
         self.largest_bytes = 0
         self.set_ns = 0
         self.told_bps = 0
@@ -255,14 +267,18 @@ class TcAgent:
             self._new = []
         changed: dict[FlowKey, tuple[int, int]] = {}
         for key, flow in self._flows.items():
-            if now_ns - flow.set_ns < SETTLED_NS or not flow.full:
+            if not flow.full:
                 continue
             interval_ns = self._guard(lambda key=key: self._hook.pace_ns(key))  # type: ignore[misc]
             if self._failure is not None:
                 return
             if interval_ns is None:
                 continue
-            rate_bps = flow.largest_bytes * BITS_PER_BYTE * NS_PER_S // interval_ns
+            if interval_ns != flow.interval_ns:
+                flow.interval_ns, flow.interval_bytes = interval_ns, flow.largest_bytes
+            if now_ns - flow.set_ns < SETTLED_NS:
+                continue
+            rate_bps = flow.interval_bytes * BITS_PER_BYTE * NS_PER_S // interval_ns
             known = flow.told_bytes == flow.largest_bytes and abs(rate_bps - flow.told_bps) <= SETTLED * flow.told_bps
             if not known:
                 flow.told_bps, flow.told_bytes, flow.set_ns = rate_bps, flow.largest_bytes, now_ns

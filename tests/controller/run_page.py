@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -295,7 +295,7 @@ def test_page_is_accessible(open_page: Any, picture: dict[str, Any] | None) -> N
     assert [(found["id"], [node["target"] for node in found["nodes"]]) for found in violations] == []
 
 
-def test_a_thousand_flows_do_not_stall_it(open_page: Any) -> None:
+def test_a_thousand_flows_do_not_stall_it(open_page: Any, within: Callable[..., None]) -> None:
     page, server = open_page()
     for number in range(1000):
         key = FiveTuple(ip(STATION), ip(HOST), 6, 6000 + number, 80)
@@ -303,6 +303,10 @@ def test_a_thousand_flows_do_not_stall_it(open_page: Any) -> None:
         assert flow is not None
         flow.packets, flow.rate_bps = 5, 1000.0 + number
     page.get_by_text("the 50 fastest of 1004 flows").wait_for()
-    begun = time.monotonic()
-    page.evaluate("new Promise(requestAnimationFrame)")
-    assert time.monotonic() - begun < 1.0
+
+    def frame_s() -> float:
+        begun = time.monotonic()
+        page.evaluate("new Promise(requestAnimationFrame)")
+        return time.monotonic() - begun
+
+    within(1.0, frame_s)

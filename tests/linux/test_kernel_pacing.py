@@ -10,8 +10,11 @@ import pytest
 from network import PACELAB, Host, Line, RunningAgent, iperf
 
 from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.segment import SYN, FlowKey
+from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.linux.agent import ROLES, AgentConfig
 from pacelab.pacer.linux.kernel.air_tap import Tapped
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.tc_agent import BATCH_NS, TcAgent
 from pacelab.units import NS_PER_S
 
@@ -104,6 +107,30 @@ def test_tc_waits_for_no_batch_while_a_flow_that_sends_has_no_pace(make, monkeyp
         agent._set_rates(packet.at_ns + BATCH_NS)
     agent._see(Tapped(3 * NS_PER_S, True, make.tcp(bytes(1000), seq=2000)))
     assert (waits, agent._may_wait([first_data], 3 * NS_PER_S)) == ([False, False], True)
+
+
+def test_tc_rate_that_a_small_first_packet_measured_is_not_that_of_larger_ones(make, monkeypatch) -> None:
+    # 2 Mbit/s of air: 6 ms a packet of 1500 B, 0.36 ms one of 89 B, of which alone there is a round trip so far.
+    paths = PathTable(default_bps=(2_000_000,))
+    config = AgentConfig(role=ROLES["gateway"], scheme="tcp-gap", air="air0", wired="wired0", paths=paths)
+    agent = TcAgent(config, TcpGapGateway(TcpGapGatewayConfig()), say=print, on_status=print)
+    told: dict[FlowKey, tuple[int, int]] = {}
+    monkeypatch.setattr(agent, "_mtu_bytes", 1500, raising=False)
+    monkeypatch.setattr(agent, "_kernel", SimpleNamespace(add=list, set_rates=told.update), raising=False)
+    back = type(make)()
+    back.SRC, back.DST = make.DST, make.SRC
+    packets = (
+        Tapped(NS_PER_S, True, make.tcp(flags=SYN)),
+        Tapped(2 * NS_PER_S, True, make.tcp(bytes(49))),
+        Tapped(2 * NS_PER_S + 30_000, False, back.tcp(seq=2000, ack=1049, ports=(80, 5000))),
+        *(Tapped(3 * NS_PER_S, True, make.tcp(bytes(1460), seq=1049 + at)) for at in range(0, 14_600, 1460)),
+    )
+    for packet in packets:
+        agent._see(packet)
+        agent._set_rates(packet.at_ns)
+    ((rate_bps, packet_bytes),) = told.values()
+    assert packet_bytes == 1500
+    assert 1.9e6 < rate_bps < 2.1e6
 
 
 def _classes(line: Line) -> list[tuple[float, int]]:

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacelab.errors import ConfigError
+from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.builders import build
 from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.network import tcp_settings
 from pacelab.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 
 
@@ -216,3 +218,28 @@ def test_read_plan_gives_a_plan_or_one_line(path: tuple[str | int, ...], value: 
 def test_transfers_of_a_fixed_size_are_refused() -> None:
     with pytest.raises(ConfigError, match="file traffic"):
         plan_of(topology="chain", topology_options={"hops": 2}, traffic="file")
+
+
+def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kernel:
+        """Its sockets know reno alone."""
+
+        def __enter__(self) -> Kernel:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def setsockopt(self, _level: int, _option: int, value: bytes) -> None:
+            if value != b"reno":
+                raise FileNotFoundError
+
+    def built(_plan: Plan, _page_fd: int | None) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr(tcp_settings.socket, "socket", lambda *_: Kernel())
+    monkeypatch.setattr("pacelab.hosts.builders.Lab", built)
+    with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
+        build(plan_of(topology="chain", cc="vegas"))
+    for plan in (plan_of(topology="chain"), plan_of(topology="hidden", traffic="udp-saturated", cc="vegas")):
+        with pytest.raises(AssertionError, match="built"):
+            build(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -317,6 +318,40 @@ def test_what_it_imports_is_read_anew_when_that_changed(in_tmp: Path) -> None:
     after = _few_dropped("mine.py:OWN")
     assert after[1] < before[1]
     assert after[0]["scheme_sha256"] != before[0]["scheme_sha256"]
+
+
+def test_a_file_that_changes_while_a_sweep_runs_leaves_no_run_of_other_code(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(SCHEME)
+    base = pacelab.Experiment(topology_options={"hops": 2}, duration_s=2.0)
+
+    def edit(done: int, _total: int) -> None:
+        if done == 1:
+            (in_tmp / "mine.py").write_text(SCHEME.replace("% 20", "% 1000"))
+
+    def sweep() -> list[bool]:
+        one = pacelab.Workers(jobs=1)
+        pacelab.run_sweep(base, schemes=["mine.py:OWN"], seeds=2, out="out", workers=one, on_done=edit)
+        runs = [json.loads(path.read_bytes()) for path in in_tmp.glob("out/runs/*/run.json")]
+        return sorted(run["hooks"]["actions"] > 0 for run in runs if run["config"]["scheme_sha256"] == now())
+
+    def now() -> str:
+        return digest_of("--scheme", "mine.py")
+
+    assert sweep() == [], "both are the file's as it was"
+    assert sweep() == [False, False]
+
+
+def test_an_experiment_runs_elsewhere_and_later_only_with_the_files_that_it_was_made_of(in_tmp: Path) -> None:
+    control = "import pacelab\n\n\nclass Mine(pacelab.CongestionControl):\n    acknowledged = lost = lambda *_: None\n"
+    (in_tmp / "mine.py").write_text(control)
+    experiment = pacelab.Experiment(topology_options={"hops": 2}, cc="mine.py:Mine", duration_s=1.0)
+    packed = pickle.dumps(experiment)
+    assert pickle.loads(packed).config() == experiment.config()
+    (in_tmp / "mine.py").write_text(control + "# more\n")
+    for again in (lambda: pickle.loads(packed), lambda: pacelab.run(experiment)):
+        with pytest.raises(pacelab.ConfigError, match=r"mine\.py:Mine is not what it was when the experiment was made"):
+            again()
+    assert pacelab.run(experiment.vary()).run["config"]["cc_sha256"] == digest_of("--cc", "mine.py")
 
 
 def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:

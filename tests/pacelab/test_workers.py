@@ -33,6 +33,17 @@ def test_what_the_work_raises_passes_through(jobs: int) -> None:
         list(finished)
 
 
+class Unreadable:
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("no number",)
+
+
+def test_an_item_that_a_worker_cannot_read_is_no_worker_that_died() -> None:
+    begun = each_finished(abs, [1, Unreadable()], workers=Workers(jobs=2))  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="no number"), closing(begun) as finished:
+        list(finished)
+
+
 SCRIPT = """
 from pacelab import Experiment, compare
 print("once")

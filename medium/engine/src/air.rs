@@ -95,6 +95,13 @@ pub enum Notice {
     },
 }
 
+/// What is due at stations that hear no others, in their own time.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    agenda: Agenda,
+    now: Ns,
+}
+
 /// The stations and the medium between them.
 #[derive(Clone, Debug)]
 pub struct Air {
@@ -198,6 +205,14 @@ impl Air {
     #[inline]
     pub fn next_at(&self) -> Ns {
         if self.refills.is_empty() { self.agenda.next_at() } else { self.now }
+    }
+
+    /// Goes on with what is due elsewhere, at its time; `due` keeps what was due here. Nothing that waits to be told or
+    /// refilled may be left.
+    pub fn change_places(&mut self, due: &mut Due) {
+        debug_assert!(self.refills.is_empty() && self.notices.is_empty());
+        std::mem::swap(&mut self.agenda, &mut due.agenda);
+        std::mem::swap(&mut self.now, &mut due.now);
     }
 
     /// Steps taken so far.

@@ -33,7 +33,7 @@ mod station;
 mod tap;
 
 pub use agenda::{Agenda, NEVER, Ns};
-pub use air::{Air, AirConfig, Failure, Notice};
+pub use air::{Air, AirConfig, Due, Failure, Notice};
 pub use counters::Counters;
 pub use frame::{Kind, Packet, RateChain};
 pub use phy::{Modulation, Phy, frame_bytes};

@@ -5,8 +5,11 @@ What has no switch is listed, with its measured effect, in docs/real-hosts.md.
 
 from __future__ import annotations
 
+import socket
+from pathlib import Path
 from typing import Any
 
+from pacelab.errors import HostError
 from pacelab.hosts.plan import Plan, Tcp
 
 HEADERS_BYTES = 40
@@ -41,6 +44,23 @@ TURNED: dict[str, dict[str, str | int]] = {
 NO_PRR = 0x80
 """Of tcp_recovery, in our guest's kernel (uml/guest.patch)."""
 HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+_AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+
+
+def check_control(plan: Plan) -> None:
+    """HostError when some flow needs a congestion control that this kernel neither has nor can load."""
+    if all(flow.kind != "tcp" for flow in plan.flows):
+        return
+    control = plan.tcp.control
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
+        except OSError:
+            there = ", ".join(_AVAILABLE.read_text().split())
+            raise HostError(
+                f"congestion control {control!r}: this kernel has {there}; `modprobe tcp_{control}` where there is "
+                "such a module, or --where uml"
+            ) from None
 
 
 def quiet(interface: str) -> dict[str, str | int]:

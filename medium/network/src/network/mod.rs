@@ -6,6 +6,7 @@ mod forwarding;
 mod hooks;
 mod hosts;
 mod motion;
+mod parts;
 mod report;
 mod task;
 mod transport;
@@ -31,6 +32,25 @@ use task::{InLinkLayer, Task};
 
 /// Called with the fraction done; `Break` ends the run early.
 pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
+
+/// Who is told how far a run is.
+struct Watch<'a, 'b> {
+    end: Ns,
+    every: Ns,
+    /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted: after so many events.
+    after: u64,
+    /// What is known to be done of all parts, where there are parts.
+    reached: Ns,
+    progress: &'a mut Progress<'b>,
+}
+
+impl Watch<'_, '_> {
+    const EVENTS: u64 = 1 << 18;
+
+    fn breaks(&mut self, now: Ns) -> bool {
+        (self.progress)(now.min(self.reached) as f64 / self.end as f64).is_break()
+    }
+}
 
 /// Why packets were dropped, and how often.
 #[derive(Clone, Debug, Default)]
@@ -86,25 +106,46 @@ impl Network {
     /// Runs to the end of the configured duration, or until `progress` breaks.
     pub fn run(&mut self, progress: &mut Progress<'_>) {
         const REPORTS: u64 = 200;
-        /// A long run reports about every 20 ms of CPU as well, so that it can be interrupted.
-        const EVENTS_PER_REPORT: u64 = 1 << 18;
         let end = ns_from_s(self.config.duration_s);
-        let report_every = (end / REPORTS).max(1);
-        let mut report_after = EVENTS_PER_REPORT;
-        self.schedule(report_every, Task::Report);
+        let mut parts = self.take_apart();
+        let every = (end / REPORTS).max(1);
+        if parts.is_empty() {
+            self.schedule(every, Task::Report);
+        }
+        let mut watch = Watch { end, every, after: Watch::EVENTS, reached: end, progress };
+        let mut until = 0;
+        while !self.finished && until <= end {
+            (watch.reached, until) = match parts.is_empty() {
+                true => (end, end + 1),
+                false => (until, self.agenda.next_at().min(end + 1)),
+            };
+            for part in &mut parts {
+                self.change_places(part);
+                self.run_until(until, &mut watch);
+                self.change_places(part);
+            }
+            // What concerns all; or all, where there are no parts.
+            self.run_until((until + 1).min(end + 1), &mut watch);
+        }
+        self.now = if self.finished { self.now } else { end };
+    }
+
+    /// Carries out what is due before `limit`.
+    fn run_until(&mut self, limit: Ns, watch: &mut Watch<'_, '_>) {
+        let end = watch.end;
         while !self.finished {
-            if self.events >= report_after {
-                report_after += EVENTS_PER_REPORT;
-                self.finished |= progress(self.now as f64 / end as f64).is_break();
+            if self.events >= watch.after {
+                watch.after += Watch::EVENTS;
+                self.finished |= watch.breaks(self.now);
             }
             let (air_at, agenda_at) = (self.air.next_at(), self.agenda.next_at());
             let line_at = self.link_layer.front().map_or(Ns::MAX, |&(at, _)| at);
             let above_at = agenda_at.min(line_at);
-            if air_at.min(above_at) > end {
+            if air_at.min(above_at) >= limit {
                 break;
             }
             if air_at < above_at {
-                self.events += self.air.advance(above_at, end);
+                self.events += self.air.advance(above_at.min(limit), end);
                 self.now = self.air.now();
                 self.take_notices();
                 continue;
@@ -117,14 +158,13 @@ impl Network {
             } else if let Some((_, word)) = self.agenda.pop() {
                 match Task::unpack(word) {
                     Task::Report => {
-                        self.finished |= progress(at as f64 / end as f64).is_break();
-                        self.schedule(at + report_every, Task::Report);
+                        self.finished |= watch.breaks(at);
+                        self.schedule(at + watch.every, Task::Report);
                     }
                     task => self.perform(task),
                 }
             }
         }
-        self.now = if self.finished { self.now } else { end };
     }
 
     fn hook_index(&self, node: u32, place: Place) -> Option<u32> {

@@ -1,0 +1,106 @@
+//! Parts of a network that nothing connects: no frame is sensed from one to the other, no wire leads and no flow goes there.
+//!
+//! Each part is run by itself from one moment that concerns all to the next, so that what it needs is still in the
+//! processor's caches when it is needed again. In one agenda two thousand nodes' moments alternate, and each finds memory
+//! that two hundred other chains have been at since.
+
+use std::collections::VecDeque;
+
+use pacelab_engine::{Agenda, Due, Ns};
+
+use super::Network;
+use super::task::{InLinkLayer, Task};
+
+/// What fewer stations need fits the caches anyway.
+const LEAST_STATIONS: usize = 64;
+
+/// What a part has to do, in its own time.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    due: Due,
+    agenda: Agenda,
+    link_layer: VecDeque<(Ns, InLinkLayer)>,
+    now: Ns,
+}
+
+impl Network {
+    /// The parts, with what was planned of each; none where all is one, or where the order among parts can be seen: by
+    /// hooks, a tap, nodes that move, or an end that depends on all flows.
+    pub(super) fn take_apart(&mut self) -> Vec<Part> {
+        let config = &self.config;
+        let ordered = !self.hooks.is_empty()
+            || config.tap
+            || config.capture.is_some()
+            || !config.moves.is_empty()
+            || config.stop_after_pkts.is_some();
+        if ordered || self.node_of.len() < LEAST_STATIONS {
+            return Vec::new();
+        }
+        let part_of = self.part_of_nodes();
+        let count = part_of.iter().max().map_or(0, |&last| last as usize + 1);
+        if count < 2 {
+            return Vec::new();
+        }
+        let mut parts: Vec<Part> = std::iter::repeat_with(Part::default).take(count).collect();
+        let mut plan = std::mem::take(&mut self.agenda);
+        while let Some((at, word)) = plan.pop() {
+            let agenda = match Task::unpack(word) {
+                Task::FlowStart(flow) | Task::FlowStop(flow) => {
+                    let source = self.flows[flow as usize].config.src;
+                    &mut parts[part_of[source as usize] as usize].agenda
+                }
+                _ => &mut self.agenda,
+            };
+            agenda.push(at, word);
+        }
+        parts
+    }
+
+    /// A number from 0 on for each node: that of its part.
+    fn part_of_nodes(&self) -> Vec<u32> {
+        let mut above: Vec<u32> = (0..self.config.nodes.len() as u32).collect();
+        for (station, &node) in self.node_of.iter().enumerate() {
+            for link in self.air.links(station as u32) {
+                join(&mut above, node, self.node_of[link.to as usize]);
+            }
+        }
+        self.config.wired.iter().for_each(|wire| join(&mut above, wire.a, wire.b));
+        self.flows.iter().for_each(|flow| join(&mut above, flow.config.src, flow.config.dst));
+        let mut parts = 0;
+        let mut part_of = vec![0; above.len()];
+        // A root is the least of its part: it has its number before all others of it.
+        for node in 0..above.len() as u32 {
+            let root = root_of(&mut above, node);
+            if root == node {
+                part_of[node as usize] = parts;
+                parts += 1;
+            } else {
+                part_of[node as usize] = part_of[root as usize];
+            }
+        }
+        part_of
+    }
+
+    /// Takes a part's place, or gives it back: all that is due, and the time.
+    pub(super) fn change_places(&mut self, part: &mut Part) {
+        self.air.change_places(&mut part.due);
+        std::mem::swap(&mut self.agenda, &mut part.agenda);
+        std::mem::swap(&mut self.link_layer, &mut part.link_layer);
+        std::mem::swap(&mut self.now, &mut part.now);
+    }
+}
+
+fn root_of(above: &mut [u32], node: u32) -> u32 {
+    let mut here = node;
+    while above[here as usize] != here {
+        above[here as usize] = above[above[here as usize] as usize];
+        here = above[here as usize];
+    }
+    here
+}
+
+/// The least of two parts that are one becomes the root of both.
+fn join(above: &mut [u32], a: u32, b: u32) {
+    let (a, b) = (root_of(above, a), root_of(above, b));
+    above[a.max(b) as usize] = a.min(b);
+}

@@ -96,6 +96,16 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (IN_DEADLINE, "return 1e9", AT + r" gave 1000000000\.0 from deadline\(\): allowed .*\n.*mine\.py\", line 20"),
         (IN_DEADLINE, "return -1, ''", AT + r" gave \(-1, ''\) from deadline\(\): allowed .* 0 or more"),
         (
+            IN_POLL,
+            "return Forward(0)",
+            "gateway hook at node 2 failed: .* poll_action.* without an end: when all",
+        ),
+        (
+            IN_DEADLINE,
+            "return 0, ''",
+            r"gateway hook at node 2 failed: .* deadline\(\) stays in the past: after",
+        ),
+        (
             IN_COUNTERS,
             "return None",
             AT + r" gave None from counters\(\): allowed is a mapping .*\n.*mine\.py\", line 26",

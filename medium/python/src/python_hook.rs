@@ -74,6 +74,9 @@ impl Contract {
     }
 }
 
+/// More than any algorithm wants at one moment: a gateway's whole queue is a few hundred packets.
+const MOST_AT_ONCE: u32 = 100_000;
+
 /// A Python object that follows the contract.
 pub struct PythonHook {
     contract: Rc<Contract>,
@@ -88,6 +91,9 @@ pub struct PythonHook {
     wanted_at: Option<u64>,
     event_mask: u32,
     failure: Option<String>,
+    /// The last moment that the hook was told of, and what it wanted at that moment: actions and calls back.
+    told_at: u64,
+    wants: u32,
     /// Flow keys and path tuples are few and immutable: made once.
     flow_keys: BTreeMap<(u32, u32, u32, u32), Py<PyAny>>,
     paths: BTreeMap<Vec<u32>, Py<PyAny>>,
@@ -108,6 +114,8 @@ impl PythonHook {
             event_mask: object.getattr("event_mask")?.extract()?,
             object: object.unbind(),
             failure: None,
+            told_at: 0,
+            wants: 0,
             flow_keys: BTreeMap::new(),
             paths: BTreeMap::new(),
         })
@@ -127,6 +135,23 @@ impl PythonHook {
                 fallback
             })
         })
+    }
+
+    /// Notes the time of a call into the hook.
+    fn told(&mut self, now: u64) {
+        if now > self.told_at {
+            (self.told_at, self.wants) = (now, 0);
+        }
+    }
+
+    /// Counts what the hook wants at one moment; without an end to it virtual time would stand still.
+    fn wants_more(&mut self, what: &str) -> PyResult<()> {
+        self.wants += 1;
+        if self.wants > MOST_AT_ONCE {
+            let message = format!("{what} ({MOST_AT_ONCE} times at {} s)", self.told_at as f64 / 1e9);
+            return Err(pyo3::exceptions::PyRuntimeError::new_err(message));
+        }
+        Ok(())
     }
 
     fn flow_key(&mut self, py: Python<'_>, flow: (u32, u32, u32, u32)) -> PyResult<Py<PyAny>> {
@@ -263,6 +288,7 @@ impl Hook for PythonHook {
     }
 
     fn handle(&mut self, now: u64, event: &Event<'_>) {
+        self.told(now);
         self.guarded((), |this, py| {
             let object = match event {
                 Event::Seen { point, segment, path_rates_bps } => {
@@ -293,7 +319,11 @@ impl Hook for PythonHook {
         }
         self.guarded(None, |this, py| {
             let object = this.poll.bind(py).call0()?;
-            if object.is_none() { Ok(None) } else { this.action(py, &object).map(Some) }
+            if object.is_none() {
+                return Ok(None);
+            }
+            this.wants_more("poll_action() gives actions without an end: when all are given it must give None")?;
+            this.action(py, &object).map(Some)
         })
     }
 
@@ -308,12 +338,16 @@ impl Hook for PythonHook {
     }
 
     fn handle_timeout(&mut self, now: u64) {
-        self.guarded((), |this, py| match &this.react {
-            Some(react) => {
-                let reaction = react.bind(py).call1((now, py.None()))?;
-                this.take(py, &reaction)
+        self.told(now);
+        self.guarded((), |this, py| {
+            this.wants_more("deadline() stays in the past: after handle_timeout(now) it must be None or later")?;
+            match &this.react {
+                Some(react) => {
+                    let reaction = react.bind(py).call1((now, py.None()))?;
+                    this.take(py, &reaction)
+                }
+                None => this.timeout.call1(py, (now,)).map(drop),
             }
-            None => this.timeout.call1(py, (now,)).map(drop),
         });
     }
 

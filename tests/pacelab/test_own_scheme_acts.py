@@ -95,6 +95,7 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         ),
         (IN_DEADLINE, "return 1e9", AT + r" gave 1000000000\.0 from deadline\(\): allowed .*\n.*mine\.py\", line 20"),
         (IN_DEADLINE, "return -1, ''", AT + r" gave \(-1, ''\) from deadline\(\): allowed .* 0 or more"),
+        ("Forward(handle))", "Forward(-1))", r"node 2 failed: .*Forward\(handle=-1, keep=False\): out of range"),
         (
             IN_POLL,
             "return Forward(0)",

@@ -217,7 +217,15 @@ impl PythonHook {
         Ok(())
     }
 
+    /// The action that an object stands for; TypeError, with the object, where a field is none that it can have.
     fn action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
+        self.read_action(py, object).map_err(|error| {
+            let shown = object.repr().map_or_else(|_| "an action".into(), |shown| shown.to_string());
+            pyo3::exceptions::PyTypeError::new_err(format!("{shown}: {}", error.value(py)))
+        })
+    }
+
+    fn read_action(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Action> {
         let contract = &self.contract;
         if let Ok(handle) = object.downcast_exact::<PyInt>() {
             return Ok(Action::Forward { handle: handle.extract()?, keep: false });
@@ -243,7 +251,7 @@ impl PythonHook {
         } else if is(&contract.inject) {
             Ok(Action::Inject { segment: read_segment(&object.get_item(0)?)? })
         } else {
-            Err(pyo3::exceptions::PyTypeError::new_err(format!("{kind} is no action of the contract")))
+            Err(pyo3::exceptions::PyTypeError::new_err("no action of the contract"))
         }
     }
 }

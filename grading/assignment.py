@@ -80,7 +80,7 @@ class Assignment:
     title: str
     version: int
     folder: str
-    """Below grading/assignments: template.py, checks.py, model.py, wrong/*.py."""
+    """Below grading/assignments: template.py, checks.py, model.py, wrong.py."""
     file: str
     """What students hand in; a notebook of the same stem will do."""
     checks: tuple[Check, ...]

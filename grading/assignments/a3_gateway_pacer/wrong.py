@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from pacelab.grading.assignments.planted import Planted
 
+HOOK = (
+    "others-pass",
+    "spacing",
+    "order",
+    "from-release",
+    "karn",
+    "per-flow",
+    "timeouts",
+    "goodput",
+    "fairness",
+)
+"""All checks of the hook."""
 WRONG = (
     Planted(
         name="one-way-waiting",
@@ -109,17 +121,7 @@ WRONG = (
         name="silent",
         misconception="a pacer that lets nothing through disturbs nobody",
         changes=(("        while flow.queue and flow.next_ns <= now_ns:", "        while False:"),),
-        loses=(
-            "others-pass",
-            "spacing",
-            "order",
-            "from-release",
-            "karn",
-            "per-flow",
-            "timeouts",
-            "goodput",
-            "fairness",
-        ),
+        loses=HOOK,
     ),
     Planted(
         name="pace-per-host",
@@ -253,16 +255,6 @@ WRONG = (
         name="passes-all",
         misconception="a gateway that does nothing holds nothing up",
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
-        loses=(
-            "others-pass",
-            "spacing",
-            "order",
-            "from-release",
-            "karn",
-            "per-flow",
-            "timeouts",
-            "goodput",
-            "fairness",
-        ),
+        loses=HOOK,
     ),
 )

@@ -74,7 +74,7 @@ impl Contract {
     }
 }
 
-/// More than any algorithm wants at one moment: a gateway's whole queue is a few hundred packets.
+/// So many actions and calls back at one moment are taken for no end of them.
 const MOST_AT_ONCE: u32 = 100_000;
 
 /// A Python object that follows the contract.

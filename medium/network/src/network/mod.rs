@@ -107,25 +107,14 @@ impl Network {
     pub fn run(&mut self, progress: &mut Progress<'_>) {
         const REPORTS: u64 = 200;
         let end = ns_from_s(self.config.duration_s);
-        let mut parts = self.take_apart();
         let every = (end / REPORTS).max(1);
+        let mut watch = Watch { end, every, after: Watch::EVENTS, reached: end, progress };
+        let parts = self.take_apart();
         if parts.is_empty() {
             self.schedule(every, Task::Report);
-        }
-        let mut watch = Watch { end, every, after: Watch::EVENTS, reached: end, progress };
-        let mut until = 0;
-        while !self.finished && until <= end {
-            (watch.reached, until) = match parts.is_empty() {
-                true => (end, end + 1),
-                false => (until, self.agenda.next_at().min(end + 1)),
-            };
-            for part in &mut parts {
-                self.change_places(part);
-                self.run_until(until, &mut watch);
-                self.change_places(part);
-            }
-            // What concerns all; or all, where there are no parts.
-            self.run_until((until + 1).min(end + 1), &mut watch);
+            self.run_until(end + 1, &mut watch);
+        } else {
+            self.run_parts(parts, &mut watch);
         }
         self.now = if self.finished { self.now } else { end };
     }

@@ -6,10 +6,13 @@
 
 use std::collections::VecDeque;
 
-use pacelab_engine::{Agenda, Due, Ns};
+use pacelab_air_config::Traffic;
+use pacelab_engine::{Agenda, Due, NEVER, Ns};
 
-use super::Network;
 use super::task::{InLinkLayer, Task};
+use super::{Network, Watch};
+use crate::flow::Flow;
+use crate::tcp::congestion;
 
 /// What fewer stations need fits the caches anyway.
 const LEAST_STATIONS: usize = 64;
@@ -25,10 +28,15 @@ pub(super) struct Part {
 
 impl Network {
     /// The parts, with what was planned of each; none where all is one, or where the order among parts can be seen: by
-    /// hooks, a tap, nodes that move, or an end that depends on all flows.
+    /// hooks, a congestion control of one's own, a tap, nodes that move, or an end that depends on all flows.
     pub(super) fn take_apart(&mut self) -> Vec<Part> {
         let config = &self.config;
+        let own_control = |flow: &Flow| match &flow.config.traffic {
+            Traffic::Tcp(tcp) => congestion::by_name(&tcp.cc, tcp.initial_window, tcp.window_pkts).is_err(),
+            _ => false,
+        };
         let ordered = !self.hooks.is_empty()
+            || self.flows.iter().any(own_control)
             || config.tap
             || config.capture.is_some()
             || !config.moves.is_empty()
@@ -53,7 +61,23 @@ impl Network {
             };
             agenda.push(at, word);
         }
+        parts.retain(|part| part.agenda.next_at() < NEVER); // where nothing begins nothing will be
         parts
+    }
+
+    /// Runs each part up to the next moment that concerns all, then what is due then.
+    pub(super) fn run_parts(&mut self, mut parts: Vec<Part>, watch: &mut Watch<'_, '_>) {
+        let mut until = 0;
+        while !self.finished && until <= watch.end {
+            watch.reached = until;
+            until = self.agenda.next_at().min(watch.end + 1);
+            for part in &mut parts {
+                self.change_places(part);
+                self.run_until(until, watch);
+                self.change_places(part);
+            }
+            self.run_until((until + 1).min(watch.end + 1), watch);
+        }
     }
 
     /// A number from 0 on for each node: that of its part.
@@ -82,7 +106,7 @@ impl Network {
     }
 
     /// Takes a part's place, or gives it back: all that is due, and the time.
-    pub(super) fn change_places(&mut self, part: &mut Part) {
+    fn change_places(&mut self, part: &mut Part) {
         self.air.change_places(&mut part.due);
         std::mem::swap(&mut self.agenda, &mut part.agenda);
         std::mem::swap(&mut self.link_layer, &mut part.link_layer);

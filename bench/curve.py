@@ -111,7 +111,7 @@ SERIES = (
 def measure(series: Series, repeats: int) -> list[Point]:
     """The run of least CPU at each size: what else a computer does only adds. Sizes in turn, `repeats` times.
 
-    A curve that misses its target is measured on, up to `ratio.TRIES` times as long.
+    A curve that misses its target is measured on, see `ratio.TRIES`.
     """
     configs = {size: series.config(size, series.seconds) for size in series.sizes}
     points: list[Point] = []

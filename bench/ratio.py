@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 TRIES = 3
+"""What misses its target is measured on, up to so many times as long: a neighbour may have had the core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ def measure(
 ) -> Ratio:
     """Run both in turn `pairs` times. `target` is what a change must not fall below, `goal` what is wanted one day.
 
-    What misses its target is measured on, up to `TRIES` times as long: a neighbour may have had the core.
+    What misses its target is measured on, see `TRIES`.
     """
     costs: list[tuple[Cost, Cost]] = []
     for _ in range(TRIES):

@@ -45,7 +45,7 @@ def engine() -> None:
 
 
 YARDSTICK_S = 0.075
-"""What `yardstick` takes on the two idle cores where the limits of time were set."""
+"""What `yardstick` took on two idle cores of a server: limits of time are for such a machine."""
 TRIES = 3
 
 

@@ -6,19 +6,23 @@ program that is missing is skipped aloud.
 """
 
 import argparse
+import statistics
 import sys
 
 import air
 import beside
 import bound
+import child
 import curve
 import layout
 import ours
 import readme
-from child import ChildFailedError
 from duels import RANDOM_S, all_duels
 
 PEAK_LIMIT_MB = 150
+SHORT_S = 10
+SHORT_CPU_S = 0.3
+"""What a run of `SHORT_S` may take in all; enforced nowhere, for it is the machine's as much as ours."""
 
 
 def main() -> int:
@@ -40,9 +44,10 @@ def main() -> int:
         met = [_duels(pairs, medians)]
         if given.readme:
             readme.write(medians)
+        _short(pairs)
         _bounds(min(pairs, 3), medians)
         met += [_memory(), _curves(min(pairs, 3), large=given.large)]
-    except (ChildFailedError, ValueError) as error:
+    except (child.ChildFailedError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     print("every measured target met" if all(met) else "a target was MISSED")
@@ -61,6 +66,14 @@ def _duels(pairs: int, medians: dict[str, float]) -> bool:
         met &= ratio.met
         medians[name] = ratio.median
     return met
+
+
+def _short(repeats: int) -> None:
+    whole_s = statistics.median(ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(repeats))
+    bare_s = statistics.median(child.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
+    reached = "reached" if whole_s < SHORT_CPU_S else "not reached"
+    print(f"pacelab run chain, {SHORT_S} s: {whole_s:.2f} s of CPU in all, {bare_s:.2f} s of it Python's own start")
+    print(f"    (medians of {repeats}); wanted on a fast machine {SHORT_CPU_S:g} s: {reached}\n", flush=True)
 
 
 def _bounds(repeats: int, medians: dict[str, float]) -> None:

@@ -24,6 +24,8 @@ ALIKE = 0.8
 class UserCodeError(ConfigError):
     """Code that you brought failed. The message carries its traceback."""
 
+    one_line = False
+
 
 def is_own(name: str) -> bool:
     """Whether this is FILE.py:NAME."""

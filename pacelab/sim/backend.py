@@ -10,7 +10,8 @@ from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
-from pacelab.sim.own_hooks import guard, misnamed_hooks, refuse_failed
+from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
+from pacelab.units import ns_from_s
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -71,4 +72,5 @@ def run_scheme(
     points = tuple(attachment.point for attachment in attachments)
     if scheme.raise_failure is None:
         refuse_failed(scheme, points, result["hooks"])
+    notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
     return Outcome(air=result, points=points, notes=tuple(notes))

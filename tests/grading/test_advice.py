@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
-from pacelab.grading.inside.worker import describe, drain
+from pacelab.grading.inside.worker import Worker, describe, drain
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
@@ -76,6 +78,23 @@ def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine(
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
     error = {"type": "TypeError", "text": "a Fraction was returned where a plain value was asked for", "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "async def interval(): return 1\nclass Hook:\n    async def handle_timeout(self, now_ns): pass\n"
+    )
+    worker = Worker(str(tmp_path / "mine.py"), answers=-1, requests=-1)
+    assert worker.reply(["", "load"])[1] == "ok"
+    assert worker.reply(["", "new", "Hook", {}])[2] == 0
+    for question in (["call", None, "interval", [], {}], ["timeout", 0, 5]):
+        _, outcome, error = worker.reply(["", *question])
+        assert outcome == "raised"
+        assert str(Raised(error, "f()")).endswith("nobody awaits it: write `def` in the place of `async def`")
+    gc.collect()
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])

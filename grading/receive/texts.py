@@ -26,7 +26,7 @@ def most_bytes(name: str) -> int:
 def decoded(content: bytes) -> tuple[str, str]:
     """Its text with plain line ends, and what is wrong with how it is encoded, if anything is.
 
-    Without the mark that DOS puts at a file's end. As Python reads it: UTF-8, or what its first lines say; failing that, Latin-1.
+    As Python reads it: UTF-8, or what its first lines say; failing that, Latin-1. A mark of DOS at the end is left out.
     """
     text, problem = _decoded(content)
     return DOS_END.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n")), problem

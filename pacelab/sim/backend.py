@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,18 @@ from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
-from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
+from pacelab.sim.own_hooks import forgetful_hooks, guard, is_own, misnamed_hooks, refuse_failed
 from pacelab.units import ns_from_s
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
     from pacelab.results.pcap import PcapFile
     from pacelab.schemes import Scheme
+
+DREW = (
+    "code of your own drew from the random numbers that all of Python shares, which no seed of a run sets: draw from a "
+    "random.Random(NUMBER) of its own, or the same run has another result each time"
+)
 
 
 class Sim:
@@ -67,8 +73,11 @@ def run_scheme(
         on_progress(fraction)
         raise_failure()
 
+    shared = random.getstate()
     result = run_air(air, attachments, hear, on_capture, make_control)
     raise_failure()
+    if random.getstate() != shared and (is_own(scheme) or make_control is not None):
+        notes.append(DREW)
     points = tuple(attachment.point for attachment in attachments)
     if scheme.raise_failure is None:
         refuse_failed(scheme, points, result["hooks"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
-from pacelab.grading.inside.worker import Worker, describe, drain
+from pacelab.grading.inside.worker import Worker, describe, drain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
@@ -78,6 +79,22 @@ def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine(
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
     error = {"type": "TypeError", "text": "a Fraction was returned where a plain value was asked for", "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> list[float]:
+        with monkeypatch.context() as patch:
+            for name, value in list(vars(random).items()):
+                patch.setattr(random, name, value)
+            seed_alike()
+            first = [random.random(), random.Random().random(), random.Random().random(), random.choice([0.1, 0.2])]
+            random.seed()
+            return [*first, random.random(), random.Random(5).random()]
+
+    first = drawn()
+    assert first == drawn()
+    assert len(set(first)) == 6
+    assert first[-1] == random.Random(5).random()
 
 
 def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(

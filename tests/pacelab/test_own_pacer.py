@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import sys
 from typing import Any
 
@@ -53,6 +54,19 @@ def test_own_pacer_that_does_nothing_is_newreno() -> None:
     plain, idle = run(DOWN), run_pacer(DOWN, Idle)
     # The gateway's local retransmission is TCP-GAP's, hence not exactly the same.
     assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_own_pacer_that_draws_from_what_all_of_python_shares_is_told(shared: bool) -> None:
+    class Drawing(Pacer):
+        def __init__(self) -> None:
+            self.draw = random.random if shared else random.Random(1).random
+
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = 0.02 * self.draw()
+
+    notes = run_pacer(DOWN, Drawing).notes
+    assert [note.partition(" from ")[0] for note in notes] == ["code of your own drew"] * shared
 
 
 @pytest.mark.parametrize(

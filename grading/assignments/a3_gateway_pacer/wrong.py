@@ -165,6 +165,23 @@ WRONG = (
         loses=("per-flow",),
     ),
     Planted(
+        name="payload-for-packet",
+        misconception="a packet is as long as what it carries",
+        changes=(
+            (
+                "self.released.append((end, now_ns, segment.packet_bytes))",
+                "self.released.append((end, now_ns, segment.payload_bytes))",
+            ),
+        ),
+        loses=("spacing", "from-release", "karn"),
+    ),
+    Planted(
+        name="round-trips-in-us",
+        misconception="a round trip is in microseconds",
+        changes=(("self.estimator.sample(now_ns - at_ns,", "self.estimator.sample((now_ns - at_ns) // 1000,"),),
+        loses=("spacing", "from-release", "karn"),
+    ),
+    Planted(
         name="from-the-last-release",
         misconception="a round trip begins where a segment was last released",
         changes=(

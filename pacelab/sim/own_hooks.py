@@ -17,6 +17,7 @@ from pacelab.units import NS_PER_S
 ACTIONS = frozenset(get_args(Action))
 ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
 
+ALLOWED_REACTION = "allowed is ([actions, handles to forward], None or a whole number of ns, 0 or more)"
 FORGOTTEN_NS = NS_PER_S
 """Longer than a hook would hold a packet without wanting the clock."""
 
@@ -114,6 +115,8 @@ class _OwnHook:
         self._code.now_ns = now_ns
         self._take(now_ns, event)
         reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
+        if not _is_reaction(reaction):
+            raise self._refuse(self._hook.react, reaction, ALLOWED_REACTION)  # type: ignore[attr-defined]
         for action in reaction[0]:
             self._let_go(action)
         return reaction
@@ -132,9 +135,17 @@ class _OwnHook:
         elif isinstance(action, int):
             self._held.pop(action, None)
 
-    def _refuse(self, method: Callable[[], Any], gave: object, allowed: str) -> UserCodeError:
+    def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
         """What the method gave is not what the contract has."""
         return self._code.fail(f"gave {gave!r:.80} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
+
+
+def _is_reaction(gave: object) -> bool:
+    """Whether this is a `Reaction`."""
+    if not isinstance(gave, tuple) or len(gave) != 2 or not isinstance(gave[0], list):
+        return False
+    right = all(type(action) in ACTIONS or hasattr(action, "__index__") for action in gave[0])
+    return right and (gave[1] is None or (hasattr(gave[1], "__index__") and operator.index(gave[1]) >= 0))
 
 
 def _never() -> None:

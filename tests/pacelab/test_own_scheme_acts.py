@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +159,18 @@ def test_what_an_own_scheme_fails_of_stops_the_run_with_its_place(
     experiment = failing(in_tmp, place, put)
     with pytest.raises(UserCodeError, match=f"(?s){told}"):
         run(experiment)
+
+
+@pytest.mark.parametrize("gave", [None, (None, None), ([1.5], None), ((0,), None), ([], "soon"), ([], -1)])
+def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
+    class Hook(NullHook):
+        def react(self, _now_ns: int, _event: object) -> Any:
+            return gave
+
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Hook())
+    told = rf"gave {re.escape(repr(gave))} from react\(\): allowed is \(.*\n.*, line \d+, in react"
+    with pytest.raises(UserCodeError, match=told):
+        run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 
 
 def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) -> None:

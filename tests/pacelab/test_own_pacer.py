@@ -97,6 +97,15 @@ def test_own_pacer_that_raises_is_told_with_its_line() -> None:
         run_pacer(DOWN, Broken)
 
 
+def test_own_pacer_of_which_nothing_runs_is_told() -> None:
+    class Async(Pacer):
+        async def measured(self, sample: Sample) -> None:  # type: ignore[override]
+            self.interval_s = 0.1
+
+    with pytest.raises(ConfigError, match=r"pacer Async at .* failed:\n(.*\n)*TypeError: nothing of it runs: write"):
+        run_pacer(DOWN, Async)
+
+
 def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:
     class Ends(Pacer):
         def measured(self, sample: Sample) -> None:

@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,12 +15,13 @@ import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
-from pacelab.grading.inside.worker import Worker, describe, drain, seed_alike
+from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
+from pacelab.lab import limited
 
 ASSIGNMENT = find_assignment(3)
 MAIN = 'put it under `if __name__ == "__main__":`'
@@ -102,6 +104,7 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
 ) -> None:
     (tmp_path / "mine.py").write_text(
         "async def interval(): return 1\nclass Hook:\n    async def handle_timeout(self, now_ns): pass\n"
+        "class Yields:\n    def handle_timeout(self, now_ns): yield\n"
     )
     worker = Worker(str(tmp_path / "mine.py"), answers=-1, requests=-1)
     assert worker.reply(["", "load"])[1] == "ok"
@@ -110,8 +113,17 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
         _, outcome, error = worker.reply(["", *question])
         assert outcome == "raised"
         assert str(Raised(error, "f()")).endswith("nobody awaits it: write `def` in the place of `async def`")
+    assert worker.reply(["", "new", "Yields", {}])[2] == 1
+    _, _, error = worker.reply(["", "timeout", 1, 5])
+    assert "leave it out" in str(Raised(error, "f()"))
     gc.collect()
     assert not recwarn.list
+
+
+def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
+    assert plain(number for number in (1.5, 2.5)) == [1.5, 2.5]
+    assert plain([map(str, (1, 2)), 3]) == [["1", "2"], 3]
+    assert len(plain(count())) == MOST_YIELDED == limited.MOST_YIELDED
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])

@@ -30,7 +30,7 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
     """
     if scheme.raise_failure is not None:
         return attachments, scheme.raise_failure
-    if not is_own(scheme):
+    if not _is_own(scheme):
         return attachments, _never
     code = OwnCalls(f"scheme {scheme.name}")
     return [replace(item, hook=_OwnHook(code, item.hook)) for item in attachments], code.raise_failure
@@ -38,7 +38,7 @@ def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[A
 
 def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[str]:
     """What hooks of one's own define by nearly a name of the contract's, each once, in words."""
-    kinds = dict.fromkeys(type(item.hook) for item in attachments) if is_own(scheme) else {}
+    kinds = dict.fromkeys(type(item.hook) for item in attachments) if _is_own(scheme) else {}
     return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
 
 
@@ -57,13 +57,12 @@ def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[
     process, or by an action that could not be read.
     """
     for point, report in zip(points, reports, strict=True):
-        if is_own(scheme) and report["failed"] is not None:
+        if _is_own(scheme) and report["failed"] is not None:
             said = f"scheme {scheme.name}: the {point} hook at node {report['node']} failed: {report['failed']}"
             raise UserCodeError(f"{said}\n{place_of(getattr(scheme, point))}".rstrip())
 
 
-def is_own(scheme: Scheme) -> bool:
-    """Whether its hooks are none of PaceLab's."""
+def _is_own(scheme: Scheme) -> bool:
     return SCHEMES.get(scheme.name) is not scheme
 
 

@@ -56,17 +56,17 @@ def test_own_pacer_that_does_nothing_is_newreno() -> None:
     assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_own_pacer_that_draws_from_what_all_of_python_shares_is_told(shared: bool) -> None:
+def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
     class Drawing(Pacer):
-        def __init__(self) -> None:
-            self.draw = random.random if shared else random.Random(1).random
-
         def measured(self, sample: Sample) -> None:
-            self.interval_s = 0.02 * self.draw()
+            self.interval_s = 0.02 * random.random()
 
-    notes = run_pacer(DOWN, Drawing).notes
-    assert [note.partition(" from ")[0] for note in notes] == ["code of your own drew"] * shared
+    before = random.getstate()
+    first = run_pacer(DOWN, Drawing)
+    assert random.getstate() == before
+    random.random()
+    assert run_pacer(DOWN, Drawing).run == first.run
+    assert run_pacer(DOWN.vary(seed=2), Drawing).goodput_bps != first.goodput_bps
 
 
 @pytest.mark.parametrize(

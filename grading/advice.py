@@ -29,6 +29,11 @@ ADVICE = (
     (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
     (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
+    (r"TypeError: a coroutine was returned where", "nobody awaits it: write `def` in the place of `async def`"),
+    (
+        r"TypeError: a generator was returned where",
+        "a body with `yield` runs only where somebody takes values: leave it out",
+    ),
     (r"TypeError: .* returned where a plain value", "return numbers, texts or lists of them: float(...), list(...)"),
 )
 """The start of an exception's text, with its type, and what to do."""

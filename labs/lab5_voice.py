@@ -113,7 +113,7 @@ lab.call_picture(tcps)
 # Vegas, which watches delays, comes nearest. None protects the calls, as the paper finds, and the Westwood of 2001 is
 # the worst, as in the paper: it takes its bandwidth from the time between two ACKs, and ACKs that waited together for
 # the air tell of a bandwidth that is not there. Linux has its successor `westwood`, Westwood+, which asks once a round
-# trip.
+# trip. `ctcp` is NewReno to the last packet here: what Compound adds begins at windows beyond 16 packets.
 #
 # ### Priority in every node, and 802.11e
 

@@ -7,6 +7,8 @@ class PaceLabError(Exception):
     """Base of all errors that PaceLab raises on purpose. `exit_code` is the command line's."""
 
     exit_code = 4
+    one_line = True
+    """The command line folds the message into one; not a traceback of a user's own code."""
 
     def _render_traceback_(self) -> list[str]:
         """In a notebook: the message alone. It says what to do, and our frames say nothing to whoever reads it."""

@@ -5,10 +5,12 @@ Errors are `file:line: key: what is wrong; what is allowed`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
+import random
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
@@ -322,10 +324,11 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
-            if isinstance(code, CodeType):
-                return exec(code, *arguments)  # unbounded: it may import what takes much
-            with bounded():
-                return code(*arguments, **options)
+            with _same_draws():
+                if isinstance(code, CodeType):
+                    return exec(code, *arguments)  # unbounded: it may import what takes much
+                with bounded():
+                    return code(*arguments, **options)
         except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
             places = [f"{own[frame.filename]}:{frame.lineno}" for frame in frames if frame.filename in own]
@@ -366,6 +369,17 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         directions=DIRECTIONS if takes_direction else DIRECTIONS[:1],
         digest=digest,
     )
+
+
+@contextlib.contextmanager
+def _same_draws() -> Iterator[None]:
+    """Meanwhile Python's shared random numbers are the same each time: a file is one network, in each process."""
+    before = random.getstate()
+    random.seed(0)
+    try:
+        yield
+    finally:
+        random.setstate(before)
 
 
 def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOption:

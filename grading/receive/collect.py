@@ -8,7 +8,7 @@ Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from pacelab.grading.receive.places import (
     opened,
     opened_zip,
     split_name,
+    together,
 )
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import Submission
@@ -43,6 +44,7 @@ SHOWN_FILES = 300
 ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".zst")
 OUR_OWN = {"gradebook.csv", "summary.html"}
 """What `pacelab grade` wrote lies among the hand-ins, if they are in the folder where it was called."""
+NOBODYS = "belongs to no hand-in"
 MAYBE_EXPORT = (
     "taken for one student's, as there are other places beside it: if it is a platform's export, name it alone, "
     "with the others put into it"
@@ -98,15 +100,11 @@ def collect(paths: Iterable[Path], assignment: Assignment, people: Mapping[str, 
     `people` is what the roster knows: "names" and "usernames". Raises ConfigError when a place is not there.
     """
     places = [Path(os.path.abspath(path)) for path in there(paths)]
-    alone = len(places) == 1
-    of_platform = 0 if alone else sum(_is_export(path, people) for path in places)
-    exports = alone or nearly_all(of_platform, len(places) - of_platform)
     collected = Collected()
     hand_ins: list[tuple[HandIn, Submission]] = []
     with Examiner() as examiner:
-        for path in places:
-            for hand_in, files in _of(path, assignment, people, collected, exports=exports, alone=alone):
-                hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
+        for hand_in, files in _all_of(places, assignment, people, collected):
+            hand_ins.append((hand_in, _read(hand_in, files, assignment, examiner)))
     collected.submissions = _apart(hand_ins)
     return collected
 
@@ -151,6 +149,23 @@ def _apart(hand_ins: Sequence[tuple[HandIn, Submission]]) -> list[Submission]:
     return sorted(made, key=lambda item: item.student)
 
 
+def _all_of(
+    places: Sequence[Path], assignment: Assignment, people: Mapping[str, Collection[str]], collected: Collected
+) -> Iterator[tuple[HandIn, _Files]]:
+    """The hand-ins of all places. What a platform named may be named file by file: it is an export all the same."""
+    alone = len(places) == 1
+    export = None if alone else exported(together(places), people.get("usernames", ()))
+    if export is not None:
+        found, nobodys = _with_added(*export)
+        collected.unclaimed += [(item.name, item.odd or NOBODYS) for item in nobodys]
+        yield from ((hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found)
+        return
+    of_platform = 0 if alone else sum(_is_export(path, people) for path in places)
+    exports = alone or nearly_all(of_platform, len(places) - of_platform)
+    for path in places:
+        yield from _of(path, assignment, people, collected, exports=exports, alone=alone)
+
+
 def _of(
     path: Path,
     assignment: Assignment,
@@ -162,8 +177,7 @@ def _of(
 ) -> list[tuple[HandIn, _Files]]:
     """The hand-ins of one place. With `exports` off it lies beside others that are none: then it is one student's."""
     archive = not path.is_dir() and path.suffix.lower() == ".zip"
-    may_be_canvas = exports and not path.is_dir() and not (archive and alone)
-    canvas = canvas_name(plain(path.name)) if may_be_canvas else None
+    canvas = canvas_name(plain(path.name)) if alone and not path.is_dir() and not archive else None
     own = canvas or HandIn(platform="", name=plain(path.name if path.is_dir() else split_name(path.name)[0], 200))
     if not path.is_dir() and not archive:
         named = split_name(assignment.file)[0] + split_name(path.name)[1]
@@ -174,12 +188,8 @@ def _of(
             raise BadPlace(LINK)
         with opened(path) as items:
             own.items = list(items)
-            found, nobodys = [own], list[Item]()
-            if canvas is None:
-                found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
-            collected.unclaimed += [
-                (f"{plain(path.name)}/{item.name}", item.odd or "belongs to no hand-in") for item in nobodys
-            ]
+            found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
+            collected.unclaimed += [(f"{plain(path.name)}/{item.name}", item.odd or NOBODYS) for item in nobodys]
             return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
         files = _Files(problems=[f"{plain(path.name)}: {error}"])
@@ -204,14 +214,18 @@ def _told_apart(
     if export is not None and not exports and len(export[0]) > 1:
         own.problems.append(MAYBE_EXPORT)
     if exports and export is not None:
-        found, rest = export
-        added, nobodys = _class_of(rest, (), export=True)
-        return [*found, *added], nobodys
+        return _with_added(*export)
     if alone and not bears(items, names) and is_wrapped(inner := stripped(items), assignment, names):
         return _class_of(inner, names)
     if is_class(place, items, assignment, names, alone=alone):
         return _class_of(items, names)
     return [own], []
+
+
+def _with_added(found: Sequence[HandIn], rest: Sequence[Item]) -> tuple[list[HandIn], list[Item]]:
+    """A platform's hand-ins with what was put among them, and what is nobody's."""
+    added, nobodys = _class_of(rest, (), export=True)
+    return [*found, *added], nobodys
 
 
 def _in_order(hand_in: HandIn) -> list[Item]:
@@ -220,8 +234,8 @@ def _in_order(hand_in: HandIn) -> list[Item]:
 
 
 def _is_export(path: Path, people: Mapping[str, Collection[str]]) -> bool:
-    if not path.is_dir() and (canvas_name(path.name) is not None or path.suffix.lower() != ".zip"):
-        return canvas_name(path.name) is not None
+    if not path.is_dir() and path.suffix.lower() != ".zip":
+        return False
     try:
         with opened(path) as items:
             return exported(items, people.get("usernames", ())) is not None

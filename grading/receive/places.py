@@ -88,6 +88,11 @@ def opened(path: Path) -> Iterator[list[Item]]:
             yield items
 
 
+def together(places: Iterable[Path]) -> list[Item]:
+    """The items of several places as if these lay in one folder: as a shell's `*` names what does. Raises BadPlace."""
+    return _bounded((item for path in places for item in _of_place(path)), MAX_MEMBERS)
+
+
 class BadPlace(Exception):
     """It cannot be looked into; the text says why."""
 
@@ -193,6 +198,21 @@ def _of_folder(path: Path) -> Iterator[Item]:
                 yield file_at(os.path.join(path, name), name)
             elif not JUNK.search(entry.name):
                 waiting.append(name)
+
+
+def _of_place(path: Path) -> Iterator[Item]:
+    if path.is_symlink() or not path.is_dir():
+        yield file_at(str(path), path.name)
+        return
+    try:
+        items = _bounded(_of_folder(path), MAX_MEMBERS)
+    except BadPlace as error:
+        yield _folder(path.name, f"{error}: left out")
+        return
+    if not items:
+        yield _folder(path.name, EMPTY)
+    for item in items:
+        yield replace(item, name=plain(f"{path.name}/{item.name}", 400))
 
 
 def _folder(name: str, odd: str) -> Item:

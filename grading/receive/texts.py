@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import sys
 import tokenize
 
@@ -14,6 +15,8 @@ MAX_NOTEBOOK_BYTES = 16 << 20
 READER = f"Python {sys.version_info.major}.{sys.version_info.minor} reads it here"
 """What is no Python for this one may be some for a student's newer one."""
 
+DOS_END = re.compile(r"\n?\x1a\s*\Z")
+
 
 def most_bytes(name: str) -> int:
     """How large a file of this name may be."""
@@ -23,10 +26,10 @@ def most_bytes(name: str) -> int:
 def decoded(content: bytes) -> tuple[str, str]:
     """Its text with plain line ends, and what is wrong with how it is encoded, if anything is.
 
-    As Python reads it: UTF-8, or what its first lines say; failing that, Latin-1.
+    As Python reads it: UTF-8, or what its first lines say; failing that, Latin-1. A mark of DOS at the end is left out.
     """
     text, problem = _decoded(content)
-    return text.replace("\r\n", "\n").replace("\r", "\n"), problem
+    return DOS_END.sub("\n", text.replace("\r\n", "\n").replace("\r", "\n")), problem
 
 
 def _decoded(content: bytes) -> tuple[str, str]:

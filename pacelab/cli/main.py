@@ -1,8 +1,8 @@
 """The command line: thin over the public functions.
 
 Exit codes: 0 ok, 1 a check failed, 2 usage, 3 the host lacks something, 4 bug, 130 interrupted, by Ctrl-C, SIGTERM or
-SIGHUP (`pacelab.__main__`). Errors are one line on stderr. `--json` puts one document on stdout and everything else on
-stderr. Rates are Mbit/s here, bit/s elsewhere.
+SIGHUP (`pacelab.__main__`). Errors are one line on stderr; where a user's own code failed its traceback follows.
+`--json` puts one document on stdout and everything else on stderr. Rates are Mbit/s here, bit/s elsewhere.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return _fail("interrupted", INTERRUPTED) if code == INTERRUPTED else code or OK
     except PaceLabError as error:
-        return _fail(str(error), error.exit_code)
+        return _fail(str(error), error.exit_code, one_line=error.one_line)
     except UsageError as error:
         return _fail(_usage_line(error, words), 2)
     except (KeyboardInterrupt, typer.Abort):
@@ -75,8 +75,8 @@ def common(version: Annotated[bool, typer.Option("--version", help="print the ve
         raise typer.Exit
 
 
-def _fail(line: str, code: int) -> int:
-    log(" ".join(line.split()))
+def _fail(said: str, code: int, *, one_line: bool = True) -> int:
+    log(" ".join(said.split()) if one_line else said)
     return code
 
 

@@ -50,6 +50,8 @@ def complain_about_number(value: Any, *, none: str = "does it return its result,
         number = float(value)
     except Exception as error:  # a class of the student's own may raise anything
         return f"came {show(value)}, which is no single number ({error})."
+    if not isinstance(value, int | float) and not hasattr(value, "item"):  # NumPy's have one; a grader takes no others
+        return f"came {show(value)}: return a number of Python's own, float(...)"
     if math.isnan(number):
         return "came NaN: a 0/0 or inf - inf on the way?"
     if math.isinf(number):

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from types import CoroutineType
 from typing import Any, TextIO
 
 from pacelab.lab.errors import Todo
@@ -104,6 +105,9 @@ def _nobody_answers() -> Iterator[None]:
 def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Outcome]) -> None:
     try:
         value = function(**arguments)
+        if isinstance(value, CoroutineType):
+            value.close()  # else Python warns, with a place in here
+            raise TypeError("nobody awaits it: write `def` in the place of `async def`")
         found.append(Outcome(value=list(islice(value, MOST_YIELDED)) if isinstance(value, Iterator) else value))
     except Todo:
         found.append(Outcome(todo=True))

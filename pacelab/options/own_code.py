@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import dropwhile
 from pathlib import Path
-from types import ModuleType
+from types import CoroutineType, GeneratorType, ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
@@ -23,6 +23,8 @@ ALIKE = 0.8
 
 class UserCodeError(ConfigError):
     """Code that you brought failed. The message carries its traceback."""
+
+    one_line = False
 
 
 def is_own(name: str) -> bool:
@@ -92,6 +94,14 @@ def own_traceback(error: BaseException, called: Callable[..., Any] | None = None
     own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()
+
+
+def finished(result: Any) -> Any:
+    """What a call of yours returned. Raises TypeError for what is still to run: `async def`, or a body with `yield`."""
+    if isinstance(result, CoroutineType | GeneratorType):
+        result.close()  # else Python warns, with a place of ours
+        raise TypeError("nothing of it runs: write `def` without `async` and without `yield`")
+    return result
 
 
 def place_of(called: Callable[..., Any] | None) -> str:

@@ -98,7 +98,9 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
         if point["failed"] is not None:
             notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")
         elif point["errors"]:
-            notes.append(f"scheme {scheme.name}: hook at node {point['node']}: {point['errors']} invalid actions")
+            notes.append(
+                f"scheme {scheme.name}: hook at node {point['node']}: actions on packets that it does not hold"
+            )
     if scheme.points and not hooks["actions"]:
         notes.append(f"scheme {scheme.name} never acted")
     return notes

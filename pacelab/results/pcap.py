@@ -13,6 +13,8 @@ A whole file shows each TCP segment many times. One node's view, as TCP there ha
 from __future__ import annotations
 
 import os
+import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +67,12 @@ class PcapFile:
         """How TCP is to be read in it: the whole file has each segment once at every node."""
         number, name = next((number, node.name) for number, node in enumerate(network.nodes) if node.wireless)
         mine = f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
-        one = f'frame.interface_name == "{name}" && (wlan.ta == {mine} || wlan.ra == {mine})'
+        text = name.replace("\\", r"\\").replace('"', r"\"")  # as display filters write a text
+        one = shlex.quote(f'frame.interface_name == "{text}" && (wlan.ta == {mine} || wlan.ra == {mine})')
+        own = re.sub(r"[^\w.-]", "-", name)
         return (
             f"{self.path} has each TCP segment at every node that heard it, which Wireshark takes for retransmissions. "
-            f"{name}'s own view: tshark -r {word(self.path)} -Y '{one}' -w {word(f'{name}.pcapng')}; "
+            f"{name}'s own view: tshark -r {word(self.path)} -Y {one} -w {own}.pcapng; "
             "then open that with -o wlan.retransmitted:FALSE"
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import random
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pacelab.options.own_code import digest_of, misnamed
@@ -10,7 +12,8 @@ from pacelab.options.table import CONTROLS
 from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
-from pacelab.sim.own_hooks import guard, misnamed_hooks, refuse_failed
+from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
+from pacelab.units import ns_from_s
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
@@ -66,9 +69,22 @@ def run_scheme(
         on_progress(fraction)
         raise_failure()
 
-    result = run_air(air, attachments, hear, on_capture, make_control)
+    with _seeded(experiment.seed):
+        result = run_air(air, attachments, hear, on_capture, make_control)
     raise_failure()
     points = tuple(attachment.point for attachment in attachments)
     if scheme.raise_failure is None:
         refuse_failed(scheme, points, result["hooks"])
+    notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
     return Outcome(air=result, points=points, notes=tuple(notes))
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Meanwhile Python's shared random numbers are the seed's: code of one's own may draw from them."""
+    before = random.getstate()
+    random.seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(before)

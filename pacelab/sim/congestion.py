@@ -20,7 +20,7 @@ from numbers import Real
 from typing import Any, ClassVar, Literal
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import UserCodeError, load_own, meant_instead, own_traceback, place_of
+from pacelab.options.own_code import UserCodeError, finished, load_own, meant_instead, own_traceback, place_of
 from pacelab.schemes import Scheme
 from pacelab.units import s_from_ns
 
@@ -131,7 +131,7 @@ class Guard:
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
             with self._watch.call(self._where):
-                return function(*arguments)
+                return finished(function(*arguments))
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise UserCodeError(f"{self._where()} failed:\n{own_traceback(error, function)}{late}") from error

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
-from pacelab.options.own_code import UserCodeError, own_traceback
+from pacelab.options.own_code import UserCodeError, finished, own_traceback
 from pacelab.sim import congestion
 from pacelab.sim.congestion import NeverEnds, Watchdog
 from pacelab.units import s_from_ns
@@ -31,7 +31,7 @@ class OwnCalls:
         """Call; a failure is noted and raised as UserCodeError."""
         try:
             with nullcontext() if self._watch is None else self._watch.call(self._where):
-                return function(*arguments)
+                return finished(function(*arguments))
         except (Exception, SystemExit, NeverEnds) as error:
             late = f"\n(it had not returned after {congestion.PATIENCE_S:g} s)" if isinstance(error, NeverEnds) else ""
             raise self.fail(f"failed:\n{own_traceback(error, function)}{late}") from error

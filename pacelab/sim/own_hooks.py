@@ -8,13 +8,18 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from pacelab.options.own_code import UserCodeError, misnamed, place_of
-from pacelab.pacer.core.contract import Action, Event, Hook, Reaction
+from pacelab.pacer.core.contract import Action, Drop, Event, Forward, Hook, Reaction, SegmentSeen
 from pacelab.schemes import SCHEMES, Attachment, Scheme
 from pacelab.schemes.scheme import HOOK_NEEDS
 from pacelab.sim.own_calls import OwnCalls
+from pacelab.units import NS_PER_S
 
 ACTIONS = frozenset(get_args(Action))
 ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
+
+ALLOWED_REACTION = "allowed is ([actions, handles to forward], None or a whole number of ns, 0 or more)"
+FORGOTTEN_NS = NS_PER_S
+"""Longer than a hook would hold a packet without wanting the clock."""
 
 
 def guard(scheme: Scheme, attachments: Sequence[Attachment]) -> tuple[Sequence[Attachment], Callable[[], None]]:
@@ -37,6 +42,16 @@ def misnamed_hooks(scheme: Scheme, attachments: Sequence[Attachment]) -> list[st
     return [told for kind in kinds for told in misnamed(kind, (*HOOK_NEEDS, "react"))]
 
 
+def forgetful_hooks(scheme: Scheme, guarded: Sequence[Attachment], end_ns: int) -> list[str]:
+    """Which hooks of one's own, as `guard` gave them, have kept packets for themselves at a run's end, in words."""
+    return [
+        f"scheme {scheme.name}: the {item.point} hook at node {item.node} kept packets that it neither forwarded nor "
+        "dropped, and it wants no time to do so"
+        for item in guarded
+        if isinstance(item.hook, _OwnHook) and item.hook.has_forgotten(end_ns)
+    ]
+
+
 def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[str, Any]]) -> None:
     """Raise UserCodeError for a hook of one's own that a back end's report says has failed: elsewhere than in this
     process, or by an action that could not be read.
@@ -47,24 +62,31 @@ def refuse_failed(scheme: Scheme, points: Sequence[str], reports: Sequence[dict[
             raise UserCodeError(f"{said}\n{place_of(getattr(scheme, point))}".rstrip())
 
 
+def _is_own(scheme: Scheme) -> bool:
+    return SCHEMES.get(scheme.name) is not scheme
+
+
 class _OwnHook:
     """A user's hook as the engine wants it (see `pacelab.pacer.core.contract.Hook`)."""
 
     def __init__(self, code: OwnCalls, hook: Hook) -> None:
         self._code = code
         self._hook = hook
+        self._held: dict[int, int] = {}  # by handle, when it came
         self.event_mask = hook.event_mask
         if hasattr(hook, "react"):
             self.react = self._react
 
     def handle(self, now_ns: int, event: Event) -> None:
         self._code.now_ns = now_ns
+        self._take(now_ns, event)
         self._code.call(self._hook.handle, now_ns, event)
 
     def poll_action(self) -> Action | None:
         action: Action | None = self._code.call(self._hook.poll_action)
         if action is not None and type(action) not in ACTIONS:
             raise self._refuse(self._hook.poll_action, action, ALLOWED_ACTIONS)
+        self._let_go(action)
         return action
 
     def deadline(self) -> tuple[int, str] | None:
@@ -90,16 +112,39 @@ class _OwnHook:
 
     def _react(self, now_ns: int, event: Event | None) -> Reaction:
         self._code.now_ns = now_ns
+        self._take(now_ns, event)
         reaction: Reaction = self._code.call(self._hook.react, now_ns, event)  # type: ignore[attr-defined]
+        if not _is_reaction(reaction):
+            raise self._refuse(self._hook.react, reaction, ALLOWED_REACTION)  # type: ignore[attr-defined]
+        for action in reaction[0]:
+            self._let_go(action)
         return reaction
 
-    def _refuse(self, method: Callable[[], Any], gave: object, allowed: str) -> UserCodeError:
+    def has_forgotten(self, end_ns: int) -> bool:
+        """Whether a packet has waited for long, and the hook wants no time at which it could go."""
+        return end_ns - min(self._held.values(), default=end_ns) > FORGOTTEN_NS and self.deadline() is None
+
+    def _take(self, now_ns: int, event: Event | None) -> None:
+        if isinstance(event, SegmentSeen):
+            self._held[event.segment.handle] = now_ns
+
+    def _let_go(self, action: Action | int | None) -> None:
+        if isinstance(action, Forward | Drop):
+            self._held.pop(action.handle, None)
+        elif isinstance(action, int):
+            self._held.pop(action, None)
+
+    def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
         """What the method gave is not what the contract has."""
         return self._code.fail(f"gave {gave!r:.80} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
 
 
-def _is_own(scheme: Scheme) -> bool:
-    return SCHEMES.get(scheme.name) is not scheme
+def _is_reaction(gave: object) -> bool:
+    """Whether this is a `Reaction`."""
+    if not isinstance(gave, tuple) or len(gave) != 2 or not isinstance(gave[0], list):
+        return False
+    right = all(type(action) in ACTIONS or hasattr(action, "__index__") for action in gave[0])
+    return right and (gave[1] is None or (hasattr(gave[1], "__index__") and operator.index(gave[1]) >= 0))
 
 
 def _never() -> None:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
-from pacelab.grading.inside.worker import describe, drain
+from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
+from pacelab.lab import limited
 
 ASSIGNMENT = find_assignment(3)
 MAIN = 'put it under `if __name__ == "__main__":`'
@@ -76,6 +81,49 @@ def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine(
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
     error = {"type": "TypeError", "text": "a Fraction was returned where a plain value was asked for", "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn() -> list[float]:
+        with monkeypatch.context() as patch:
+            for name, value in list(vars(random).items()):
+                patch.setattr(random, name, value)
+            seed_alike()
+            first = [random.random(), random.Random().random(), random.Random().random(), random.choice([0.1, 0.2])]
+            random.seed()
+            return [*first, random.random(), random.Random(5).random()]
+
+    first = drawn()
+    assert first == drawn()
+    assert len(set(first)) == 6
+    assert first[-1] == random.Random(5).random()
+
+
+def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    (tmp_path / "mine.py").write_text(
+        "async def interval(): return 1\nclass Hook:\n    async def handle_timeout(self, now_ns): pass\n"
+        "class Yields:\n    def handle_timeout(self, now_ns): yield\n"
+    )
+    worker = Worker(str(tmp_path / "mine.py"), answers=-1, requests=-1)
+    assert worker.reply(["", "load"])[1] == "ok"
+    assert worker.reply(["", "new", "Hook", {}])[2] == 0
+    for question in (["call", None, "interval", [], {}], ["timeout", 0, 5]):
+        _, outcome, error = worker.reply(["", *question])
+        assert outcome == "raised"
+        assert str(Raised(error, "f()")).endswith("nobody awaits it: write `def` in the place of `async def`")
+    assert worker.reply(["", "new", "Yields", {}])[2] == 1
+    _, _, error = worker.reply(["", "timeout", 1, 5])
+    assert "leave it out" in str(Raised(error, "f()"))
+    gc.collect()
+    assert not recwarn.list
+
+
+def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
+    assert plain(number for number in (1.5, 2.5)) == [1.5, 2.5]
+    assert plain([map(str, (1, 2)), 3]) == [["1", "2"], 3]
+    assert len(plain(count())) == MOST_YIELDED == limited.MOST_YIELDED
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])

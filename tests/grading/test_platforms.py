@@ -201,6 +201,25 @@ def test_everybody_gets_the_own_grade(tmp_path: Path, platform: str, unzipped: b
         assert "window.py: graded" in submission.received
 
 
+@pytest.mark.parametrize("platform", MAKERS)
+def test_an_export_named_file_by_file_is_the_same_as_its_folder(tmp_path: Path, platform: str) -> None:
+    make, roster = MAKERS[platform]
+    place, students = make(tmp_path), read_roster(roster(tmp_path))
+    if place.suffix == ".zip":
+        with zipfile.ZipFile(place) as archive:
+            archive.extractall(tmp_path / "unzipped")
+        place = tmp_path / "unzipped"
+    inner = next(place.iterdir()) if platform == "gradescope" else place
+    assert received(sorted(inner.iterdir()), students).submissions == received([place], students).submissions
+
+
+def test_what_one_student_handed_in_again_is_one_hand_in_file_by_file(tmp_path: Path) -> None:
+    for number, part in enumerate(("smithann_12_34_window.py", "smithann_12_36_window-1.py", "doejo_13_35_window.py")):
+        (tmp_path / part).write_text(numbered(number))
+    found = received(sorted(tmp_path.iterdir())).submissions
+    assert [(item.student, item.source) for item in found] == [("doejo", numbered(2)), ("smithann", numbered(1))]
+
+
 def test_moodles_newer_folders_and_flat_files_are_understood(tmp_path: Path) -> None:
     students = read_roster(moodle_roster(tmp_path))
     assert [row.score for row in rows_of(received([moodle_zip(tmp_path, trailing="")]), students)] == list(range(30))

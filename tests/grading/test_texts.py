@@ -48,6 +48,12 @@ def test_line_ends_of_any_kind_cost_nothing(ends: str) -> None:
     assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
 
 
+@pytest.mark.parametrize("end", ["\x1a", "\x1a\r\n"])
+def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
+    found = read(f"{TEMPLATE}{end}".encode())
+    assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
+
+
 def test_utf_16_is_said_to_be_what_it_is() -> None:
     found = read(TEMPLATE.encode("utf-16"))
     assert found.problems == ("gateway_pacer.py is UTF-16, which Python does not read: save it as UTF-8",)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from itertools import count
 from random import Random
 from typing import Any
@@ -175,6 +178,25 @@ def test_whatever_a_function_returns_the_check_answers_in_words(name: str, given
     with pytest.raises(lab.CheckFailed) as caught:
         SelfCheck().check(name, lambda **_: given)
     assert max(map(len, str(caught.value).split("\n"))) < 300
+
+
+@pytest.mark.parametrize("number", [Fraction, Decimal])
+def test_a_number_that_costs_points_when_it_is_graded_is_not_called_right(number: Callable[[float], Any]) -> None:
+    def goodput_bps(delivered_pkts: int, payload_bytes: int, seconds: float) -> Any:
+        return number(delivered_pkts * payload_bytes * 8 / seconds)
+
+    with pytest.raises(lab.CheckFailed, match=r"return a number of Python's own, float\(\.\.\.\)"):
+        SelfCheck().check("lab0.goodput", goodput_bps)
+
+
+def test_an_async_def_is_told_so_without_a_warning(recwarn: pytest.WarningsRecorder) -> None:
+    async def goodput_bps(**_: Any) -> float:
+        return 1.0
+
+    with pytest.raises(lab.CheckFailed, match="nobody awaits it: write `def` in the place of `async def`"):
+        SelfCheck().check("lab0.goodput", goodput_bps)
+    gc.collect()
+    assert not recwarn.list
 
 
 class Unshown:

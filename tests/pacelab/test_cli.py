@@ -157,6 +157,17 @@ def test_cli_without_an_engine_says_how_to_get_one(
     assert "back end sim" in capsys.readouterr().out
 
 
+def test_cli_gives_the_traceback_of_a_users_own_file_in_its_lines(
+    in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_tmp / "mine.py").write_text("wanted = 1 / 0\n")
+    assert main(["run", "chain", "--cc", "mine.py:Mine", "--quiet"]) == 2
+    assert capsys.readouterr().err.splitlines()[1:3] == [
+        f'  File "{in_tmp / "mine.py"}", line 1, in <module>',
+        "    wanted = 1 / 0",
+    ]
+
+
 def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oh")

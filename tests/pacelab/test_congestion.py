@@ -103,6 +103,15 @@ def test_a_call_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.Mon
         pacelab.run(experiment(own(tmp_path, body)))
 
 
+@pytest.mark.parametrize("body", ["async def acknowledged(self, *a): pass", "def acknowledged(self, *a): yield"])
+def test_a_method_of_which_nothing_runs_is_told(tmp_path: Path, body: str) -> None:
+    told = (
+        r"failed:\n  File .*mine\.py\", line \d+, in acknowledged\n(.*\n)*TypeError: nothing of it runs: write `def` "
+    )
+    with pytest.raises(congestion.UserCodeError, match=told):
+        pacelab.run(experiment(own(tmp_path, f"    {body}\n    def lost(self, *a): pass\n")))
+
+
 def test_a_loop_that_swallows_every_exception_is_ended_nevertheless(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import sys
 from typing import Any
 
@@ -55,6 +56,19 @@ def test_own_pacer_that_does_nothing_is_newreno() -> None:
     assert math.isclose(idle.goodput_bps, plain.goodput_bps, rel_tol=0.05)
 
 
+def test_own_pacer_that_draws_has_the_same_result_by_the_same_seed() -> None:
+    class Drawing(Pacer):
+        def measured(self, sample: Sample) -> None:
+            self.interval_s = 0.02 * random.random()
+
+    before = random.getstate()
+    first = run_pacer(DOWN, Drawing)
+    assert random.getstate() == before
+    random.random()
+    assert run_pacer(DOWN, Drawing).run == first.run
+    assert run_pacer(DOWN.vary(seed=2), Drawing).goodput_bps != first.goodput_bps
+
+
 @pytest.mark.parametrize(
     ("interval", "told"),
     [
@@ -81,6 +95,15 @@ def test_own_pacer_that_raises_is_told_with_its_line() -> None:
 
     with pytest.raises(ConfigError, match=r"(?s)pacer Broken.*failed:.*raise KeyError\(\"oops\"\).*KeyError: 'oops'"):
         run_pacer(DOWN, Broken)
+
+
+def test_own_pacer_of_which_nothing_runs_is_told() -> None:
+    class Async(Pacer):
+        async def measured(self, sample: Sample) -> None:  # type: ignore[override]
+            self.interval_s = 0.1
+
+    with pytest.raises(ConfigError, match=r"pacer Async at .* failed:\n(.*\n)*TypeError: nothing of it runs: write"):
+        run_pacer(DOWN, Async)
 
 
 def test_own_pacer_that_ends_python_is_told_with_its_line() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pacelab import ConfigError, Experiment, Scheme, SegmentSeen, TransmitResult, record_air, run
+from pacelab import ConfigError, Experiment, Scheme, SegmentSeen, TransmitResult, compare, record_air, run
 from pacelab.options.own_code import UserCodeError
 from pacelab.pacer.core.null import NullHook
 from pacelab.sim.own_hooks import guard
@@ -59,6 +61,34 @@ def test_an_own_scheme_says_that_it_acted(text: str, in_tmp: Path) -> None:
     assert result.run["hooks"]["failed"] == 0, result.notes
     assert result.run["hooks"]["actions"] > 0
     assert not [note for note in result.notes if "never acted" in note]
+
+
+def test_a_hook_that_keeps_packets_is_told_so(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(COUNTING.replace("self.actions.append", "if self.seen < 50: self.actions.append"))
+    result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
+    kept = [note for note in result.notes if "neither forwarded nor dropped" in note]
+    assert kept == [
+        "scheme mine: the gateway hook at node 2 kept packets that it neither forwarded nor dropped, and it wants no "
+        "time to do so"
+    ]
+
+
+@pytest.mark.parametrize("text", [BORROWED, COUNTING], ids=["by react", "by poll_action"])
+def test_a_hook_that_lets_all_packets_go_is_not_told_that_it_keeps_some(text: str, in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(text)
+    result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
+    assert not [note for note in result.notes if "neither forwarded nor dropped" in note]
+
+
+def test_packets_forwarded_twice_are_one_note_of_all_seeds(in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(
+        COUNTING.replace("else Forward(handle))", "else Forward(handle))\n        self.actions *= 2")
+    )
+    asked = Experiment(topology_options={"hops": 2}, direction="down", duration_s=2)
+    told = compare(asked, schemes=["mine.py:MINE"], seeds=2, jobs=1).compare["notes"]
+    assert [note for note in told if "does not hold" in note] == [
+        "scheme mine: hook at node 2: actions on packets that it does not hold"
+    ]
 
 
 def test_a_congestion_control_among_schemes_is_told_its_option(in_tmp: Path) -> None:
@@ -129,6 +159,18 @@ def test_what_an_own_scheme_fails_of_stops_the_run_with_its_place(
     experiment = failing(in_tmp, place, put)
     with pytest.raises(UserCodeError, match=f"(?s){told}"):
         run(experiment)
+
+
+@pytest.mark.parametrize("gave", [None, (None, None), ([1.5], None), ((0,), None), ([], "soon"), ([], -1)])
+def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
+    class Hook(NullHook):
+        def react(self, _now_ns: int, _event: object) -> Any:
+            return gave
+
+    scheme = Scheme(name="mine", summary="", source="", gateway=lambda _settings: Hook())
+    told = rf"gave {re.escape(repr(gave))} from react\(\): allowed is \(.*\n.*, line \d+, in react"
+    with pytest.raises(UserCodeError, match=told):
+        run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
 
 
 def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import struct
 import subprocess
@@ -150,6 +151,16 @@ def test_the_hint_names_a_node_that_the_file_has(tmp_path: Path) -> None:
     hint = PcapFile(path=place).hint(experiment.network)
     assert f'"{read(place)[0][0][2].decode()}"' in hint
     assert f'tshark -r "{place}" ' in hint
+
+
+def test_the_hint_is_a_command_whatever_a_node_is_called() -> None:
+    names = ('it\'s \\ "A"/1', "b")
+    nodes = tuple(pacelab.Node(name=name, wireless=True, position_m=(200.0 * n, 0.0)) for n, name in enumerate(names))
+    flows = (pacelab.Flow(src=0, dst=1),)
+    network = pacelab.Topology(name="t", description="", nodes=nodes, flows=flows, decode_m=250.0, sense_m=550.0)
+    command = shlex.split(PcapFile(path=Path("a.pcapng")).hint(network).partition("view: ")[2].partition(";")[0])
+    assert command[4].startswith('frame.interface_name == "it\'s \\\\ \\"A\\"/1" && (wlan.ta == ')
+    assert command[5:] == ["-w", "it-s----A--1.pcapng"]
 
 
 def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:

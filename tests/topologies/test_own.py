@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import threading
 from mmap import mmap
@@ -242,6 +243,25 @@ def topology():
     flow = Flow(src=0, dst=1)
     return Topology(name="line", description="", nodes=nodes, flows=(flow,), decode_m=250.0, sense_m=550.0)
 """
+
+
+def test_own_python_topology_that_draws_is_one_network(in_tmp: Path) -> None:
+    text = (
+        "import random\nimport pacelab\nAPART = random.uniform(100, 200)\n"
+        "def topology(*, wide: float = 9.0):\n"
+        "    nodes = tuple(\n"
+        "        pacelab.Node(name=f'n{i}', wireless=True, position_m=(i * APART, random.uniform(0, wide)))\n"
+        "        for i in (0, 1)\n"
+        "    )\n"
+        "    return pacelab.Topology(name='t', description='', nodes=nodes, flows=(pacelab.Flow(src=0, dst=1),),\n"
+        "                            decode_m=250.0, sense_m=550.0)\n"
+    )
+    (in_tmp / "a.py").write_text(text)
+    (in_tmp / "b.py").write_text(text)  # as another process reads it: anew
+    before = random.getstate()
+    places = [load_topology(name).nodes for name in ("a.py", "a.py", "b.py")]
+    assert places[0] == places[1] == places[2]
+    assert random.getstate() == before
 
 
 def test_own_python_topology_imports_what_lies_beside_it(tmp_path: Path, in_tmp: Path) -> None:

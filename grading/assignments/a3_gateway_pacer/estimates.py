@@ -19,6 +19,7 @@ from pacelab.grading.assignments.a3_gateway_pacer.trips import (
 )
 from pacelab.grading.lab import MS, Lab, exactly, near, numeric
 from pacelab.grading.remote import RemoteObject
+from pacelab.grading.session import Raised
 
 
 def _delay(lab: Lab, cases: Sequence[Taken]) -> None:
@@ -37,7 +38,10 @@ def equal_rates(lab: Lab) -> None:
 
 
 def unequal_rates(lab: Lab) -> None:
-    """Links of different rates, the slow one among the first four, then behind them."""
+    """Links of different rates, the slow one among the first four, then behind them.
+
+    Then fewer than four of them, where those of one rate are right: else `short_path` has taken its points for that.
+    """
     draw = lab.random("unequal rates")
     waiting_ms = draw.randrange(1, 20)
     known = (
@@ -45,6 +49,12 @@ def unequal_rates(lab: Lab) -> None:
         (2_000_000, 2_000_000, 2_000_000, 2_000_000, 1_000_000, 1_000_000),
     )
     _delay(lab, [*(Taken(waiting_ms, rates_bps=rates) for rates in known), *(drawn(draw) for _ in range(4))])
+    try:
+        short_path(lab)
+    except (Wrong, Raised):
+        return
+    slow_ends = ((1_000_000, 11_000_000), (11_000_000, 5_500_000, 1_000_000))
+    _delay(lab, [*(Taken(waiting_ms, rates_bps=rates) for rates in slow_ends), drawn(draw, hops=3)])
 
 
 def short_path(lab: Lab) -> None:

@@ -49,6 +49,23 @@ WRONG = (
         loses=("short-path",),
     ),
     Planted(
+        name="error-on-short-paths",
+        misconception="there are always four hops",
+        changes=(("    ahead = per_byte[:4]\n", "    ahead = [per_byte[hop] for hop in range(4)]\n"),),
+        loses=("short-path",),
+    ),
+    Planted(
+        name="first-rate-on-short-paths",
+        misconception="on a path of fewer than four hops all links have the rate of the first",
+        changes=(
+            (
+                "data_bytes * sum(ahead)",
+                "data_bytes * (sum(ahead) if len(ahead) == 4 else len(ahead) * ahead[0])",
+            ),
+        ),
+        loses=("unequal-rates",),
+    ),
+    Planted(
         name="alpha-swapped",
         misconception="alpha weighs the new sample",
         changes=(("SMOOTHING * old + (1 - SMOOTHING) * delay_ns", "(1 - SMOOTHING) * old + SMOOTHING * delay_ns"),),
@@ -146,6 +163,23 @@ WRONG = (
             ),
         ),
         loses=("per-flow",),
+    ),
+    Planted(
+        name="payload-for-packet",
+        misconception="a packet is as long as what it carries",
+        changes=(
+            (
+                "self.released.append((end, now_ns, segment.packet_bytes))",
+                "self.released.append((end, now_ns, segment.payload_bytes))",
+            ),
+        ),
+        loses=("spacing", "from-release", "karn"),
+    ),
+    Planted(
+        name="round-trips-in-us",
+        misconception="a round trip is in microseconds",
+        changes=(("self.estimator.sample(now_ns - at_ns,", "self.estimator.sample((now_ns - at_ns) // 1000,"),),
+        loses=("spacing", "from-release", "karn"),
     ),
     Planted(
         name="from-the-last-release",

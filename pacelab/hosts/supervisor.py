@@ -184,7 +184,7 @@ def isolate() -> None:
 def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     """One line; ConfigError when it is longer than a plan may be, cut off, or not here in time."""
     text, until_s = b"", time.monotonic() + within_s
-    while not text.endswith(b"\n"):
+    while b"\n" not in text:
         if len(text) > MOST_BYTES:
             raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
         link.settimeout(max(1e-3, until_s - time.monotonic()))
@@ -197,6 +197,8 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
         if not part:
             raise ConfigError("plan: it ends in the middle")
         text += part
+    if not text.endswith(b"\n"):
+        raise ConfigError("plan: more stands after its line")
     link.settimeout(None)
     return text
 

@@ -189,6 +189,14 @@ def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
             sender.join()
 
 
+def test_what_stands_after_a_plan_is_told_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"{}\n\n{")
+        with pytest.raises(ConfigError, match="more stands after its line"):
+            read_line(ours)
+
+
 def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.hosts.supervisor.PROGRESS_S", 0.0)
     ours, theirs = socket.socketpair()

@@ -84,6 +84,8 @@ def _serve(
     try:
         start(shell, host=host, port=number)
     except OSError as error:
+        if path is not None:
+            path.unlink(missing_ok=True)
         raise ControllerError(f"--listen {listen}: {_why(error)}") from None
     _end_cleanly(path)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)

@@ -35,6 +35,7 @@ class Connection(Datapath):  # type: ignore[misc]
         """Number of a request -> what it asked for."""
         self.parts: list[Any] = []
         """Of an answer in several messages."""
+        self.of_another_version = False
         super().__init__(link, address)
 
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
@@ -42,6 +43,7 @@ class Connection(Datapath):  # type: ignore[misc]
         if self._out.qsize() >= MOST_WAITING:
             self.close()
             return False
+        self.of_another_version |= close_socket and bool(buf)  # the one error with which os-ken ends a connection
         self._out.put((bytes(buf), close_socket))
         return True
 
@@ -88,6 +90,9 @@ class Connections:
                 connection.serve()
             except Exception as error:  # a parser's: what came is not OpenFlow
                 self._on_trouble(address, f"a malformed message: {type(error).__name__}: {error}")
+            else:
+                if connection.of_another_version:
+                    self._on_trouble(address, "it does not speak OpenFlow 1.3: set bridge ... protocols=OpenFlow13")
             finally:
                 connection.send(b"", close_socket=True)
                 link.close()

@@ -26,7 +26,7 @@ def open_port(port: int) -> socket.socket:
     try:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:
-        raise ControllerError(f"--port {port}: {error.strerror}; choose another one") from None
+        raise ControllerError(f"--port {port}: {os.strerror(error.errno or 0)}; choose another one") from None
 
 
 def open_unix(path: Path) -> socket.socket:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import sys
@@ -35,6 +36,8 @@ MEDIUM_TELLS = ("fidelity", "lateness", "process")
 """What host.json has of mediumd's statistics."""
 PLAN_S = 10.0
 """A client that has not sent its whole plan by then is not going to."""
+READ_S = 30.0
+"""A client that has not read its result by then is not going to."""
 
 
 def main() -> int:
@@ -50,13 +53,17 @@ def main() -> int:
         threading.Thread(target=end_with, args=(link,), daemon=True).start()
         isolate()
         os.nice(NICENESS)
-        tell(link, {"result": perform(plan, link, page_fd)})
+        last: dict[str, Any] = {"result": perform(plan, link, page_fd)}
     except PaceLabError as error:
         kind = "config" if isinstance(error, ConfigError) else "host"
-        tell(link, {"error": {"kind": kind, "message": str(error)}})
+        last = {"error": {"kind": kind, "message": str(error)}}
     except Exception as error:
         traceback.print_exc()
-        tell(link, {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}})
+        last = {"error": {"kind": "bug", "message": f"{type(error).__name__}: {error}"}}
+    watch = threading.Timer(READ_S, os._exit, [1])
+    watch.daemon = True
+    watch.start()
+    tell(link, last)
     return 0
 
 
@@ -145,8 +152,8 @@ class Teller:
         self._link, self._told_s = link, 0.0
 
     def progress(self, fraction: float) -> None:
-        """So much of the run is done, 0..1."""
-        if time.monotonic() >= self._told_s + PROGRESS_S:
+        """So much of the run is done, 0..1. A run does not wait for one who does not read."""
+        if time.monotonic() >= self._told_s + PROGRESS_S and has_room(self._link):
             self._told_s = time.monotonic()
             tell(self._link, {"progress": min(1.0, max(0.0, fraction))})
 
@@ -177,7 +184,7 @@ def isolate() -> None:
 def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
     """One line; ConfigError when it is longer than a plan may be, cut off, or not here in time."""
     text, until_s = b"", time.monotonic() + within_s
-    while not text.endswith(b"\n"):
+    while b"\n" not in text:
         if len(text) > MOST_BYTES:
             raise ConfigError(f"plan of more than {MOST_BYTES} bytes: allowed are {MOST_BYTES}")
         link.settimeout(max(1e-3, until_s - time.monotonic()))
@@ -190,6 +197,8 @@ def read_line(link: socket.socket, *, within_s: float = PLAN_S) -> bytes:
         if not part:
             raise ConfigError("plan: it ends in the middle")
         text += part
+    if not text.endswith(b"\n"):
+        raise ConfigError("plan: more stands after its line")
     link.settimeout(None)
     return text
 
@@ -198,6 +207,11 @@ def tell(link: Link, message: dict[str, Any]) -> None:
     """Send one line; nobody may be there to read it any more."""
     with contextlib.suppress(OSError):
         link.sendall(json.dumps(message, allow_nan=False).encode() + b"\n")
+
+
+def has_room(link: Link) -> bool:
+    """Whether a line goes without waiting; a file always has room."""
+    return not isinstance(link, socket.socket) or bool(select.select([], [link], [], 0)[1])
 
 
 def end_with(link: socket.socket) -> None:

@@ -40,9 +40,11 @@ def _of_interfaces(air: str, wired: str | None) -> Iterator[str]:
 class Traffic:
     """What an agent meets, and what is odd about that."""
 
-    def __init__(self, air: str, wired: str | None, *, paths_known: bool, say: Callable[[str], None]) -> None:
-        """`paths_known`: there are rates of paths, so that each address should have some."""
-        self._air, self._wired = air, wired
+    def __init__(
+        self, air: str, wired: str | None, *, paths_known: bool, say: Callable[[str], None], sees: str = "packet"
+    ) -> None:
+        """`paths_known`: there are rates of paths, so that each address should have some. `sees`: what it is shown."""
+        self._air, self._wired, self._sees = air, wired, sees
         self._paths_known = paths_known
         self._say = say
         self._since_ns: int | None = None
@@ -87,8 +89,8 @@ class Traffic:
 
     def _silence(self) -> str:
         if self._wired is None:
-            return f"no packet by {self._air} in 10 s: is it the interface to the air?"
-        return f"no packet between {self._wired} and {self._air} in 10 s: does this host route between the two?"
+            return f"no {self._sees} by {self._air} in 10 s: is it the interface to the air?"
+        return f"no {self._sees} between {self._wired} and {self._air} in 10 s: does this host route between the two?"
 
     def _way(self, point: Point) -> str:
         if self._wired is None:

@@ -43,7 +43,7 @@ from pacelab.controller.errors import ControllerError
 from pacelab.controller.openflow import convert
 from pacelab.controller.switches import wired
 from pacelab.controller.web.client import TOKEN, Client
-from pacelab.controller.web.serve import open_unix
+from pacelab.controller.web.serve import open_port, open_unix
 
 SWITCH = ProtocolDesc(version=ofp.OFP_VERSION)
 TCP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 6, 5, 80)
@@ -148,6 +148,11 @@ def shake_hands(link: socket.socket, dpid: int) -> None:
 
 def test_a_switch_that_comes_and_goes_leaves_no_thread(running: Running) -> None:
     before = running.threads()
+    with running.connect() as link:
+        link.sendall(struct.pack("!BBHI", 1, 0, 8, 1))  # a hello of OpenFlow 1.0
+        while link.recv(4096):
+            pass  # it is ended
+    wait_until(lambda: running.counters().get("connections cut off") == 1)
     for dpid in range(1, 6):
         with running.connect() as link:
             shake_hands(link, dpid)
@@ -283,11 +288,14 @@ def test_a_signal_ends_it_with_its_threads(program: str, number: int) -> None:
 COMMAND = "from pacelab.controller.commands import controller; import typer; typer.run(controller)"
 
 
-def test_a_port_in_use_is_one_line() -> None:
+def test_a_port_in_use_is_one_line_and_leaves_no_socket_behind(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        listen = f"127.0.0.1:{other.getsockname()[1]}"
-        ran = python(COMMAND, "--listen", listen)
-    assert ran.returncode == 3
+        port = other.getsockname()[1]
+        listen = f"127.0.0.1:{port}"
+        ran = python(COMMAND, "--listen", listen, "--socket", str(tmp_path / "rest.sock"))
+        with pytest.raises(ControllerError, match=f"--port {port}: Address already in use; choose another one"):
+            open_port(port)
+    assert (ran.returncode, list(tmp_path.iterdir())) == (3, [])
     assert ran.stderr.startswith(f"pacelab: --listen {listen}: Address already in use")
     assert len(ran.stderr.splitlines()) == 1
 

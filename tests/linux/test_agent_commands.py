@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import signal
 import socket
 import sys
 import time
@@ -22,6 +24,7 @@ from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.live_view import picture
 from pacelab.hosts.agents.metrics import AgentCollector, serve
 from pacelab.hosts.agents.path_rates import path_table, read_path_rates
+from pacelab.hosts.fork import Fork
 from pacelab.pacer.linux.status import Status
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
@@ -221,3 +224,20 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
     assert documents[-1] == {"event": "end"}
     assert 1 < len(documents) < 50
     assert [one["number"] for one in documents[:-1]] == list(range(len(documents) - 1))
+
+
+def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
+    """As systemd does, and `timeout`, and a terminal that goes."""
+    (theirs, ours), (shown, out) = os.pipe(), os.pipe()
+    child = Fork(lambda: display.run("json", None, ""), name="display", files=(theirs, out, 2), session=False)
+    os.close(theirs)
+    os.close(out)
+    with os.fdopen(ours, "w") as agent, os.fdopen(shown) as screen:
+        print('{"event": "ready"}', file=agent, flush=True)
+        assert screen.readline() == '{"event": "ready"}\n'
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            child.send_signal(number)
+        print('{"event": "end"}', file=agent, flush=True)
+        agent.close()
+        assert screen.read() == '{"event": "end"}\n'
+    assert child.wait(20) == 0

@@ -135,9 +135,9 @@ sys.exit(main(sys.argv[1:]))
 """The command, which waits a tenth of a second in the place of ten."""
 
 
-@pytest.mark.parametrize("datapath", ["nfqueue", "tc"])
-def test_a_gateway_that_nothing_passes_ends_its_wait_with_a_line(line: Line, datapath: str) -> None:
+@pytest.mark.parametrize(("datapath", "sees"), [("nfqueue", "packet"), ("tc", "IPv4 TCP packet")])
+def test_a_gateway_that_nothing_passes_ends_its_wait_with_a_line(line: Line, datapath: str, sees: str) -> None:
     own = ("gateway", "--scheme", "fixed-rate", "--pace-rate", "6", "--datapath", datapath, "--seconds", "2")
     command = (sys.executable, "-c", SOONER, *own, "--air", "air0", "--wired", "wired0")
     done = line.gateway.start(*command, stderr=subprocess.PIPE)
-    assert "no packet between wired0 and air0" in done.communicate(timeout=30)[1]
+    assert f"no {sees} between wired0 and air0" in done.communicate(timeout=30)[1]

@@ -25,7 +25,7 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.helper import may_run
 from pacelab.hosts.plan import MOST_BYTES, dump_plan
 from pacelab.hosts.session import converse
-from pacelab.hosts.supervisor import read_line
+from pacelab.hosts.supervisor import Teller, read_line
 from pacelab.hosts.units import write_units
 
 NOBODY, DAEMON = 65_534, 1
@@ -187,6 +187,28 @@ def test_a_plan_that_comes_byte_by_byte_is_not_waited_for() -> None:
         finally:
             ended.set()
             sender.join()
+
+
+def test_what_stands_after_a_plan_is_told_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"{}\n\n{")
+        with pytest.raises(ConfigError, match="more stands after its line"):
+            read_line(ours)
+
+
+def test_a_run_does_not_wait_for_a_client_that_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pacelab.hosts.supervisor.PROGRESS_S", 0.0)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        teller = Teller(ours)
+        run = threading.Thread(target=lambda: [teller.progress(0.5) for _ in range(5000)], daemon=True)
+        run.start()
+        run.join(20)
+        assert not run.is_alive()
+        theirs.setblocking(False)
+        ours.sendall(b"the result\n")  # has room
+        assert theirs.recv(1_000_000).endswith(b'{"progress": 0.5}\nthe result\n')
 
 
 def test_converse_tells_why_it_was_refused_before_its_plan_was_read() -> None:

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Source: wmediumd (branch mininet-wifi), config.c. Deviates: an integer is taken where a float is meant (there it
-//! silently becomes 0); a missing `medium_array` puts all on one medium.
+//! silently becomes 0); a missing `medium_array` puts all on one medium; what nobody reads is refused by its name.
 
 use pacelab_air_config::{PhyKind, Preset};
 use serde::Deserialize;
@@ -22,7 +22,17 @@ const NOISE_DBM: f64 = -91.0;
 const MOST_FADING_DB: f64 = 40.0;
 /// Settings of our own for files that others write: an environment variable.
 pub const OWN_VARIABLE: &str = "PACELAB_WMEDIUMD";
-const OWN_KEYS: [&str; 6] = ["preset", "phy", "rts_threshold", "decode_m", "sense_m", "seed"];
+/// The groups of a file and what stands in them: all that wmediumd's branches read, and `count` and `band`, which their
+/// examples have although nobody reads them.
+const GROUPS: [(&str, &str); 3] = [
+    ("ifaces", "ids count links medium_array enable_interference"),
+    (
+        "model",
+        "type band links default_prob positions directions tx_powers isnodeaps fading_coefficient noise_threshold \
+         model_name path_loss_exp xg sL nFLOORS lF LF pL",
+    ),
+    ("pacelab", "preset phy rts_threshold decode_m sense_m seed"),
+];
 /// wmediumd's interfaces are at most so many here.
 const MOST_INTERFACES: usize = 1000;
 
@@ -129,6 +139,7 @@ impl Config {
                 return Err(format!("pacelab: both the file and {OWN_VARIABLE} have such settings"));
             }
         }
+        known(&file)?;
         let ids =
             file.at("ifaces.ids").and_then(Value::items).ok_or("ifaces.ids: a list of MAC addresses is needed")?;
         let interfaces = ids.iter().map(mac).collect::<Result<Vec<_>, _>>()?;
@@ -146,6 +157,26 @@ impl Config {
             interfaces,
         })
     }
+}
+
+/// Refuses what nobody reads: a slip of the pen, or a key of an old wmediumd, would leave the perfect medium in silence.
+fn known(file: &Value) -> Result<(), String> {
+    let Value::Group(groups) = file else { return Ok(()) };
+    for (name, value) in groups {
+        let Some((_, keys)) = GROUPS.iter().find(|group| group.0 == name) else {
+            return Err(match name.as_str() {
+                "path_loss" => {
+                    "path_loss: of an old wmediumd; today it is a group model with type = \"path_loss\"".into()
+                }
+                _ => format!("{name}: allowed are {}", GROUPS.map(|group| group.0).join(", ")),
+            });
+        };
+        let Value::Group(settings) = value else { return Err(format!("{name}: {value}: a group {{ }} is needed")) };
+        if let Some(key) = settings.keys().find(|key| !keys.split(' ').any(|known| known == *key)) {
+            return Err(format!("{name}.{key}: allowed are {}", keys.replace(' ', ", ")));
+        }
+    }
+    Ok(())
 }
 
 /// An address as people write it.
@@ -185,6 +216,11 @@ fn number_or(file: &Value, key: &str, otherwise: f64) -> Result<f64, String> {
     value.number().ok_or_else(|| format!("{key}: {value}: a number is needed"))
 }
 
+/// What the file says under `key`.
+fn said(file: &Value, key: &str) -> String {
+    file.at(key).map_or("nothing".to_owned(), Value::to_string)
+}
+
 fn place(value: &Value, count: usize, key: &str) -> Result<usize, String> {
     match value {
         Value::Integer(number) if (0..count as i64).contains(number) => Ok(*number as usize),
@@ -193,6 +229,10 @@ fn place(value: &Value, count: usize, key: &str) -> Result<usize, String> {
 }
 
 fn model(file: &Value, count: usize) -> Result<Model, String> {
+    // As in wmediumd: links of the interfaces are signal-to-noise ratios, whatever the model is.
+    if file.at("ifaces.links").is_some() {
+        return Ok(Model::Snr(links(file, "ifaces.links", count)?));
+    }
     match file.at("model.type").map_or(Some("snr"), Value::text) {
         Some("path_loss") => path_loss(file, count),
         Some("snr") => Ok(Model::Snr(links(file, "model.links", count)?)),
@@ -205,12 +245,12 @@ fn model(file: &Value, count: usize) -> Result<Model, String> {
             }
             Ok(Model::ErrorProbability { links, otherwise })
         }
-        other => Err(format!("model.type: {other:?}: allowed is path_loss, snr, prob")),
+        _ => Err(format!("model.type: {}: allowed is path_loss, snr, prob", said(file, "model.type"))),
     }
 }
 
 fn links(file: &Value, key: &str, count: usize) -> Result<Vec<(usize, usize, f64)>, String> {
-    list_or_none(file, if file.at(key).is_some() { key } else { "ifaces.links" })?
+    list_or_none(file, key)?
         .iter()
         .map(|row| match row.items() {
             Some([from, to, value]) => {
@@ -271,8 +311,9 @@ fn law(file: &Value) -> Result<Law, String> {
         Some("itu") => {
             Ok(Law::Itu { floors: number("nFLOORS")?, floor_loss_db: number("lF")?, coefficient: number("pL")? })
         }
-        other => Err(format!(
-            "model.model_name: {other:?}: allowed is free_space, log_distance, log_normal_shadowing, two_ray_ground, itu"
+        _ => Err(format!(
+            "model.model_name: {}: allowed is free_space, log_distance, log_normal_shadowing, two_ray_ground, itu",
+            said(file, "model.model_name")
         )),
     }
 }
@@ -291,13 +332,9 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
 }
 
 fn own(file: &Value) -> Result<Own, String> {
-    if let Some(value) = file.at("pacelab") {
-        let Value::Group(settings) = value else { return Err(format!("pacelab: {value}: a group {{ }} is needed")) };
-        if let Some(key) = settings.keys().find(|key| !OWN_KEYS.contains(&key.as_str())) {
-            return Err(format!("pacelab.{key}: allowed are {}", OWN_KEYS.join(", ")));
-        }
+    if let Some(Value::Group(settings)) = file.at("pacelab") {
         let wordless = |key: &&&str| settings.get(**key).is_some_and(|value| value.number().is_none());
-        if let Some(key) = OWN_KEYS[2..].iter().find(wordless) {
+        if let Some(key) = ["rts_threshold", "decode_m", "sense_m", "seed"].iter().find(wordless) {
             return Err(format!("pacelab.{key}: a number is needed"));
         }
         let counts = |key: &&str| !matches!(settings.get(*key), None | Some(Value::Integer(0..)));
@@ -401,6 +438,17 @@ model:
     }
 
     #[test]
+    fn links_of_the_interfaces_are_ratios_whatever_the_model_is() {
+        for model in ["prob", "path_loss", "magic"] {
+            let text = format!(
+                r#"ifaces: {{ count = 2; ids = ["02:00:00:00:00:00", "02:00:00:00:01:00"]; links = ((0, 1, 1)); }};
+                   model: {{ band = 2; type = "{model}"; links = ((0, 1, 0.25)); }};"#
+            );
+            assert_eq!(Config::read(&text, None).unwrap().model, Model::Snr(vec![(0, 1, 1.0)]), "{model}");
+        }
+    }
+
+    #[test]
     fn a_fading_coefficient_is_read_and_checked() {
         let read = |value: &str| {
             let text = INTERFERENCE.replace("fading_coefficient = 0", &format!("fading_coefficient = {value}"));
@@ -431,7 +479,8 @@ model:
         assert!(wrong("(10.0, 10.0, 0.0),", "").starts_with("model.positions: a list of 2"));
         assert!(wrong("\"02:00:00:00:01:00\"", "\"02:00\"").contains("\"02:00\""));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:00:00").contains("twice"));
-        assert!(wrong("log_distance", "magic").starts_with("model.model_name"));
+        assert!(wrong("log_distance", "magic").starts_with("model.model_name: \"magic\": allowed is free_space"));
+        assert!(wrong("model_name = \"log_distance\";", "").starts_with("model.model_name: nothing: allowed is"));
         assert!(wrong("02:00:00:00:01:00", "02:00:00:00:+1:00").contains("+1"));
         assert!(wrong("-91;", "\"x\";").starts_with("model.noise_threshold: \"x\": a number"));
         assert!(wrong("xg = 0.0;", "xg = 0.0; directions = ((1.0, 0.0), (0.0, 0.0));").starts_with("model.directions"));
@@ -439,11 +488,18 @@ model:
         for (settings, said) in [
             ("medium_array = 5", "ifaces.medium_array: 5: a list"),
             ("links = 5", "ifaces.links: 5: a list"),
-            ("links = ((0, 7, 20))", "model.links: 7: allowed is an interface, 0 to 1"),
-            ("links = ((0, \"x\"))", "model.links: (0, \"x\"): allowed is (from, to, value)"),
+            ("links = ((0, 7, 20))", "ifaces.links: 7: allowed is an interface, 0 to 1"),
+            ("links = ((0, \"x\"))", "ifaces.links: (0, \"x\"): allowed is (from, to, value)"),
+            ("}; model: { type = \"prob_asymmetric\"", "model.type: \"prob_asymmetric\": allowed is path_loss"),
+            ("}; model: { type = 5", "model.type: 5: allowed is path_loss"),
+            ("error_probs = ((0, 1, 0.5))", "ifaces.error_probs: allowed are ids, count, links"),
+            ("}; model: { defualt_prob = 1.0", "model.defualt_prob: allowed are type, band, links, default_prob"),
+            ("}; path_loss: { positions = ((0.0, 0.0), (9.0, 0.0))", "path_loss: of an old wmediumd; today"),
+            ("}; modle: { type = \"snr\"", "modle: allowed are ifaces, model, pacelab"),
+            ("}; model = 5; pacelab: { seed = 1", "model: 5: a group"),
             ("}; model: { type = \"prob\"; default_prob = 7", "model.links, default_prob: probability 7"),
             ("}; model: { type = \"prob\"; default_prob = true", "model.default_prob: true: a number"),
-            ("}; pacelab = 5; a: { b = 1", "pacelab: 5: a group"),
+            ("}; pacelab = 5; model: { type = \"snr\"", "pacelab: 5: a group"),
             ("}; pacelab: { seed = -5", "pacelab.seed: -5: allowed is a whole number"),
             ("}; pacelab: { rts_threshold = 1.5", "pacelab.rts_threshold: 1.5: allowed is a whole number"),
         ] {

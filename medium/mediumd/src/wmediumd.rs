@@ -19,7 +19,7 @@ pub enum Command {
 /// # Errors
 /// One line that names the argument.
 pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, String> {
-    let (mut config, mut serves) = (None, false);
+    let (mut config, mut serves, mut dynamic) = (None, false, false);
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -35,7 +35,7 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
                 'h' => return Ok(Command::Help),
                 'V' => return Ok(Command::Version),
                 's' => serves = true,
-                'd' => {}
+                'd' => dynamic = true,
                 'c' | 'l' | 'x' => {
                     let rest = &letters[at + 1..];
                     let value = if rest.is_empty() { arguments.next() } else { Some(rest.into()) };
@@ -49,7 +49,8 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
             }
         }
     }
-    Ok(Command::Run { config: config.ok_or_else(|| format!("-c is missing; {USAGE}"))?, serves })
+    let missing = if dynamic { "-d: no start without a file here: -c is missing" } else { "-c is missing" };
+    Ok(Command::Run { config: config.ok_or_else(|| format!("{missing}; {USAGE}"))?, serves })
 }
 
 #[cfg(test)]
@@ -68,7 +69,13 @@ mod tests {
         assert_eq!(read("-sdc net.cfg"), run(true));
         assert_eq!((read("-h"), read("-V")), (Ok(Command::Help), Ok(Command::Version)));
         assert_eq!((read("--help"), read("--version")), (Ok(Command::Help), Ok(Command::Version)));
-        for (line, told) in [("", "-c is missing"), ("-c", "needs a value"), ("-z", "no such"), ("x", "no such")] {
+        for (line, told) in [
+            ("", "-c is missing"),
+            ("-s -d", "-d: no start without a file"),
+            ("-c", "needs a value"),
+            ("-z", "no such"),
+            ("x", "no such"),
+        ] {
             assert!(read(line).expect_err(line).contains(told));
         }
     }

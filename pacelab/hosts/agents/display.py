@@ -24,7 +24,8 @@ def documents() -> Iterator[Line]:
 
 def run(mode: str, metrics: socket.socket | None, token: str) -> int:
     """Run until the agent ends; the exit code. `mode`, `metrics`, `token`: see `Feed`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the agent; its end ends us
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # told to the whole group, as by systemd; the agent's end ends us
     latest: dict[str, Any] = {}
     if metrics is not None:
         from pacelab.hosts.agents.metrics import serve

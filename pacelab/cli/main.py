@@ -31,7 +31,6 @@ app = typer.Typer(
     help="TCP over multihop 802.11, and what pacing does for it.",
     add_completion=False,
     pretty_exceptions_enable=False,
-    no_args_is_help=True,
     rich_markup_mode=None,  # the rich one takes longer to load than a run takes
 )
 
@@ -68,11 +67,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 @app.callback(invoke_without_command=True)
-def common(version: Annotated[bool, typer.Option("--version", help="print the version")] = False) -> None:
+def common(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
+) -> None:
     """TCP over multihop 802.11, and what pacing does for it."""
     if version:
         print(f"pacelab {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:  # Typer's `no_args_is_help` raises the help as an error
+        print(context.get_help())
 
 
 def _fail(said: str, code: int, *, one_line: bool = True) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Never, Unpack, cast
@@ -132,6 +134,14 @@ def _as_python(given: Request) -> Request:
 
 
 def _again(given: Request, own_files: Mapping[str, str]) -> Experiment:
-    experiment = Experiment(**given)
+    try:
+        experiment = Experiment(**given)
+    except ConfigError as error:
+        if not own_files:
+            raise
+        raise ConfigError(
+            f"{error}; the experiment was made again in {os.getcwd()} on {platform.node()}: "
+            "files of your own must lie at the same path there"
+        ) from None
     experiment.check_unchanged(own_files)
     return experiment

@@ -215,7 +215,7 @@ def load_result(folder: Path | str) -> RunResult:
     folder = Path(folder)
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        host = json.loads((folder / "host.json").read_text(encoding="utf-8"))
+        host = dict(json.loads((folder / "host.json").read_text(encoding="utf-8")))
         if run.get("schema_version") != SCHEMA_VERSION:
             raise ConfigError(f"result {str(folder)!r}: {of_other_schema(run.get('schema_version'), SCHEMA_VERSION)}")
         missing = [key for key in Run.__annotations__ if key not in run]
@@ -224,13 +224,14 @@ def load_result(folder: Path | str) -> RunResult:
                 f"result {str(folder)!r}: run.json has no {missing[0]!r}: it was changed or is damaged: run it again"
             )
         tables = [_read_csv(folder / f"flow-{number}.csv", number) for number in series_ids(run)]
-        interval_s = run["config"]["series_interval_s"]
+        t_s = tables[0][0] if tables else []
+        if any(times != t_s for times, _ in tables):
+            raise ValueError("its flows' series have other times")
+        series = {"interval_s": run["config"]["series_interval_s"], "t_s": t_s, "flows": [flow for _, flow in tables]}
+        float(run["totals"]["goodput_bps"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
-    t_s = tables[0][0] if tables else []
-    return RunResult(
-        run=run, host=host, series={"interval_s": interval_s, "t_s": t_s, "flows": [flow for _, flow in tables]}
-    )
+    return RunResult(run=run, host=cast("Host", host), series=series)
 
 
 def of_other_schema(found: object, allowed: int) -> str:
@@ -291,8 +292,21 @@ def _csv(t_s: list[float], flow: dict[str, Any]) -> bytes:
 
 
 def _read_csv(path: Path, flow_id: int) -> tuple[list[float], dict[str, Any]]:
-    header, *rows = path.read_text(encoding="utf-8").splitlines()
-    cells = [[None if cell == "" else float(cell) for cell in row.split(",")] for row in rows]
-    columns = {name: [row[place] for row in cells] for place, name in enumerate(header.split(","))}
-    t_s = [value for value in columns.pop("t_s") if value is not None]
+    """Times and series as `_csv` wrote them; ValueError for anything else: of a file that was cut off a number may be
+    left that is another one.
+    """
+    header, *rows = path.read_text(encoding="utf-8").split("\n")
+    names = header.split(",")
+    if names[: 1 + len(SERIES)] != ["t_s", *SERIES] or rows[-1:] != [""]:
+        raise ValueError(f"{path.name} was changed or cut off")
+    t_s: list[float] = []
+    columns: dict[str, list[float | None]] = {name: [] for name in names[1:]}
+    for number, row in enumerate(rows[:-1], start=2):
+        time, *cells = row.split(",")
+        try:
+            t_s.append(float(time))
+            for column, cell in zip(columns.values(), cells, strict=True):
+                column.append(None if cell == "" else float(cell))
+        except ValueError:
+            raise ValueError(f"{path.name}:{number}: {row!r:.60} is no line of {header}") from None
     return t_s, {"id": flow_id, **columns}

@@ -18,6 +18,8 @@ import functools
 import multiprocessing
 import os
 import pickle
+import platform
+import re
 import signal
 import sys
 import threading
@@ -28,6 +30,7 @@ from queue import SimpleQueue
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
 from pacelab.sim.interrupt import deferred_interrupts
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
+_UNREAD = "deserialization of the task graph"
+"""In what Dask says when its scheduler cannot read a task."""
+
 CONNECT_S = 10
 """How long to wait for a scheduler to answer."""
 
@@ -46,7 +52,7 @@ CONNECT_S = 10
 class Workers:
     """Where work is done: in `jobs` processes (default: one per usable core; 1 does without), or by a Dask cluster.
 
-    `scheduler` is that one's address, tcp://HOST:PORT; its workers have this version of PaceLab.
+    `scheduler` is that one's address, tcp://HOST:PORT; it and its workers have this version of PaceLab.
     """
 
     jobs: int | None = None
@@ -56,6 +62,9 @@ class Workers:
         settle(self, jobs=optional(whole(1, 1024)), scheduler=optional(a_text))
         if self.scheduler is not None and self.jobs is not None:
             raise ConfigError(f"--jobs {self.jobs} with --scheduler {self.scheduler}: allowed is one of the two")
+        # Dask's client takes 20 s to end after another one, with a traceback.
+        if self.scheduler is not None and not re.fullmatch(r"tcp://[^/\s]+:[0-9]+", self.scheduler):
+            raise ConfigError(f"--scheduler {self.scheduler}: allowed is tcp://HOST:PORT")
 
 
 ALL_CORES = Workers()
@@ -100,7 +109,7 @@ def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: 
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
-    task, died = functools.partial(_unpacked, _task(work)), False
+    task, died = _task(work), False
     packed = [pickle.dumps(item) for item in items]
     stop, pool = None, None
     futures: dict[Future[Outcome], int] = {}
@@ -146,7 +155,9 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
         raise HostError(f"--scheduler {address}: cannot be reached ({error})") from None
     task, futures = _task(work), {}
     try:
-        futures = {client.submit(task, item, pure=False): place for place, item in enumerate(items)}
+        if not client.scheduler_info()["workers"]:
+            log(f"--scheduler {address}: it has no worker yet: waiting for one")
+        futures = {client.submit(task, pickle.dumps(item), pure=False): place for place, item in enumerate(items)}
         for future in distributed.as_completed(list(futures), loop=client.loop):
             try:
                 outcome = future.result()
@@ -154,6 +165,12 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
                 raise WorkerDied(f"--scheduler {address}: several workers died of the same task ({error})") from None
             except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
                 raise HostError(f"--scheduler {address}: the connection was lost ({error})") from None
+            except RuntimeError as error:
+                if _UNREAD not in str(error):
+                    raise
+                raise HostError(
+                    f"--scheduler {address}: it cannot read our tasks: install the same PaceLab there, too"
+                ) from None
             yield futures.pop(future), outcome
     finally:
         with contextlib.suppress(Exception):  # the scheduler may be gone
@@ -161,30 +178,27 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
         client.close()
 
 
-def _task(work: Callable[[Item], Outcome]) -> Callable[[Item], Outcome]:
+def _task(work: Callable[[Item], Outcome]) -> Callable[[bytes], Outcome]:
     from pacelab.running.cache import fingerprint
 
     return functools.partial(_checked, fingerprint(), work)
 
 
-def _checked(code: str, work: Callable[[Item], Outcome], item: Item) -> Outcome:
-    """In a worker: `work`, unless the code here is another."""
+def _checked(code: str, work: Callable[[Item], Outcome], item: bytes) -> Outcome:
+    """In a worker: `work` on the pickled item, unless the code here is another.
+
+    An item that cannot be read, as of a file that has changed, fails its task. Were it read where a pool takes tasks,
+    it would end the worker; a cluster's scheduler, which reads all tasks, has no files of the user's.
+    """
     from pacelab import __version__
     from pacelab.running.cache import fingerprint
 
     if fingerprint() != code:
         raise HostError(
-            f"a worker has other code of PaceLab (its version is {__version__}): its results could differ; "
-            "install the same everywhere, or start once more if you changed it meanwhile"
+            f"a worker, on {platform.node()}, has other code of PaceLab (its version is {__version__}): its results "
+            "could differ; install the same everywhere, or start once more if you changed it meanwhile"
         )
-    return work(item)
-
-
-def _unpacked(task: Callable[[Item], Outcome], item: bytes) -> Outcome:
-    """In a worker: an item that cannot be read, as of a file that has changed, fails its task. Were it read where the
-    pool takes tasks, it would end the worker.
-    """
-    return task(pickle.loads(item))
+    return work(pickle.loads(item))
 
 
 @contextlib.contextmanager

@@ -316,6 +316,13 @@ def test_tables_print_on_an_ascii_terminal() -> None:
     ran.stdout.decode("ascii")
 
 
+def test_pacelab_alone_prints_its_help_as_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    help_text = capsys.readouterr().out
+    assert main([]) == 0
+    assert capsys.readouterr() == (help_text, "")
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("pacelab 0.")

@@ -37,8 +37,10 @@ class Cluster:
     """A scheduler and two workers, as somebody else would have started them."""
 
     def __init__(self, folder: Path) -> None:
+        """The scheduler stands in `folder`, where nothing of the user's is; the workers stand where the test does."""
         file = folder / "scheduler.json"
-        self._children = [self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))]
+        words = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
+        self._children = [self._start(*words, cwd=folder)]
         wait_for(lambda: file.is_file() and file.stat().st_size > 0)  # it appears empty, then is written
         self.address: str = json.loads(file.read_text())["address"]
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
@@ -50,9 +52,9 @@ class Cluster:
             child.kill()
             child.wait()
 
-    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+    def _start(self, *words: str, cwd: Path | None = None) -> subprocess.Popen[bytes]:
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen([*DASK, *words, "--no-dashboard"], **quiet)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen([*DASK, *words, "--no-dashboard"], cwd=cwd, **quiet)  # type: ignore[call-overload,no-any-return]
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -92,6 +94,14 @@ def test_a_sweep_loses_nothing_when_a_worker_is_killed(in_tmp: Path, cluster: Cl
         child.kill()
     assert contents(Path("there")) == contents(Path("here"))
     assert len(kept()) == RUNS
+
+
+def test_a_control_of_ones_own_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:
+    assert main(["new", "cc", "Mine"]) == 0
+    sweep = ["sweep", "chain", "--hops", "2", "--seconds", "2", "--schemes", "newreno,mine.py:Mine", "--quiet"]
+    assert main([*sweep, "--jobs", "1", "--out", "here"]) == 0
+    assert main([*sweep, "--scheduler", cluster.address, "--out", "there"]) == 0
+    assert contents(Path("there")) == contents(Path("here"))
 
 
 def test_a_claim_comes_out_the_same(in_tmp: Path, cluster: Cluster) -> None:

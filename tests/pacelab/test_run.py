@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -173,6 +174,31 @@ def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.
         (folder / "run.json").write_text(json.dumps(whole | {"config": config}))
         with pytest.raises(ConfigError, match="not a result folder of a run"):
             pacelab.load_result(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "cut", "said"),
+    [
+        ("flow-0.csv", lambda text: text[:-9], "flow-0.csv was changed or cut off"),
+        (
+            "flow-0.csv",
+            lambda text: text[: text.rindex(",")] + "\n",
+            "flow-0.csv:3: '2.0,.*' is no line of t_s,",
+        ),
+        ("flow-0.csv", lambda text: text + "\n", "flow-0.csv:4: '' is no line of"),
+        ("flow-1.csv", lambda text: text[: text.index("2.0,")], "flows' series have other times"),
+        ("run.json", lambda text: text.replace('"totals": {', '"totals": {}, "was": {'), "goodput_bps"),
+        ("host.json", lambda text: "[1]", "not a result folder"),
+    ],
+)
+def test_load_result_takes_no_damaged_file_for_a_whole_one(
+    in_tmp: Path, file: str, cut: Callable[[str], str], said: str
+) -> None:
+    """A number that was cut off is another number; anything else was an IndexError, or one of who drew it."""
+    folder = pacelab.run(pacelab.Experiment(topology="hidden", duration_s=2)).write(in_tmp / "out")
+    (folder / file).write_text(cut((folder / file).read_text("utf-8")), encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"result .*out.*: .*{said}"):
+        pacelab.load_result(folder)
 
 
 def test_full_stdout_is_exit_3(in_tmp: Path) -> None:

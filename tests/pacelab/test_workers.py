@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
-from contextlib import closing
+from concurrent.futures import Future
+from contextlib import chdir, closing
 from pathlib import Path
 
 import pytest
@@ -83,9 +85,73 @@ def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() 
     assert found == [(place, 6 - 2 * place) for place, _ in found], "each with its own place"
 
 
-def test_a_worker_with_other_code_refuses() -> None:
-    with pytest.raises(HostError, match="a worker has other code of PaceLab"):
-        _checked("0" * 64, abs, -1)
+def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
+    with pytest.raises(HostError, match=r"a worker, on .*, has other code of PaceLab"):
+        _checked("0" * 64, abs, pickle.dumps(Unreadable()))
+
+
+class OwnFile:
+    """As an experiment with a file of the user's, it is read anew wherever it is sent."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.read_text, (Path("own.txt"),)
+
+
+class Cluster:
+    """Dask's names, as far as they are used: the scheduler reads each task where it is, then the worker does."""
+
+    KilledWorker = CancelledError = CommClosedError = type("Never", (Exception,), {})
+
+    def __init__(self, address: str, **_options: object) -> None:
+        self.comm, self.loop = self, None
+
+    def scheduler_info(self) -> dict[str, object]:
+        return {"workers": {}}
+
+    def submit(self, *task: object, pure: bool) -> Future[object]:
+        with chdir("scheduler"):
+            work, item = pickle.loads(pickle.dumps(task))
+        done: Future[object] = Future()
+        with chdir("worker"):
+            done.set_result(work(item))
+        return done
+
+    def cancel(self, _futures: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def test_a_file_of_ones_own_lies_where_a_clusters_workers_are_and_not_where_its_scheduler_is(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("scheduler", "worker"):
+        Path(name).mkdir()
+    Path("worker/own.txt").write_text("own")
+    Cluster.Client, Cluster.as_completed = Cluster, staticmethod(lambda futures, loop: futures)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "distributed", Cluster)  # type: ignore[arg-type]
+    begun = each_finished(len, [OwnFile()], workers=Workers(scheduler="tcp://x:1"))  # type: ignore[list-item]
+    with closing(begun) as finished:
+        assert list(finished) == [(0, 3)]
+    assert capsys.readouterr().err == "pacelab: --scheduler tcp://x:1: it has no worker yet: waiting for one\n"
+
+
+def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_for(in_tmp: Path) -> None:
+    Path("here").mkdir()
+    Path("there").mkdir()
+    Path("here/flows.yaml").write_text("version: 1\nflows: [{flow: 0}]\n")
+    with chdir("here"):
+        sent = pickle.dumps(Experiment(traffic="flows.yaml"))
+    with (
+        chdir("there"),
+        pytest.raises(ConfigError, match=r"flows.yaml.*made again in .*there on .*: files of your own"),
+    ):
+        pickle.loads(sent)
+
+
+@pytest.mark.parametrize("address", ["nowhere", "tcp://", "tcp://x", "http://x:1", "tcp://x:one"])
+def test_what_is_no_address_of_a_scheduler_is_refused_at_once(address: str) -> None:
+    with pytest.raises(ConfigError, match=r"--scheduler .*: allowed is tcp://HOST:PORT"):
+        Workers(scheduler=address)
 
 
 def test_jobs_and_scheduler_exclude_each_other() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from ipaddress import IPv4Address
 
 import pytest
@@ -12,6 +13,8 @@ from network import PACELAB, Line
 
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.linux.doubts import MANY, QUIET_NS, Traffic
+from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.kernel import rules
 
 FAR = int(IPv4Address("10.9.2.1"))
 
@@ -141,3 +144,16 @@ def test_a_gateway_that_nothing_passes_ends_its_wait_with_a_line(line: Line, dat
     command = (sys.executable, "-c", SOONER, *own, "--air", "air0", "--wired", "wired0")
     done = line.gateway.start(*command, stderr=subprocess.PIPE)
     assert f"no {sees} between wired0 and air0" in done.communicate(timeout=30)[1]
+
+
+def test_packets_that_a_living_agent_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    living = f"PACELAB-1-{rules._start_of(1)}-0"
+    dead = "PACELAB-1-dead-0"
+    listing = f":{living} - [0:0]\n:{dead} - [0:0]\n-A OUTPUT -o air0 -j {living}\n-A INPUT -i air0 -j {dead}\n"
+    monkeypatch.setattr(rules, "_save", lambda _command: listing)
+    monkeypatch.setattr(rules, "_restore", lambda _command, _lines: None)
+    out = rules.Capture(hook="OUTPUT", queue=7, out_interface="air0")
+    with pytest.raises(AgentError, match=r"OUTPUT by these interfaces: process 1, an agent too, has the packets"):
+        rules.Rules((out,), own_mark=1).install()
+    others = replace(out, out_interface="air1"), rules.Capture(hook="INPUT", queue=8, in_interface="air0")
+    assert rules.Rules(others, own_mark=1).install() == [dead]

@@ -6,6 +6,7 @@ one started. So no state is kept anywhere: the next start of any agent removes t
 Invariants
 1. --queue-bypass: while nobody listens packets go on as if there were no rule.
 2. A half-done installation is undone before the error is raised.
+3. No two agents have the same packets: an accepted one does not come to the rules behind.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +36,13 @@ class Capture:
     in_interface: str | None = None
     out_interface: str | None = None
 
+    @property
+    def jump(self) -> str:
+        """The rule that finds them, as iptables-save writes it, up to where they go."""
+        into = f" -i {self.in_interface}" if self.in_interface else ""
+        out_of = f" -o {self.out_interface}" if self.out_interface else ""
+        return f"-A {self.hook}{into}{out_of}"
+
 
 class Rules:
     """The rules of this process. Raises AgentError when they cannot be put in."""
@@ -51,7 +60,9 @@ class Rules:
 
     def install(self) -> list[str]:
         """Put them in, after removing what dead agents left; returns the chains removed."""
-        removed = remove_stale()
+        listings = _listings()
+        removed = remove_stale(listings)
+        self._check_free(listings[_COMMANDS[0]])
         for command in _COMMANDS:
             problem = _restore(command, self._adding())
             if problem is not None and command == _COMMANDS[0]:
@@ -68,16 +79,24 @@ class Rules:
             if present:
                 _restore(command, _removing(present, listing))
 
+    def _check_free(self, listing: str) -> None:
+        """Refuse packets that a living agent has: they end in its queue, and none would come to the second."""
+        living = {chain: pid for chain, pid, start in _CHAIN.findall(listing) if is_alive(int(pid), start)}
+        wanted = {capture.jump: capture.hook for capture in self._captures}
+        for line in listing.splitlines():
+            jump, _, chain = line.partition(" -j ")
+            if jump in wanted and chain in living and chain not in self._chains:
+                attempt = f"firewall rules: {wanted[jump]} by these interfaces"
+                raise AgentError(f"{attempt}: process {living[chain]}, an agent too, has the packets; end it first")
+
     def _adding(self) -> list[str]:
         lines = []
         for chain, capture in zip(self._chains, self._captures, strict=True):
-            match = f"-i {capture.in_interface} " if capture.in_interface else ""
-            match += f"-o {capture.out_interface} " if capture.out_interface else ""
             lines += [
                 f":{chain} - [0:0]",
                 f"-A {chain} -m mark --mark {self._mark:#x}/{self._mark:#x} -j RETURN",
                 f"-A {chain} -j NFQUEUE --queue-num {capture.queue} --queue-bypass",
-                f"-A {capture.hook} {match}-j {chain}",
+                f"{capture.jump} -j {chain}",
             ]
         return lines
 
@@ -93,11 +112,15 @@ def is_alive(pid: int, start: str) -> bool:
     return _start_of(pid) == start
 
 
-def remove_stale() -> list[str]:
+def _listings() -> dict[str, str]:
+    """Of each command, what its table holds."""
+    return {command: _save(command) for command in _COMMANDS}
+
+
+def remove_stale(listings: Mapping[str, str] | None = None) -> list[str]:
     """Remove the chains of agents that are no more; returns their names, those of IPv4 and IPv6 once."""
     removed: list[str] = []
-    for command in _COMMANDS:
-        listing = _save(command)
+    for command, listing in (listings or _listings()).items():
         dead = [chain for chain, pid, start in _CHAIN.findall(listing) if not is_alive(int(pid), start)]
         if dead and _restore(command, _removing(dead, listing)) is None:
             removed += dead

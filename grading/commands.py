@@ -293,6 +293,7 @@ def update(
 
     there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     _check(there.is_dir(), f"{str(there)!r}: a file; name the folder where you work")
+    _check(assignment is not None or folder.is_dir(), f"{str(folder)!r}: no such folder; --assignment N makes it")
     said = handout.update(folder) if assignment is None else handout.hand_out(folder, handout.handed_out(assignment))
     for line in said or ["nothing was handed out into this folder: give --assignment N"]:
         print(line)

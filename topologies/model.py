@@ -244,6 +244,9 @@ def _parts(topology: Topology, name: str, kind: type[Any]) -> tuple[Any, ...]:
             raise ValueError(f"{where}{part!r:.60}: allowed are pacelab.{kind.__name__}s, in a tuple")
         for measure in measures:
             value = getattr(part, measure)
+            if measure == "position_m" and not (isinstance(value, tuple) and len(value) == 2):
+                said = "allowed are finite numbers, x and y"
+                raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: {said}")
             for number in value if isinstance(value, tuple) else (value,):
                 if number is not None and not isinstance(number, int | float):
                     raise ValueError(f"{where}{kind.__name__}: {measure}={value!r:.60}: allowed are numbers")
@@ -294,6 +297,11 @@ def _check_ranges(topology: Topology) -> None:
         if not (isinstance(value, int | float) and math.isfinite(value) and value > 0):
             raise ValueError(f"topology {topology.name!r}: {name} {value!r:.60} m: allowed is a finite number above 0")
     loss = topology.path_loss
+    if loss is not None and not isinstance(loss, PathLoss):
+        raise ValueError(f"topology {topology.name!r}: path_loss {loss!r:.60}: allowed is a pacelab.PathLoss")
+    measures = () if loss is None else (loss.exponent, loss.shadowing_db)
+    if not all(isinstance(number, int | float) for number in measures):
+        raise ValueError(f"topology {topology.name!r}: {loss}: allowed are numbers")
     if loss is not None and not (1.0 <= loss.exponent <= 8.0 and 0.0 <= loss.shadowing_db <= MOST_SHADOWING_DB):
         raise ValueError(
             f"topology {topology.name!r}: loss exponent {loss.exponent}, shadowing {loss.shadowing_db} dB: "
@@ -323,7 +331,7 @@ def _check_nodes(topology: Topology) -> None:
             raise ValueError(
                 f"topology {topology.name!r}: node {node.name!r}: wireless {node.wireless!r}: allowed is True or False"
             )
-        if len(node.position_m) != 2 or not all(math.isfinite(metres) for metres in node.position_m):
+        if not all(math.isfinite(metres) for metres in node.position_m):
             raise ValueError(
                 f"topology {topology.name!r}: node {node.name!r} at {node.position_m} m: "
                 "allowed are finite numbers, x and y"

@@ -186,6 +186,6 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
 
 def find_demo(name: str) -> Demo:
     """The demonstration called `name`; ConfigError names the known ones."""
-    if name not in DEMOS:
-        raise ConfigError(f"demo {name!r}: allowed is one of {', '.join(DEMOS)}")
+    if not isinstance(name, str) or name not in DEMOS:
+        raise ConfigError(f"demo {name!r:.60}: allowed is one of {', '.join(DEMOS)}")
     return DEMOS[name]

@@ -151,7 +151,6 @@ def compare(
     `kept` is a folder of finished runs, which sweeps and other comparisons may share, or where an interrupted
     comparison leaves them, and the same one goes on. `on_done` hears the runs done and their number. All combinations
     are checked before the first run.
-    Worker processes import the calling script: call this below `if __name__ == "__main__":`, or with `jobs=1`.
     """
     seeds = seeds if seeds is not None else 1 if full else 5
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds, fixed=FULL if full else None)

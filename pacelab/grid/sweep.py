@@ -75,8 +75,7 @@ def run_sweep(
     scheme and with `seeds` seeds from `base.seed` on, and write the folder `out`, going on with what is there.
 
     `cache` is the folder of finished runs (default: runs/ in `out`); several sweeps may share one. `on_done` hears
-    the runs finished and their number. All combinations are checked before the first run. Worker processes import the
-    calling script: call this below `if __name__ == "__main__":`, or with `Workers(jobs=1)`.
+    the runs finished and their number. All combinations are checked before the first run.
     """
     out = Path(out)
     check_sweep_folder(out)

@@ -119,6 +119,8 @@ def test_index_lists_all_and_keeps_the_token() -> None:
 def test_unknown_demo_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"'magic': allowed is one of hidden, exposed"):
         find_demo("magic")
+    with pytest.raises(ConfigError, match=r"demo \['magic'\]: allowed is one of hidden, exposed"):
+        find_demo(["magic"])  # type: ignore[arg-type]
 
 
 def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -94,6 +94,7 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
         (["update", "a.py", "--assignment", "3"], "'a.py': a file; name the folder where you work"),
         (["update", "a.py/week3", "--assignment", "3"], "a.py': a file; name the folder where you work"),
         (["update", "a.py"], "'a.py': a file; name the folder where you work"),
+        (["update", "wek3"], "'wek3': no such folder; --assignment N makes it"),
     ],
 )
 def test_bad_usage_is_one_line(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pacelab.topologies.model import Flow, LinkRate, Move, Node, Topology, WiredLink
+from pacelab.topologies.model import Flow, LinkRate, Move, Node, PathLoss, Topology, WiredLink
 
 
 def line(*places_m: float, flow: tuple[int, int] = (0, 1)) -> Topology:
@@ -65,6 +65,19 @@ def test_topology_refuses_positions_that_are_no_place(place: float) -> None:
         (
             {"flows": (Flow(src=0, dst=1, start_s="1"),)},  # type: ignore[arg-type]
             "topology 'line': flows: Flow: start_s='1': allowed are numbers",
+        ),
+        (
+            {"nodes": (Node(name="a", wireless=True, position_m=None),)},  # type: ignore[arg-type]
+            "topology 'line': nodes: Node: position_m=None: allowed are finite numbers, x and y",
+        ),
+        (
+            {"moves": (Move(node=0, at_s=1.0, position_m=(1.0,)),)},  # type: ignore[arg-type]
+            "topology 'line': moves: Move: position_m=(1.0,): allowed are finite numbers, x and y",
+        ),
+        ({"path_loss": 3.5}, "topology 'line': path_loss 3.5: allowed is a pacelab.PathLoss"),
+        (
+            {"path_loss": PathLoss(exponent="3.5")},  # type: ignore[arg-type]
+            "topology 'line': PathLoss(exponent='3.5', shadowing_db=0.0): allowed are numbers",
         ),
         ({"sense_m": "550"}, "topology 'line': sense range '550' m: allowed is a finite number above 0"),
     ],

@@ -10,7 +10,7 @@ import typer
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one
-from pacelab.results.folder import RUNS, check_destination
+from pacelab.results.folder import RUNS, check_destination, check_writable
 from pacelab.topologies.domain import Whole
 
 Json = Annotated[bool, typer.Option("--json", help="one JSON document on stdout")]
@@ -59,6 +59,7 @@ def reproduce(
 ) -> None:
     """Run a paper's claims and judge them by the bands that were written before; a verdict is no failure."""
     from pacelab.claims.load import OWN, find_claims
+    from pacelab.claims.outcome import store_path
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
     from pacelab.running.rescue import write_safely
@@ -71,6 +72,9 @@ def reproduce(
     count = None if seeds is None else parse_one("--seeds", seeds, Whole(1, 1000))
     workers = None if jobs is None else parse_one("--jobs", jobs, Whole(1, 1024))
     check_destination(out)
+    if docs is not None:  # a full run takes long, and what it gave would be lost
+        for file in dict.fromkeys((docs, *(store_path(one.paper) for one in chosen))):
+            check_writable(file, "--docs")
     with runs_bar(f"claims: {claim}", kept=cache or UNFINISHED, quiet=quiet) as on_done:
         found = run_claims(
             chosen,

@@ -63,7 +63,7 @@ def passed(outcome: Mapping[str, Any], role: str) -> tuple[int, int]:
 
 
 def verdict_before(claim: Claim) -> str:
-    """The claim's verdict by the rules before."""
+    """The claim's verdict by the rules before; "" of one that is claimed since."""
     return str(_before()[claim.id]["verdict"]) if claim.id in _before() else ""
 
 
@@ -77,6 +77,8 @@ def change_of(claim: Claim, outcome: Outcome) -> str:
         parts.append(f"The paper contradicts itself: {claim.inconsistent.here}; {claim.inconsistent.there}.")
     elif new == Verdict.NOT_RUN:
         parts.append("Not yet run in full.")
+    elif not old:
+        parts.append("Claimed since.")
     elif new != old:
         parts += _reasons(claim, outcome)
     return " ".join(parts) or "As before."
@@ -84,7 +86,7 @@ def change_of(claim: Claim, outcome: Outcome) -> str:
 
 def _reasons(claim: Claim, outcome: Outcome) -> list[str]:
     """Why the same numbers have another verdict."""
-    decided = set(_before()[claim.id]["decided_by"]) if claim.id in _before() else set()
+    decided = set(_before()[claim.id]["decided_by"])
     found = []
     deciding = [check for check in claim.checks if key_of_measure(check.measure) in decided]
     aside = [check.what for check in deciding if check.role != "headline"]

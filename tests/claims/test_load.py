@@ -124,7 +124,7 @@ def test_of_one_papers_claims_no_other_papers_file_is_read(name: str, monkeypatc
 
 def test_every_packaged_claim_loads_and_plans() -> None:
     claims = all_claims()
-    assert len(claims) == 98
+    assert len(claims) >= 98, "a claim that is not met stays, with its verdict"
     for claim in claims.values():
         assert plan_claim(claim, quick=True, seeds=1).cells
         for why in claim.why:

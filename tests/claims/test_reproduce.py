@@ -142,6 +142,22 @@ def test_cli_writes_the_page_with_the_stored_figures(in_tmp: Path, monkeypatch: 
     assert Path("build/page/lee-fig5-1.png").read_text().startswith("lee-fig5-1: Fig")
 
 
+def test_what_cannot_be_stored_is_not_run(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As of a wheel that another user installed: hours of full runs were lost at the end."""
+    monkeypatch.setattr(module, "reproduce", lambda *_given, **_options: pytest.fail("it ran"))
+    Path("a-file").write_text("")
+    monkeypatch.setattr("pacelab.claims.outcome.DATA", Path("a-file"))
+    assert main(["reproduce", "fu-drops", "--docs", "page.md", "--quiet"]) == 2
+    told = (
+        "pacelab: --docs 'a-file/fu/results.json': cannot write there (Not a directory): allowed is a writable place\n"
+    )
+    assert capsys.readouterr().err == told
+    assert main(["reproduce", "fu-drops", "--docs", "a-file/page.md", "--quiet"]) == 2
+    assert "--docs 'a-file/page.md': cannot write there" in capsys.readouterr().err
+
+
 def test_store_keeps_what_it_is_given(claim_text: str) -> None:
     """A line per outcome and picture; and what is packaged is in this form."""
     found = reproduce([parse_claim(claim_text, "x")], quick=True, jobs=1)
@@ -258,14 +274,17 @@ figure:"""
     assert sampled["half_width"] > one["half_width"] + two["half_width"]
 
 
-def test_every_claim_has_its_verdict_of_before_and_what_changed() -> None:
-    claims = list(all_claims().values())
+def test_every_claim_of_then_has_its_verdict_of_before_and_what_changed() -> None:
+    claims = [claim for claim in all_claims().values() if verdict_before(claim)]
+    assert len(claims) == 98, "before.json stays as it is: what is claimed since has no verdict of before"
     outcomes = all_outcomes(claims)
     for claim in claims:
         assert verdict_before(claim) in ("reproduced", "direction only", "not reproduced"), claim.id
         said = change_of(claim, outcomes[claim.id])
         assert (said == "As before.") <= (verdict_before(claim) == outcomes[claim.id]["verdict"]), claim.id
     assert [verdict_before(claim) for claim in claims].count("reproduced") == 2
+    since = claims[0].model_copy(update={"id": "since", "changed": ""})
+    assert (verdict_before(since), change_of(since, outcomes[claims[0].id])) == ("", "Claimed since.")
 
 
 @pytest.mark.usefixtures("engine")

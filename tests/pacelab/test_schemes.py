@@ -44,8 +44,9 @@ def test_scheme_hooks_keep_the_contract_and_count_what_counts_as_acting(scheme) 
         assert hook.poll_action() is None
         assert set(hook.counters().values()) <= {0}
         counted |= hook.counters().keys()
-    assert scheme.acting
-    assert scheme.acting <= counted
+    told = "a scheme's `acting` names those of its hooks' counters that stand for a changed fate of a packet"
+    assert scheme.acting, told
+    assert scheme.acting <= counted, told
 
 
 def test_scheme_hooks_are_fresh_for_each_run() -> None:

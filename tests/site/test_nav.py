@@ -12,7 +12,13 @@ def test_every_page_is_in_the_navigation() -> None:
     pages = [f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")]
     pages += [f"labs/{path.stem}.md" for path in (ROOT / "labs").glob("lab[0-9]*.py")]
     assert len(pages) > 20
-    assert [page for page in sorted(pages) if page not in told] == []
+    assert [page for page in sorted(pages) if page not in told] == [], "name it in tools/site/mkdocs.yml"
+
+
+def test_every_page_is_listed_among_the_documents() -> None:
+    told = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert [page for page in sorted(pages) if f"]({page})" not in told] == [], "list it in docs/README.md"
 
 
 def test_what_is_told_to_users_of_mininet_wifi_was_measured() -> None:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pacelab.grading.assignment import TOTAL_POINTS, Assignment
-from pacelab.grading.assignments import ASSIGNMENTS
+from pacelab.grading.assignments import ASSIGNMENTS, registry
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
@@ -128,6 +130,13 @@ def test_every_check_catches_a_planted_mistake(number: int) -> None:
     assert len(mistakes) >= 6
     caught = {name for mistake in mistakes for name in mistake.loses}
     assert caught == {check.id for check in assignment.checks}
+
+
+def test_every_folder_of_an_assignment_is_in_the_registry_at_its_number() -> None:
+    folders = {path.parent.name for path in (Path(__file__).parents[2] / "grading/assignments").glob("*/checks.py")}
+    listed = re.findall(r"assignments\.(\w+)\.checks", Path(registry.__file__).read_text("utf-8"))
+    assert folders == set(listed), "import it in grading/assignments/registry.py, and add it to ASSIGNMENTS"
+    assert {number: made.number for number, made in ASSIGNMENTS.items()} == {number: number for number in ASSIGNMENTS}
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)

@@ -31,7 +31,7 @@ from pacelab.pacer.linux.flow_monitor import FlowMonitor
 from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.kernel.capabilities import check_permitted
 from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
-from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, UNPACED_BPS, KernelPacing
+from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import remove_stale
 from pacelab.pacer.linux.packet import PacketReader, Reason
@@ -109,7 +109,7 @@ class TcAgent:
             config.air, config.wired, paths_known=bool(config.paths), say=say, sees="IPv4 TCP packet"
         )
         self._flows: OrderedDict[FlowKey, _Paced] = OrderedDict()
-        self._new: dict[FlowKey, int] = {}
+        self._new: list[FlowKey] = []
         self._young_until_ns = 0
         self._count: Counter[str] = Counter()
         self._unseen: Counter[str] = Counter()
@@ -201,7 +201,7 @@ class TcAgent:
         event = SegmentSeen(point, segment, rates)
         self._guard(lambda: self._hook.handle(self._now_ns, event))
         if packet.outgoing and segment.protocol == TCP and (segment.is_data or segment.flags & SYN):
-            self._note(segment, rates)
+            self._note(segment)
 
     def _first_of(self, segment: Segment) -> Segment:
         """Of a super-packet of segmentation offload its first packet: a pace is the time between such ones."""
@@ -210,18 +210,15 @@ class TcAgent:
             return segment
         return segment._replace(packet_bytes=self._mtu_bytes, payload_bytes=segment.payload_bytes - over)
 
-    def _note(self, segment: Segment, rates_bps: tuple[int, ...]) -> None:
-        """Remember who is to be paced, and by which size of packets. A SYN already gets a class, for the first data.
-
-        `rates_bps`: of the hops of its path. Nothing of a flow goes faster than the slowest of them.
-        """
+    def _note(self, segment: Segment) -> None:
+        """Remember who is to be paced, and by which size of packets. A SYN already gets a class, for the first data."""
         flow = self._flows.get(segment.flow)
         if flow is None:
             if len(self._flows) >= MAX_FLOWS:
                 self._count["unpaced_segments"] += segment.is_data
                 return
             flow = self._flows[segment.flow] = _Paced()
-            self._new[segment.flow] = min(rates_bps, default=UNPACED_BPS)
+            self._new.append(segment.flow)
         if not flow.told_bps:
             self._young_until_ns = self._now_ns + YOUNG_NS
         flow.last_ns = self._now_ns
@@ -269,7 +266,7 @@ class TcAgent:
     def _set_rates(self, now_ns: int) -> None:
         if self._new:
             self._kernel.add(self._new)
-            self._new = {}
+            self._new = []
         changed: dict[FlowKey, tuple[int, int]] = {}
         for key, flow in self._flows.items():
             if not flow.full:

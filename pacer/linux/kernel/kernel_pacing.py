@@ -76,9 +76,9 @@ class KernelPacing:
             self.close()
             raise
 
-    def add(self, flows: dict[FlowKey, int]) -> None:
-        """Give new flows a class that holds them to no more than a rate in bit/s, up to `UNPACED_BPS`."""
-        self.set_rates({flow: (rate_bps, LARGEST_PACKET_BYTES) for flow, rate_bps in flows.items()})
+    def add(self, flows: list[FlowKey]) -> None:
+        """Give new flows a class that does not hold them up yet."""
+        self.set_rates(dict.fromkeys(flows, (UNPACED_BPS, LARGEST_PACKET_BYTES)))
 
     def set_rates(self, rates: dict[FlowKey, tuple[int, int]]) -> None:
         """Pace these flows: rate in bit/s of IP packets, size of the largest in bytes. New ones get a class."""

@@ -5,12 +5,10 @@ Errors are `file:line: key: what is wrong; what is allowed`.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import inspect
-import random
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import CodeType
@@ -21,6 +19,7 @@ from pydantic import AfterValidator, Field
 from pacelab.topologies.beside import Beside
 from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
+from pacelab.topologies.draws import shared_draws
 from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.memory import MOST_BYTES, bounded
 from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
@@ -324,7 +323,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
-            with _same_draws():
+            with shared_draws(0):  # a file is one network, in each process
                 if isinstance(code, CodeType):
                     return exec(code, *arguments)  # unbounded: it may import what takes much
                 with bounded():
@@ -369,17 +368,6 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         directions=DIRECTIONS if takes_direction else DIRECTIONS[:1],
         digest=digest,
     )
-
-
-@contextlib.contextmanager
-def _same_draws() -> Iterator[None]:
-    """Meanwhile Python's shared random numbers are the same each time: a file is one network, in each process."""
-    before = random.getstate()
-    random.seed(0)
-    try:
-        yield
-    finally:
-        random.setstate(before)
 
 
 def _option(path: str, name: str, parameter: inspect.Parameter) -> TopologyOption:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pacelab.options.own_code import digest_of, misnamed
@@ -13,6 +11,7 @@ from pacelab.results.outcome import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
 from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
+from pacelab.topologies.draws import shared_draws
 from pacelab.units import ns_from_s
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def run_scheme(
         on_progress(fraction)
         raise_failure()
 
-    with _seeded(experiment.seed):
+    with shared_draws(experiment.seed):
         result = run_air(air, attachments, hear, on_capture, make_control)
     raise_failure()
     points = tuple(attachment.point for attachment in attachments)
@@ -77,14 +76,3 @@ def run_scheme(
         refuse_failed(scheme, points, result["hooks"])
     notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
     return Outcome(air=result, points=points, notes=tuple(notes))
-
-
-@contextlib.contextmanager
-def _seeded(seed: int) -> Iterator[None]:
-    """Meanwhile Python's shared random numbers are the seed's: code of one's own may draw from them."""
-    before = random.getstate()
-    random.seed(seed)
-    try:
-        yield
-    finally:
-        random.setstate(before)

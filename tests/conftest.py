@@ -14,15 +14,13 @@ from typing import Any
 
 import pytest
 
+from pacelab.__main__ import OFTEN_ENOUGH
+
 
 def pytest_configure() -> None:
     """Programs under test hear Ctrl-C also where a shell started all this in the background, which ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-OFTEN_ENOUGH = (10_000, 20, 50)
-"""Python's own 700, 10, 10 take a twentieth of what the tests compute."""
 
 
 @pytest.hookimpl(wrapper=True)

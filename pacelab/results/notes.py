@@ -99,7 +99,8 @@ def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:
             notes.append(f"scheme {scheme.name}: hook at node {point['node']} failed: {point['failed']}")
         elif point["errors"]:
             notes.append(
-                f"scheme {scheme.name}: hook at node {point['node']}: actions on packets that it does not hold"
+                f"scheme {scheme.name}: hook at node {point['node']}: actions that could not be carried out, as "
+                "on packets that it does not hold"
             )
     if scheme.points and not hooks["actions"]:
         notes.append(f"scheme {scheme.name} never acted")

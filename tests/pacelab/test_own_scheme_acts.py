@@ -87,7 +87,7 @@ def test_packets_forwarded_twice_are_one_note_of_all_seeds(in_tmp: Path) -> None
     asked = Experiment(topology_options={"hops": 2}, direction="down", duration_s=2)
     told = compare(asked, schemes=["mine.py:MINE"], seeds=2, jobs=1).compare["notes"]
     assert [note for note in told if "does not hold" in note] == [
-        "scheme mine: hook at node 2: actions on packets that it does not hold"
+        "scheme mine: hook at node 2: actions that could not be carried out, as on packets that it does not hold"
     ]
 
 

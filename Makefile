@@ -20,7 +20,7 @@ export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
+.PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
 
 help:  ## list the targets
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "%-14s%s\n", $$1, $$2 }' Makefile
@@ -58,6 +58,17 @@ FLAG := $(shell printf '\037')--remap-path-prefix=
 NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo$(FLAG)$(or \
     $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup$(FLAG)$(CURDIR)=/pacelab"
 
+guided: build $(VENV)/.guided  ## the engine compiled by a profile of its runs, as in wheels: same results, less time
+
+# Where there can be no profile, each call tries anew: what is missing may have been installed.
+PROFILE := build/guided/engine.profdata
+$(VENV)/.profile: $(VENV)/.built tools/guided
+	@tools/patiently "the engine's profile" $(PY) tools/guided profile
+	@[ ! -e $(PROFILE) ] || touch $@
+
+$(VENV)/.guided: $(VENV)/.profile
+	@[ ! -e $(PROFILE) ] || { tools/patiently "the engine by its profile" $(PY) tools/guided engine && touch $@; }
+
 # The same simulator for web pages, where this Rust can make it.
 DEMO_ENGINE := pacelab/demo/static/engine.wasm
 demo: $(DEMO_ENGINE)  ## the engine of the live demonstrations
@@ -85,14 +96,14 @@ wheel: $(VENV)/.installed $(VENV)/.native demo  ## a wheel for machines like thi
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
-wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+wheels: $(VENV)/.wheels $(VENV)/.profile demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
 	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
 
 PAIRS ?= 5
-bench: build $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs
+bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs
 	$(PY) bench/bench.py --pairs $(PAIRS)
 
 format: $(VENV)/.tools  ## lay out Python and Rust code

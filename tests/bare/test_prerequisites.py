@@ -177,6 +177,29 @@ def test_rustup_gets_the_target_by_itself_for_root(machine: Machine) -> None:
     assert target.is_dir()
 
 
+@pytest.mark.parametrize(
+    ("rustup", "line"),
+    [
+        (False, "sudo apt-get update && sudo apt-get install -y --no-install-recommends llvm-22"),
+        (True, "rustup component add llvm-tools"),
+    ],
+)
+def test_profiles_are_read_by_what_the_rust_at_hand_was_made_with(machine: Machine, rustup: bool, line: str) -> None:
+    machine.build_tools()
+    tools = machine.folder / "rust/lib/rustlib/x86_64-unknown-linux-gnu"
+    answers = (
+        f"case $* in -vV) echo 'LLVM version: 22.1.2' ;; *libdir) echo {tools}/lib ;; *) echo rustc 1.95.0 ;; esac"
+    )
+    machine.program("rustc", answers)
+    if rustup:
+        machine.program("rustup", "")
+    assert machine.prerequisites("--how", "guided").stdout.strip() == line
+    (tools / "lib").mkdir(parents=True)
+    (tools / "bin").mkdir()
+    shutil.copy(machine.folder / "bin" / "rustc", tools / "bin" / "llvm-profdata")
+    assert machine.prerequisites("--how", "guided").stdout.strip() == "nothing is missing"
+
+
 def test_root_installs_after_one_line_that_says_what(machine: Machine) -> None:
     machine.build_tools()
     (machine.folder / "certificates").touch()

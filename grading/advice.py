@@ -27,6 +27,7 @@ ADVICE = (
     ),
     (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
     (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
+    (r"NameError: name '(quit|exit)'", f"only the prompt has it: leave it out, or {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
     (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
     (r"TypeError: a coroutine was returned where", "nobody awaits it: write `def` in the place of `async def`"),

@@ -35,7 +35,7 @@ POINTS_POSSIBLE = "    Points Possible"
 TABLES = ("canvas.csv", "moodle.csv")
 FEEDBACK = "Feedback comments"
 EXCUSED = "EX"
-GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "Maximum Grade"
+GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "maximum grade"
 
 
 def homeward(
@@ -111,7 +111,8 @@ def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]]) -> 
 
 
 def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
-    most = _number(line[header.index(MAXIMUM)])
+    place = next((place for place, name in enumerate(header) if name.casefold() == MAXIMUM), None)
+    most = None if place is None else _number(line[place])  # a worksheet of a scale has no such column
     if most is None:
         return 1.0
     return most / row.of if row.of else 0.0

@@ -55,6 +55,8 @@ MOODLE_NUMBER = re.compile(r"(\d+)$")
 STRANGER = "not in the roster"
 APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
 DAY_S = 86_400
+LONGEST_DAY = len("2026-11-01")
+"""Of ISO 8601's days without a time; the shortest with one has eleven characters, 2026W441T23."""
 MOST_EXTENSION_DAYS = 36_500
 GRACE_S = 300
 """Clocks differ: five minutes late are not late."""
@@ -100,12 +102,15 @@ class LateRule:
 
 
 def parse_time(text: str) -> datetime:
-    """A time of ISO 8601, with its offset where it has one. Raises ConfigError."""
+    """A time of ISO 8601, with its offset where it has one. Raises ConfigError, for a day alone as well."""
+    told = "allowed is ISO 8601 with the time of day, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
     try:
-        return datetime.fromisoformat(text.strip())
+        found = datetime.fromisoformat(text.strip())
     except ValueError:
-        told = "allowed is ISO 8601, as in 2026-11-01T23:59 or 2026-11-01T23:59-08:00"
         raise ConfigError(f"time {text!r}: {told}") from None
+    if len(text.strip()) <= LONGEST_DAY:  # read as its first minute, a day before what is meant
+        raise ConfigError(f"time {text!r}: {told}")
+    return found
 
 
 def _seconds(since: datetime, until: datetime) -> float:

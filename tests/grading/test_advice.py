@@ -42,6 +42,7 @@ MAIN = 'put it under `if __name__ == "__main__":`'
         ("input('name? ')", "nobody answers while it is graded"),
         ("from .helpers import dist", "leave out the dot"),
         ("raise SystemExit(0)", f"it ends before it can be asked anything: {MAIN}"),
+        ("quit()", f"only the prompt has it: leave it out, or {MAIN}"),
         ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
     ],
 )

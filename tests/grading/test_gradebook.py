@@ -266,6 +266,14 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
         parse_time("yesterday")
 
 
+@pytest.mark.parametrize("text", ["2026-11-01", " 20261101 ", "2026-W44-7"])
+def test_a_day_alone_is_no_time(text: str) -> None:
+    """Its first minute would be a day before what is meant by --due, and before what was handed in on it."""
+    with pytest.raises(ConfigError, match="with the time of day"):
+        parse_time(text)
+    assert parse_time("2026W447T23").hour == 23
+
+
 def test_a_roster_may_begin_with_empty_lines_or_excels_separator(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("\nsep=;\r\nstudent;id\r\nAnn;1\r\n", "utf-8")
@@ -325,7 +333,7 @@ def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> No
 
 def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = [verdict(name, 90) for name in ("Ann", "Bob", "Cem")]
-    students = [Student(student="Ann", submitted="2026-11-01"), Student(student="Bob", submitted="1.11.")]
+    students = [Student(student="Ann", submitted="2026-11-01T12:00"), Student(student="Bob", submitted="1.11.")]
     students += [Student(student=name) for name in ("Cem", "Dora")]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     for due, told in (("2026-11-01T23:59", True), (None, False)):

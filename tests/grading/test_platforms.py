@@ -602,6 +602,9 @@ def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
         ["Participant 1", "ann", "2.50", "50", ""],
         ["Participant 2", "cy", "5.00", "", ""],
     ]
+    for header, points in (("Maximum grade", "2.50"), ("Scale", "5.00")):  # in other capitals, and of a scale
+        worksheet = f"Identifier,Full name,Grade,{header}\nParticipant 1,ann,,50\n"
+        assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", points, "50"]
     assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
         ["ann", "1", "A", "5.00"],
         ["cy", "2", "", "5.00"],

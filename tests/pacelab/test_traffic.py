@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
+from typing import Any, Literal
 
 import pytest
 
+from pacelab import _medium
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.pacer.core.contract import Drop, Event, SegmentSeen
+from pacelab.pacer.core.null import NullHook
 from pacelab.running.runner import run
 from pacelab.sim.airconfig import compile_air
 from pacelab.traffic.flows import requests
@@ -151,3 +156,69 @@ def test_traffic_file_refuses(old: str, new: str, start: str, allowed: str, in_t
         Experiment(topology_options={"hops": 2, "wired_hops": 1}, traffic="ftp.yaml")
     assert str(caught.value).startswith(start)
     assert allowed in str(caught.value)
+
+
+def flows_of(air: dict[str, Any]) -> list[dict[str, Any]]:
+    """The flows of one run."""
+    found: list[dict[str, Any]] = json.loads(_medium.run(json.dumps(air), []))["flows"]
+    return found
+
+
+def test_a_saturating_host_behind_wires_has_the_goodput_of_a_saturating_node() -> None:
+    one = Experiment(topology_options={"hops": 1}, traffic="udp-saturated", duration_s=4, warmup_s=1)
+    (up,), (down,) = flows_of(compile_air(one)), flows_of(compile_air(one.vary(direction="down")))
+    up_bps, down_bps = up["goodput_bps"], down["goodput_bps"]
+    assert down_bps == pytest.approx(up_bps, rel=0.02)
+
+
+@pytest.mark.parametrize(("flows", "queue_pkts"), [(2, 2), (3, 5), (20, 50)])
+@pytest.mark.parametrize("routing", ["static", "aodv"])
+def test_saturating_flows_of_one_node_share_a_queue_that_refuses_some(
+    flows: int, queue_pkts: int, routing: Literal["static", "aodv"]
+) -> None:
+    one = Experiment(
+        topology_options={"hops": 1, "wired": False},
+        traffic="udp-saturated",
+        queue_pkts=queue_pkts,
+        routing=routing,
+        duration_s=4,
+        warmup_s=1,
+    )
+    air = compile_air(one)
+    (flow,) = air["flows"]
+    counts = [found["delivered_pkts"] for found in flows_of(air | {"flows": [flow | {"id": i} for i in range(flows)]})]
+    (alone,) = flows_of(air)
+    assert sum(counts) == pytest.approx(alone["delivered_pkts"], rel=0.02)
+    assert min(counts) > 0.8 * max(counts)
+
+
+def test_a_flow_that_stops_before_it_is_connected_delivers_nothing() -> None:
+    air = compile_air(Experiment(topology_options={"hops": 4, "wired": False}, duration_s=3))
+    (flow,) = air["flows"]
+    (stopped,) = flows_of(air | {"flows": [flow | {"stop_s": 0.001}]})
+    assert (stopped["delivered_pkts"], stopped["timeouts"]) == (0, 0)
+
+
+def test_saturating_flows_that_wait_for_a_route_go_on_when_it_is_there() -> None:
+    air = compile_air(
+        Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", routing="aodv", duration_s=2)
+    )
+    (flow,) = air["flows"]  # 60 have 180 packets at once, and AODV keeps 64
+    counts = [found["delivered_pkts"] for found in flows_of(air | {"flows": [flow | {"id": i} for i in range(60)]})]
+    assert min(counts) > 0
+
+
+class EveryOther(NullHook):
+    """Drops every other packet."""
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        super().handle(now_ns, event)
+        if isinstance(event, SegmentSeen) and event.segment.handle % 2:
+            self._actions[-1] = Drop(event.segment.handle, "every-other")
+
+
+def test_a_saturating_flow_goes_on_where_its_own_hook_drops_packets() -> None:
+    one = Experiment(topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", duration_s=2)
+    found = json.loads(_medium.run(json.dumps(compile_air(one)), [(0, EveryOther(), "node")]))
+    assert found["drops"]["hook:every-other"] > 100
+    assert found["flows"][0]["delivered_pkts"] > 100

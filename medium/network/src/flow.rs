@@ -49,8 +49,6 @@ pub struct Flow {
     pub payload_bytes: u32,
     /// Datagrams sent so far.
     pub datagrams: u64,
-    /// Packets of a saturating source that have not left it.
-    pub at_source_pkts: u32,
     /// Segments of the sender that the hook at its own node holds.
     pub held_pkts: u32,
     /// Started and not stopped.

@@ -37,6 +37,11 @@ impl Wire {
         Some(arrives)
     }
 
+    /// When all packets taken so far have left for the far end.
+    pub fn free_at(&self) -> Ns {
+        self.free_at
+    }
+
     /// The packet that arrives now.
     pub fn arrive(&mut self) -> Option<u32> {
         self.under_way.pop_front().map(|(_, _, packet)| packet)

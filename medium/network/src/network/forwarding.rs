@@ -93,12 +93,18 @@ impl Network {
     }
 
     fn send_by_wire(&mut self, wire: u32, id: u32) {
-        let now = self.now;
+        let (now, node) = (self.now, self.wires[(wire ^ 1) as usize].to);
         let Some(bytes) = self.pool.get(id).map(|packet| packet.bytes) else { return };
         match self.wires[wire as usize].send(now, id, bytes) {
-            Some(at) => self.schedule(at, Task::Wire(wire)),
+            Some(at) => {
+                self.schedule(at, Task::Wire(wire));
+                if let Some(flow) = self.saturating_source(node, id) {
+                    self.schedule(self.wires[wire as usize].free_at(), Task::Datagrams(flow));
+                }
+            }
             None => {
                 self.drops.wired_queue += 1;
+                self.await_room(node, id);
                 self.pool.remove(id);
             }
         }
@@ -111,6 +117,7 @@ impl Network {
         if let Some(packet) = self.pool.get_mut(id) {
             packet.previous = from;
         }
+        self.send_saturating(from);
         self.route(node, id);
     }
 
@@ -182,6 +189,7 @@ impl Network {
         }
         if let Err(refused) = self.air.enqueue(self.now, station, frame, front) {
             self.drops.queue += 1;
+            self.await_room(node, refused.id);
             self.pool.remove(refused.id);
         }
     }
@@ -227,7 +235,10 @@ impl Network {
             self.links.at(node, self.node_of[to as usize], Class::of(packet)).count(attempts, failure);
         }
         match failure {
-            None if frame.to.is_none() => self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id)),
+            None if frame.to.is_none() => {
+                self.schedule(self.now + LAST_ECHO_NS, Task::Forget(frame.id));
+                self.send_saturating(node);
+            }
             None => {
                 self.left_source(node, frame.id);
                 self.pool.remove(frame.id);
@@ -249,6 +260,7 @@ impl Network {
             (Some(aodv), Some(transit), Some(neighbour)) => {
                 aodv.link_failed(now, transit, neighbour);
                 self.obey(node);
+                self.send_saturating(node);
             }
             _ => {
                 self.left_source(node, frame.id);
@@ -298,7 +310,7 @@ impl Network {
                 }
                 Command::Drop { packet } => {
                     self.drops.link_failure += 1;
-                    self.left_source(node, packet);
+                    self.send_another_later(node, packet);
                     self.pool.remove(packet);
                 }
                 Command::Recall { next_hop } => self.recall(node, next_hop),

@@ -133,6 +133,7 @@ impl Network {
             Action::Drop { handle, reason } => {
                 let Some(seen) = shell.held.remove(&handle) else { return false };
                 self.note_held(seen.point, handle, false);
+                self.send_another_later(node, handle);
                 self.pool.remove(handle);
                 *self.drops.hooks.entry(reason).or_insert(0) += 1;
             }

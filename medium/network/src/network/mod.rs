@@ -73,6 +73,8 @@ pub struct Network {
     now: Ns,
     pool: Pool,
     flows: Vec<Flow>,
+    /// Saturating flows that may send a packet once there is room at their source, in order.
+    await_room: VecDeque<u32>,
     routes: Routes,
     wires: Vec<Wire>,
     /// Wires that leave each node.

@@ -15,6 +15,8 @@ const TCP_HEADER_BYTES: u32 = 40;
 const IP_HEADER_BYTES: u32 = 20;
 /// A saturating source keeps so many packets waiting.
 const SATURATION_PKTS: u32 = 3;
+/// Where they are dropped above its queue, it pauses so long.
+const SATURATION_PAUSE_NS: Ns = 1_000_000;
 /// A sender pauses while the hook at its own node holds so many of its segments, as Linux does (TCP Small Queues): what
 /// waits for a pacer waits in the socket, so that a retransmission overtakes it and the RTT does not contain it.
 const HELD_LIMIT_PKTS: u32 = 2;
@@ -32,7 +34,7 @@ impl Network {
                 sender.open(size_bytes(&flow.config.traffic));
                 self.pump_sender(index);
             }
-            Ends::UdpSaturated => self.saturate(index),
+            Ends::UdpSaturated => (0..SATURATION_PKTS).for_each(|_| self.send_datagram(index)),
             Ends::Cbr { .. } => self.send_burst(index),
             Ends::Voice { codec, .. } => {
                 let at = now + codec.phase_ns;
@@ -86,7 +88,12 @@ impl Network {
                 self.send_voice(index, codec);
                 self.schedule(self.now + codec.interval_ns, Task::Datagrams(index));
             }
-            _ => {}
+            Ends::UdpSaturated => {
+                let node = flow.config.src;
+                self.await_room.push_back(index);
+                self.send_saturating(node);
+            }
+            Ends::Tcp { .. } => {}
         }
     }
 
@@ -111,29 +118,40 @@ impl Network {
         self.originate(packet);
     }
 
-    /// Tops up what waits at the source.
-    pub(super) fn saturate(&mut self, index: u32) {
-        if !self.flows[index as usize].active {
-            return;
-        }
-        let waiting = self.flows[index as usize].at_source_pkts;
-        for _ in waiting..SATURATION_PKTS {
-            self.flows[index as usize].at_source_pkts += 1;
-            self.send_datagram(index);
+    /// A packet has left `node`, one way or another: the saturating source that has waited longest there sends the next.
+    pub(super) fn left_source(&mut self, node: u32, id: u32) {
+        self.await_room(node, id);
+        self.send_saturating(node);
+    }
+
+    /// Where a saturating source at `node` sent this packet, it may send another in its place once there is room.
+    pub(super) fn await_room(&mut self, node: u32, id: u32) {
+        if let Some(index) = self.saturating_source(node, id) {
+            self.await_room.push_back(index);
         }
     }
 
-    /// A packet has left `node`, one way or another; a saturating source that it came from sends the next.
-    pub(super) fn left_source(&mut self, node: u32, id: u32) {
-        let Some(packet) = self.pool.get(id) else { return };
-        let index = packet.flow;
-        if packet.src != node || index == u32::MAX {
-            return;
+    /// A packet is dropped above the queue: its saturating source, if it has one, goes on a little later. At once it might
+    /// be dropped again, and so on without end.
+    pub(super) fn send_another_later(&mut self, node: u32, id: u32) {
+        if let Some(index) = self.saturating_source(node, id) {
+            self.schedule(self.now + SATURATION_PAUSE_NS, Task::Datagrams(index));
         }
-        let flow = &mut self.flows[index as usize];
-        if matches!(flow.ends, Ends::UdpSaturated) {
-            flow.at_source_pkts = flow.at_source_pkts.saturating_sub(1);
-            self.saturate(index);
+    }
+
+    /// The saturating flow whose packet this is, where it begins at `node`.
+    pub(super) fn saturating_source(&self, node: u32, id: u32) -> Option<u32> {
+        let packet = self.pool.get(id).filter(|packet| packet.src == node)?;
+        let flow = self.flows.get(packet.flow as usize)?; // a routing message has none
+        matches!(flow.ends, Ends::UdpSaturated).then_some(packet.flow)
+    }
+
+    /// There may be room at `node`.
+    pub(super) fn send_saturating(&mut self, node: u32) {
+        let flows = &self.flows;
+        let here = |&index: &u32| flows[index as usize].config.src == node && flows[index as usize].active;
+        if let Some(index) = self.await_room.iter().position(here).and_then(|place| self.await_room.remove(place)) {
+            self.send_datagram(index);
         }
     }
 

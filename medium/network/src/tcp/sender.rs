@@ -20,7 +20,7 @@ enum State {
     Closed,
     SynSent,
     Open,
-    /// The peer's FIN has come: nothing more to do.
+    /// The peer's FIN has come, or there is no connection any more: nothing more to do.
     Done,
 }
 
@@ -122,9 +122,13 @@ impl Sender {
         self.limit = size_bytes.map(|size| self.una.wrapping_add(1).wrapping_add(size.min(1 << 30) as u32));
     }
 
-    /// The application has no more data: what was sent is finished, then a FIN.
+    /// The application has no more data: what was sent is finished, then a FIN. Before the connection is there, it is
+    /// given up (RFC 9293 Sec. 3.10.4).
     pub fn close(&mut self) {
-        if self.state == State::Open && self.limit.is_none() {
+        if self.state == State::SynSent {
+            self.state = State::Done;
+            self.timer_at = NEVER;
+        } else if self.state == State::Open && self.limit.is_none() {
             self.limit = Some(self.max);
         }
     }

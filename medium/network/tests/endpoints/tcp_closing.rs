@@ -45,3 +45,13 @@ fn a_lost_fin_is_sent_again() {
     peer.sender.handle_timeout(due);
     assert_eq!(sent(&mut peer, due), [(ISN + 2_001, 500, flag::ACK | flag::FIN)]);
 }
+
+#[test]
+fn closed_before_it_is_connected_it_sends_no_more() {
+    let mut peer = Peer::connecting(ISN, 20, None);
+    peer.sender.close();
+    assert_eq!(peer.sender.timer_at(), NEVER);
+    peer.tell(100 * MS, ISN + 1, flag::SYN | flag::ACK);
+    assert_eq!(sent(&mut peer, 100 * MS), []);
+    assert_eq!(peer.sender.timer_at(), NEVER);
+}

@@ -22,6 +22,13 @@ impl Peer {
     /// NewReno that starts with a window of 2, against a receiver's window of `window_pkts`; RTO 3 s at first, 0.2 s at
     /// least. The SYN leaves at 0 and is answered at 100 ms: srtt 100, rttvar 50, RTO 300 ms.
     pub fn connected(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
+        let mut peer = Peer::connecting(isn, window_pkts, size_bytes);
+        peer.tell(100 * MS, isn.wrapping_add(1), flag::SYN | flag::ACK);
+        peer
+    }
+
+    /// The same before the answer to the SYN.
+    pub fn connecting(isn: u32, window_pkts: u32, size_bytes: Option<u64>) -> Peer {
         let window_bytes = window_pkts * SEGMENT_BYTES;
         let control = congestion::by_name("newreno", 2, window_pkts).unwrap();
         let rto = Timer::Rfc(Rto::new(3_000 * MS, 200 * MS));
@@ -31,9 +38,7 @@ impl Peer {
         assert_eq!((syn.seq, syn.flags, syn.payload_bytes), (isn, flag::SYN, 0));
         assert_eq!(sender.poll_transmit(0), None);
         assert_eq!(sender.timer_at(), 3_000 * MS);
-        let mut peer = Peer { sender, isn, window_bytes };
-        peer.tell(100 * MS, isn.wrapping_add(1), flag::SYN | flag::ACK);
-        peer
+        Peer { sender, isn, window_bytes }
     }
 
     /// A segment of the peer comes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.table import BY_FIELD
+from pacelab.options.table import BY_FIELD, CONTROL_OPTIONS, SCHEME_OPTIONS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
@@ -28,9 +28,9 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
     return [
         *_become(experiment),
         *_unused(experiment),
-        *_unheard(experiment),
+        *_unheard(experiment, scheme),
         *_skipping(experiment),
-        *_silent(flows, experiment.warmup_s),
+        *_silent(flows, experiment),
         *_of_hooks(scheme, experiment.network, hooks),
         *_far_wires(experiment, scheme),
     ]
@@ -52,16 +52,23 @@ def _unused(experiment: Experiment) -> list[str]:
     return [f"congestion control {experiment.config()['cc']} never acted: no flow of this run takes it"]
 
 
-def _unheard(experiment: Experiment) -> list[str]:
-    """Options of a kind of traffic that no flow carries (what is as by default was not asked for), and categories that
-    no queue tells apart.
+def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
+    """Options of a kind of traffic or a congestion control that no flow has, or of other schemes (what is as by default
+    was not asked for), and categories that no queue tells apart.
     """
-    kinds = {flow.carried.kind for flow in experiment.flows}
+    carried = [flow.carried for flow in experiment.flows]
+    kinds = {what.kind for what in carried}
+    controls = {what.cc or experiment.cc for what in carried if ENGINE_KIND[what.kind] == "tcp"}
+    nobodys = {name: f"no flow of this run is {kind}" for name, kind in OF_ONE_KIND.items() if kind not in kinds}
+    for control in CONTROL_OPTIONS.keys() - controls:
+        nobodys |= dict.fromkeys(CONTROL_OPTIONS[control], f"no flow of this run has --cc {control}")
+    others = (name for name in SCHEME_OPTIONS if name not in scheme.takes)
+    nobodys |= dict.fromkeys(others, f"scheme {scheme.name} does not take it")
     found = []
-    for name, kind in OF_ONE_KIND.items():
+    for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
-        if kind not in kinds and value != option.default:
-            found.append(f"{option.flag} {option.domain.show(value)} has no effect: no flow of this run is {kind}")
+        if value != option.default:
+            found.append(f"{option.flag} {option.domain.show(value)} has no effect: {why}")
     heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
     named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
     if not experiment.edca:
@@ -80,13 +87,19 @@ def _skipping(experiment: Experiment) -> list[str]:
     return [f"--spacing {spacing:g}: nodes decode {decode_m:g} m, so routes skip some and have fewer hops than --hops"]
 
 
-def _silent(flows: Sequence[FlowResult], warmup_s: float) -> list[str]:
+def _silent(flows: Sequence[FlowResult], experiment: Experiment) -> list[str]:
     """Flows that delivered nothing of what was measured; a transfer that was over before it is not among them."""
     silent = [
         flow for flow in flows if flow["goodput_bps"] == 0 and flow["traffic"] != "http" and flow["finished_s"] is None
     ]
-    when = " after the warm-up" if warmup_s else ""
-    return [f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing{when}" for flow in silent]
+    found = []
+    for flow in silent:
+        start_s = experiment.flows[flow["id"]].start_s
+        why = " after the warm-up" if experiment.warmup_s else ""
+        if start_s >= experiment.duration_s:
+            why = f": it starts at {start_s:g} s, and the run ends at {experiment.duration_s:g}"
+        found.append(f"flow {flow['id']}, {flow['src']} -> {flow['dst']}, delivered nothing{why}")
+    return found
 
 
 def _of_hooks(scheme: Scheme, topology: Topology, hooks: Hooks) -> list[str]:

@@ -133,6 +133,9 @@ def _carried(document: Document, options: Options, i: int, line: Line) -> Carrie
     if line.cc is not None and (line.kind not in TCP or line.cc not in CONTROLS):
         allowed = f"allowed with {', '.join(TCP)} is one of {', '.join(CONTROLS)}"
         raise document.error(("flows", i, "cc"), f"{line.cc!r} of a {line.kind} flow; {allowed}")
+    if line.kind == "file" and line.stop is not None:
+        others = ", ".join(kind for kind in KINDS if kind != "file")
+        raise document.error(("flows", i, "stop"), f"a file flow stops with its last byte; allowed with {others}")
     changes: dict[str, int] = {}
     for key, field in FIELDS.items():
         value = getattr(line, key)

@@ -237,6 +237,9 @@ def test_a_generator_is_the_student_s_code_too(capsys: pytest.CaptureFixture[str
     assert "it raised IndexError: list index out of range" in told
     assert "yield arrivals_ms[9] + interval_ms" in told
     assert "came 1000 times" in complaint(lambda **_: count(), "lab4.release")
+    shown = complaint(lambda **given: [str(at_ms) for at_ms in leave_ms(**given)], "lab4.release")
+    assert "in the list came str '0.0', which is no number" in shown
+    assert "no list of numbers" in complaint(lambda **given: dict.fromkeys(leave_ms(**given)), "lab4.release")
     with pytest.raises(lab.Todo, match="write the function"):
         SelfCheck().check("lab4.release", unwritten)
 

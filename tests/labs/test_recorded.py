@@ -185,4 +185,4 @@ def test_recorder_runs_what_the_labs_show() -> None:
             for call in calls
             if isinstance(call.func, ast.Attribute) and call.func.attr == "on_real_hosts"
         }
-    assert shown == set(record.PLANS)
+    assert shown == set(record.PLANS), "the labs' `on_real_hosts` and PLANS of labs/record.py differ"

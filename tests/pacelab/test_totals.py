@@ -137,7 +137,21 @@ def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> N
     assert result.run["flows"][0]["completion_s"] < 2
     assert result.notes == []
     late = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, tcp_start_s=3, warmup_s=1, duration_s=2))
-    assert late.notes == ["flow 0, n0 -> host, delivered nothing after the warm-up"]
+    assert late.notes == ["flow 0, n0 -> host, delivered nothing: it starts at 3 s, and the run ends at 2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "notes"),
+    [
+        ({"few_alpha": 0.5}, ["--few-alpha 0.5 has no effect: no flow of this run has --cc few"]),
+        ({"few_alpha": 0.5, "cc": "few"}, []),
+        ({"pace_hops": 3}, ["--pace-hops 3 has no effect: scheme newreno does not take it"]),
+        ({"pace_hops": 3, "scheme": "tcp-ap"}, []),
+    ],
+)
+def test_an_option_that_nothing_takes_is_told(given: dict[str, Any], notes: list[str]) -> None:
+    result = pacelab.run(pacelab.Experiment(topology_options={"hops": 2, "wired": False}, duration_s=1.0, **given))
+    assert [note for note in result.notes if "no effect" in note] == notes
 
 
 FAR = [

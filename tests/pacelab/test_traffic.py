@@ -138,6 +138,12 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
         ("200 kbit/s", "1 Gbit/s", "ftp.yaml:5: flows.2.rate: '1000': ", "a number above 0, up to 100 Mbit/s"),
         ("burst: 5", "burst: 0", "ftp.yaml:5: flows.2.burst: 0", "a whole number from 1 to 100"),
         ("kind: file, size", "kind: tcp, size", "ftp.yaml:6: flows.3.size: tcp flows have none", "allowed with file"),
+        (
+            "start: 1500 ms",
+            "start: 1500 ms, stop: 2 s",
+            "ftp.yaml:6: flows.3.stop: a file flow stops",
+            "with tcp, udp-sat",
+        ),
         ("category: voice", "category: music", "ftp.yaml:5: flows.2.category: 'music'", "'background', 'best-effort'"),
         ("kind: cbr", "kind: cbr, cc: reno", "ftp.yaml:5: flows.2.cc: 'reno' of a cbr flow", "with tcp, file, http"),
         (

@@ -88,10 +88,12 @@ def _try_release(work: Any) -> str:
         told = f"arrivals {arrivals}, interval {interval}\n  expected {expected} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
-        try:
-            came = [float(time) for time in outcome.value]
-        except (TypeError, ValueError, OverflowError):
+        times = outcome.value.tolist() if hasattr(outcome.value, "tolist") else outcome.value  # NumPy's
+        if not isinstance(times, list | tuple):
             return told + f"came {show(outcome.value)}, which is no list of numbers."
+        if complaint := next(filter(None, map(complain_about_number, times)), ""):
+            return told + f"in the list {complaint}"
+        came = [float(time) for time in times]
         if len(came) != len(expected):
             return told + f"came {len(came)} times: {came}."
         if any(not math.isclose(a, b, abs_tol=1e-9) for a, b in zip(came, expected, strict=True)):

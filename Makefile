@@ -58,7 +58,7 @@ FLAG := $(shell printf '\037')--remap-path-prefix=
 NAMELESS := CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)=/cargo$(FLAG)$(or \
     $(RUSTUP_HOME),$(HOME)/.rustup)=/rustup$(FLAG)$(CURDIR)=/pacelab"
 
-guided: build $(VENV)/.guided  ## the engine compiled by a profile of its runs, as in wheels: same results, less time
+guided: build $(VENV)/.guided  ## the engine compiled by a profile of its runs: same results, less time
 
 # Where there can be no profile, each call tries anew: what is missing may have been installed.
 PROFILE := build/guided/engine.profdata
@@ -96,7 +96,7 @@ wheel: $(VENV)/.installed $(VENV)/.native demo  ## a wheel for machines like thi
 	$(PY) -m pip wheel -q --no-deps --no-build-isolation -w dist .
 	@[ -e $(DEMO_ENGINE) ] || echo "THE WHEEL LACKS THE LIVE DEMONSTRATIONS: rustup target add wasm32-unknown-unknown, then make wheel" >&2
 
-wheels: $(VENV)/.wheels $(VENV)/.profile demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
+wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows, under dist/ (WHEELS=linux-x86_64: that one)
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)

@@ -8,7 +8,6 @@ A name of `TARGETS` as argument builds that one alone.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DEMO_ENGINE = ROOT / "pacelab/demo/static/engine.wasm"
-PROFILE = ROOT / "build/guided/engine.profdata"
 GLIBC = "2.17"
 """Rust's own least: every Linux that has Python 3.11 has it."""
 MACOS = "11.0"
@@ -103,7 +101,6 @@ def build(name: str, target: Target) -> Path:
         "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
         "CARGO": "cargo-zigbuild",
         "CARGO_BUILD_TARGET": f"{target.rust}{target.glibc}",
-        "CARGO_ENCODED_RUSTFLAGS": flags(target),
         "CARGO_PROFILE_RELEASE_DEBUG": "none",
         "CARGO_PROFILE_RELEASE_STRIP": "symbols",
         "DIST_EXTRA_CONFIG": str(options),
@@ -117,15 +114,6 @@ def build(name: str, target: Target) -> Path:
     (made,) = place.glob("*.whl")
     (ROOT / "dist").mkdir(exist_ok=True)
     return made.replace(ROOT / "dist" / made.name)
-
-
-def flags(target: Target) -> str:
-    """Those of make, and the engine's profile (tools/guided) where it is of this kind of machine."""
-    given = os.environ.get("CARGO_ENCODED_RUSTFLAGS", "")
-    host = re.search(r"^host: (.+)$", subprocess.check_output(["rustc", "-vV"], text=True), re.MULTILINE)
-    if PROFILE.exists() and host is not None and host[1] == target.rust:
-        return "\x1f".join(filter(None, [given, f"-Cprofile-use={PROFILE}"]))
-    return given
 
 
 def check(wheel: Path, target: Target) -> None:

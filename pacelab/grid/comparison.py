@@ -33,6 +33,7 @@ from pacelab.options.arguments import (
 from pacelab.options.request import Request
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import LEVEL, Estimate, batch_rates_bps, estimate, group_goodputs
+from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult, dump
 from pacelab.results.types import Run
@@ -256,7 +257,9 @@ def add_gains(rows: list[dict[str, Any]], *, paired: bool) -> None:
 
 
 def _notes(rows: list[dict[str, Any]]) -> list[str]:
-    """Every note once, with the schemes and the points that it is about unless it is about all of them."""
+    """Every note once, with the schemes and the points that it is about unless it is about all of them; of an option
+    that some of them take, none.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     for row in rows:
         for note in row["notes"]:
@@ -266,6 +269,8 @@ def _notes(rows: list[dict[str, Any]]) -> list[str]:
     for note, where in found.items():
         if len(where) == schemes and all(len(points) == count for points in where.values()):
             told.append(note)
+            continue
+        if NO_EFFECT in note:
             continue
         for scheme, points in where.items():
             named = note if note.startswith((f"scheme {scheme}", f"{scheme}: ")) else f"{scheme}: {note}"

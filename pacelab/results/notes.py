@@ -18,6 +18,8 @@ OF_ONE_KIND = {
     **{"playout_s": "voice", "call_spacing_s": "voice"},
 }
 """Option -> the one kind of traffic that hears of it."""
+NO_EFFECT = "has no effect"
+"""So reads the note of an option that nothing in the run takes; in a comparison, something in another run may."""
 FAR_WIRES = 2
 """Wires whose round trip is longer than so many of a packet over the hops there and back are far: with no queue
 anywhere the n-hop delay has more than twice as much of them as of air."""
@@ -60,15 +62,15 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
     kinds = {what.kind for what in carried}
     controls = {what.cc or experiment.cc for what in carried if ENGINE_KIND[what.kind] == "tcp"}
     nobodys = {name: f"no flow of this run is {kind}" for name, kind in OF_ONE_KIND.items() if kind not in kinds}
-    for control in CONTROL_OPTIONS.keys() - controls:
+    for control in [control for control in CONTROL_OPTIONS if control not in controls]:
         nobodys |= dict.fromkeys(CONTROL_OPTIONS[control], f"no flow of this run has --cc {control}")
     others = (name for name in SCHEME_OPTIONS if name not in scheme.takes)
-    nobodys |= dict.fromkeys(others, f"scheme {scheme.name} does not take it")
+    nobodys |= dict.fromkeys(others, "the scheme does not take it")
     found = []
     for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
         if value != option.default:
-            found.append(f"{option.flag} {option.domain.show(value)} has no effect: {why}")
+            found.append(f"{option.flag} {option.domain.show(value)} {NO_EFFECT}: {why}")
     heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
     named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
     if not experiment.edca:

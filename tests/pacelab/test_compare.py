@@ -289,6 +289,13 @@ class Deaf(pacelab.LinkLayer):
 """
 
 
+def test_an_option_that_one_of_the_schemes_takes_is_no_note(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--hops", "2", "--no-wired", "--seeds", "1", "--seconds", "1", "--jobs", "1", "--pace-hops", "3"]
+    for schemes, told in (("newreno,tcp-ap", False), ("newreno,lred", True)):
+        assert main(["compare", "chain", "--schemes", schemes, *words, "--out", schemes]) == 0
+        assert ("--pace-hops 3 has no effect" in capsys.readouterr().err) == told
+
+
 def test_what_a_scheme_did_not_deliver_is_said_of_it_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (in_tmp / "own.py").write_text(DEAF)
     words = ["--schemes", "newreno,own.py:Deaf", "--hops", "2", "--seeds", "2", "--seconds", "1", "--jobs", "1"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import hashlib
 import sys
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -42,7 +41,9 @@ class Beside:
 
     def digest(self) -> str:
         """SHA-256, in hexadecimal digits, of the file, and where it imports files beside it of these, too."""
-        digest = hashlib.sha256(self._path.read_bytes())
+        from hashlib import sha256  # it loads OpenSSL
+
+        digest = sha256(self._path.read_bytes())
         for name in sorted(self.found):
             for file in self.files(name):
                 digest.update(b"\0" + file.relative_to(self.found[name].parent).as_posix().encode())

@@ -7,7 +7,6 @@ back end's, the PHY's (the rate of --radio ns2-2001: its own).
 from __future__ import annotations
 
 import difflib
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -285,11 +284,13 @@ def _own_files(options: Options, kind: Kind) -> Mapping[str, str]:
     """See `Resolved.own_files`."""
     found = {} if kind.digest is None else {"topology": kind.name, "topology_sha256": kind.digest}
     if is_traffic_file(options.traffic):
+        from hashlib import sha256
+
         from pacelab.traffic.file import read_traffic
 
         text = read_traffic(options.traffic)
         found["traffic"] = PurePath(options.traffic).name
-        found["traffic_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        found["traffic_sha256"] = sha256(text.encode()).hexdigest()
     for name, value in (("cc", options.cc), ("scheme", options.scheme)):
         if is_own(value):
             path, _, attribute = value.rpartition(":")

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import multiprocessing
 import os
 import pickle
 import platform
@@ -106,6 +105,7 @@ def _here(work: Callable[[Item], Outcome], items: Sequence[Item]) -> Generator[t
 
 
 def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Generator[tuple[int, Outcome]]:
+    import multiprocessing  # with sockets, for nothing where one run is all
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
 
@@ -246,7 +246,9 @@ def _start_worker(stop: Event) -> None:
 
 def _end_with_parent() -> None:
     """A parent that is killed can tell its workers nothing; they would wait for work for ever."""
-    parent = multiprocessing.parent_process()
+    from multiprocessing import parent_process
+
+    parent = parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)

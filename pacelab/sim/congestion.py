@@ -7,7 +7,6 @@ that is no number, or does not return, the run stops and says at which simulated
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import sys
@@ -193,6 +192,8 @@ class Watchdog:
         self._times += 1
         if self._times > UNHEEDED:
             self._give_up()
+        import ctypes  # for this alone
+
         raised = ctypes.py_object(NeverEnds)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._caller), raised)
 

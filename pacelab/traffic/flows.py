@@ -25,7 +25,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
@@ -177,6 +176,8 @@ def requests(seed: int, group: int, user: int, *, start_s: float, end_s: float) 
 
     Rounding keeps the last bit of this machine's logarithm out of the run.
     """
+    from statistics import NormalDist  # with decimals and fractions, for this alone
+
     random = Random(f"http {seed} {group} {user}")
     normal = NormalDist(SIZE_MU, SIZE_SIGMA)
     now_ms = round(start_s * 1e3)

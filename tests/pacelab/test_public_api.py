@@ -41,7 +41,8 @@ def test_a_run_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     code = (
         "import sys; from pacelab.cli.main import main; "
         f"code = main(['run', 'chain', '--hops', '2', '--seconds', '1', '--out', {str(tmp_path / 'run')!r}]); "
-        "heavy = {'matplotlib', 'numpy', 'scipy', 'pydantic', 'asyncio', 'importlib.metadata'}; "
+        "heavy = {'matplotlib', 'numpy', 'scipy', 'pydantic', 'asyncio', 'importlib.metadata', 'multiprocessing', "
+        "'ctypes', 'hashlib', 'statistics'}; "
         "sys.exit(code or ' '.join(sorted(heavy & sys.modules.keys())))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -35,7 +35,7 @@ class FlowTable(Generic[F]):
     """The flows of one hook."""
 
     def __init__(self, config: FlowTableConfig) -> None:
-        self._config = config
+        self._idle_timeout_ns, self._max_flows = config.idle_timeout_ns, config.max_flows
         self.by_key: OrderedDict[FlowKey, F] = OrderedDict()
         """The most silent first."""
         self.by_reply: dict[FlowKey, F] = {}
@@ -47,7 +47,7 @@ class FlowTable(Generic[F]):
 
     def is_full(self) -> bool:
         """Whether no further flow may be added."""
-        return len(self.by_key) >= self._config.max_flows
+        return len(self.by_key) >= self._max_flows
 
     def add(self, flow: F) -> None:
         """Remember a new flow."""
@@ -72,12 +72,12 @@ class FlowTable(Generic[F]):
     def idle_at_ns(self) -> int | None:
         """When the flow that has been silent longest expires."""
         oldest = self._most_silent()
-        return None if oldest is None else oldest.last_seen_ns + self._config.idle_timeout_ns
+        return None if oldest is None else oldest.last_seen_ns + self._idle_timeout_ns
 
     def oldest_idle(self, now_ns: int) -> F | None:
         """A flow whose idle timeout is over by now, the most silent first."""
         oldest = self._most_silent()
-        if oldest is None or oldest.last_seen_ns + self._config.idle_timeout_ns > now_ns:
+        if oldest is None or oldest.last_seen_ns + self._idle_timeout_ns > now_ns:
             return None
         return oldest
 

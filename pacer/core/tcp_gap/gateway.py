@@ -121,7 +121,7 @@ class TcpGapGateway(GatewayHook[TcpGapFlow]):
         rtt_ns, _, _ = up.sent.acknowledged(now_ns, segment.ack)
         if rtt_ns is not None and segment.is_pure_ack:
             self._count["rtt_wired_written"] += 1
-            self._actions.append(Rewrite(segment.handle, rtt_wired_ns=rtt_ns))
+            self._actions.append(Rewrite(segment.handle, None, rtt_ns))
 
     # From the air.
 

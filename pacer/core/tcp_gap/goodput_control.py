@@ -98,6 +98,7 @@ class GoodputControl:
 
     def __init__(self, config: GoodputControlConfig | None = None) -> None:
         self._config = config or GoodputControlConfig()
+        self._interval_ns = self._config.interval_ns
         self._meters: dict[GoodputMeter, None] = {}
         self._throttled: dict[GoodputMeter, None] = {}
         self._baseline: list[tuple[GoodputMeter, float]] = []
@@ -124,7 +125,7 @@ class GoodputControl:
 
     def deadline_ns(self) -> int | None:
         """When `tick` is wanted; None without flows."""
-        return self._since_ns + self._config.interval_ns if self._meters else None
+        return self._since_ns + self._interval_ns if self._meters else None
 
     def tick(self, now_ns: int) -> list[GoodputMeter]:
         """Run one interval's control if it is over: the meters whose throttle changed."""
@@ -146,12 +147,12 @@ class GoodputControl:
 
     def _measure(self, now_ns: int) -> list[GoodputMeter]:
         """Close the interval: goodputs of all flows; those that count."""
-        oldest_ns = now_ns - self._config.active_intervals * self._config.interval_ns
+        oldest_ns = now_ns - self._config.active_intervals * self._interval_ns
         active = []
         for meter in self._meters:
             delivered_bytes, meter.delivered_bytes = meter.delivered_bytes, 0
             there_ns = now_ns - max(self._since_ns, meter.started_ns)
-            if 2 * there_ns < self._config.interval_ns:
+            if 2 * there_ns < self._interval_ns:
                 continue
             meter.goodput_bps = delivered_bytes * BITS_PER_BYTE * NS_PER_S / there_ns
             if meter.last_active_ns > oldest_ns:

@@ -1,11 +1,14 @@
-"""What goes where: results to stdout, everything else to stderr; progress bars only on a terminal."""
+"""What goes where: results to stdout, everything else to stderr; how far it is only on a terminal and in a notebook."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,6 +23,8 @@ REDIRECTED_WIDTH = 200
 """Columns for tables in files and pipes: enough never to fold a cell."""
 USUAL_WIDTH = 80
 """Of a terminal."""
+PATIENCE_S, EACH_S = 2.0, 0.5
+"""In a notebook: how long one waits without a word, and how often the line changes."""
 
 
 def log(text: str) -> None:
@@ -114,6 +119,65 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
+
+
+@contextlib.contextmanager
+def waited_for(what: str, told: Callable[..., None] | None) -> Iterator[Callable[..., None]]:
+    """Yields what is `told` how much is done, as (fraction) or (done, total). Where that is None and this a notebook,
+    it writes a line there, as "compare: 40 %, about 12 s left", once it has taken a while; it is gone at the end.
+    """
+    if told is not None or not _in_notebook():
+        yield told or (lambda *_: None)
+        return
+    line = _Line(what)
+    try:
+        yield line.tell
+    finally:
+        line.clear()
+
+
+def _in_notebook() -> bool:
+    """Whether what is displayed now appears in a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None and threading.current_thread() is threading.main_thread()
+
+
+class _Line:
+    """How far it is, in a notebook."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._began_s = self._told_s = time.monotonic()
+        self._shown: Any = None
+
+    def tell(self, done: float, total: float = 1.0) -> None:
+        """So much is done."""
+        now_s = time.monotonic()
+        passed_s = now_s - self._began_s
+        if not 0 < done < total or passed_s < PATIENCE_S or now_s - self._told_s < EACH_S:
+            return
+        self._told_s = now_s
+        left_s = passed_s * (total / done - 1)
+        left = (
+            f"{left_s:.0f} s"
+            if left_s < 100
+            else f"{left_s / 60:.0f} min"
+            if left_s < 6000
+            else f"{left_s / 3600:.0f} h"
+        )
+        self._show(f"{self._what}: {100 * done / total:.0f} %, about {left} left")
+
+    def clear(self) -> None:
+        """It is over, or was stopped."""
+        if self._shown is not None:
+            self._show("")
+
+    def _show(self, text: str) -> None:
+        display = importlib.import_module("IPython.display")
+        if self._shown is None:
+            self._shown = display.display(display.HTML(text), display_id=True)
+        else:
+            self._shown.update(display.HTML(text))
 
 
 @contextlib.contextmanager

@@ -124,6 +124,8 @@ class Choice:
             # as on the command line, where rates are Mbit/s; or of another type, as 2e6
             meant = [name for name, known in self.values.items() if name == str(value) or known == value]
             here = f": here {meant[0]} is {self.values[meant[0]]!r}" if meant else ""
+            if not meant and any(name != str(known) for name, known in self.values.items()):
+                here = f": here they are {', '.join(map(str, self.values.values()))}"
             raise _refusal(value, self.allowed + here, self.values)
 
     def show(self, value: Any) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.entries import ALL, names_of
@@ -162,7 +163,8 @@ def compare(
     own = dict(zip(grid.schemes, own_names, strict=True))
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=on_done)
+    with waited_for("compare", on_done) as hear:
+        results = run_kept(experiments, kept, workers=Workers(jobs=jobs), on_done=hear)
     rows = [
         _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.grid import MOST_SEEDS, Grid, counted, describe_runs
@@ -82,7 +83,8 @@ def run_sweep(
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds)
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
-    results, fresh = run_cached(experiments, Path(cache or out / RUNS), workers=workers, on_done=on_done)
+    with waited_for("sweep", on_done) as hear:
+        results, fresh = run_cached(experiments, Path(cache or out / RUNS), workers=workers, on_done=hear)
     document = {
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it

@@ -12,6 +12,7 @@ from contextlib import closing
 from typing import Any, TypeVar, cast
 
 from pacelab import __version__
+from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import an, checked, function, optional, several
@@ -49,9 +50,9 @@ def run(
     """
     scheme = experiment.chosen_scheme if scheme is None else _own(scheme, experiment)
     started, wall, cpu = time.time(), time.perf_counter(), time.process_time()
-    hear = on_progress or _ignore
-    outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
-    hear(1.0)
+    with waited_for("run", on_progress) as hear:
+        outcome = find_backend(experiment.backend).run(experiment, scheme, on_progress=hear, pcap=pcap)
+        hear(1.0)
     wall_s, cpu_s = time.perf_counter() - wall, time.process_time() - cpu
     times = describe_host(started=started, wall_s=wall_s, cpu_s=cpu_s, sim_s=outcome.air["end_s"])
     return RunResult(
@@ -69,7 +70,8 @@ def run_many(
 
     `on_done` hears the runs complete and their number. On any error the remaining runs are cancelled.
     """
-    return for_each(run_in_worker, experiments, workers=Workers(jobs=jobs), on_done=on_done)
+    with waited_for("runs", on_done) as hear:
+        return for_each(run_in_worker, experiments, workers=Workers(jobs=jobs), on_done=hear)
 
 
 def for_each(
@@ -153,7 +155,3 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
         raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
-
-
-def _ignore(_: float) -> None:
-    """Take no note of progress."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -145,6 +146,38 @@ def test_students_stop_only_at_todo_cells_and_the_solved_notebook_runs_with_quic
     print(f"\n{master.stem}: {took_s:.1f} s", end="")
     within(LIMIT_S, lambda: took_s)
     within(SLIDER_LIMIT_S, lambda: slowest_s(kernel, master.stem), time.process_time)
+
+
+WAITED = """
+from pacelab import Experiment, compare, console, run
+console.PATIENCE_S = console.EACH_S = 0
+_said, _show = [], console._Line._show
+def _note(line, text):
+    _said.append(text)
+    _show(line, text)
+console._Line._show = _note
+{call}
+print(_said)
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("run(Experiment(duration_s=100)); _said[1:-1] = []", r"\['run: \d+ %, about \d+ s left', ''\]"),
+        (
+            "compare(Experiment(duration_s=1), schemes=['newreno', 'tcp-gap'], seeds=1, jobs=1)",
+            r"\['compare: 50 %, about \d+ s left', ''\]",
+        ),
+        ("run(Experiment(duration_s=100), on_progress=lambda _: None)", r"\[\]"),
+    ],
+    ids=["run", "compare", "told by the caller"],
+)
+def test_a_notebook_says_how_far_it_is_and_then_no_more(kernel: Any, call: str, said: str) -> None:
+    outputs = kernel.run(WAITED.format(call=call))
+    printed = "".join(output.text for output in outputs if output.output_type == "stream" and output.name == "stdout")
+    assert re.fullmatch(said, printed.strip()), outputs
+    assert [output.data["text/html"] for output in outputs if output.output_type == "display_data"] in ([""], [])
 
 
 def slowest_s(kernel: Any, name: str) -> float:

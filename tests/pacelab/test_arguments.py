@@ -115,6 +115,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: API.Experiment(rate_bps=2), ": here 2 is 2000000"),
     (lambda: API.Experiment(rate_bps=2e6), "--rate 2000000.0: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24"),
     (lambda: API.Experiment(rate_bps=2e6), ": here 2 is 2000000"),
+    (lambda: API.Experiment(rate_bps=3_000_000), ": here they are 1000000, 2000000, 5500000, "),
     (lambda: API.Experiment(rts="on"), "--rts 'on': allowed is one of on, off: here on is True"),
     (lambda: API.plot_series("x"), "plot_series: result 'x': allowed is a pacelab.RunResult"),
     (lambda: API.plot_points("x"), "plot_points: points 'x': allowed is what pacelab.load_points gives"),

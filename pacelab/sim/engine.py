@@ -10,7 +10,7 @@ from typing import Any
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.results.outcome import Progress
 from pacelab.schemes import Attachment
-from pacelab.sim.interrupt import deferred_interrupts
+from pacelab.sim.interrupt import deferred_alarms, deferred_interrupts
 
 MEND = "run `make lab` in the source tree, or install a wheel for this machine: README.md says which there are"
 
@@ -31,10 +31,11 @@ def run_air(
     medium = load_engine()
     hooks = [(item.node, item.hook, "link" if item.point == "link" else "node") for item in attachments]
     try:
-        with deferred_interrupts() as stop_if_interrupted:
+        with deferred_alarms() as stop_if_alarmed, deferred_interrupts() as stop_if_interrupted:
 
             def tell(fraction: float) -> None:
                 stop_if_interrupted()
+                stop_if_alarmed()
                 on_progress(fraction)
 
             text: str = medium.run(json.dumps(air, allow_nan=False), hooks, tell, on_capture, make_control)

@@ -1,8 +1,10 @@
-"""Ctrl-C during a run: noted when it comes, raised where the run can stop.
+"""Ctrl-C during a run, and a caller's alarm: noted when they come, raised where the run can stop.
 
 A KeyboardInterrupt raised at any instruction could hit an algorithm in the middle of a packet and would look like its
 failure. So the signal only sets a mark; the run looks at it between events. A second Ctrl-C raises at once, for an
-algorithm that never returns.
+algorithm that never returns. So it is with the timers by which callers limit a run's time: an exception of their
+handler's in the midst of a long integer's product, where Python looks for signals, would end the whole process, since
+compiled code takes it for a lack of memory.
 """
 
 from __future__ import annotations
@@ -12,6 +14,45 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+
+TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")
+"""Not on Windows."""
+
+
+@contextlib.contextmanager
+def deferred_alarms() -> Iterator[Callable[[], None]]:
+    """Yields what to call where it is safe to stop: it calls the caller's handlers of the timers that have run down.
+
+    A second time, before that, calls the handler at once. Leaves alone what nobody handles, and all of it outside the
+    main thread.
+    """
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (getattr(signal, name, None) for name in TIMERS):
+            handler = None if number is None else signal.getsignal(number)
+            if number is not None and callable(handler):
+                handlers[number] = handler
+    rung: dict[int, FrameType | None] = {}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if number in rung:
+            handlers[number](number, frame)
+        rung[number] = frame
+
+    def check() -> None:
+        while rung:
+            number, frame = rung.popitem()
+            handlers[number](number, frame)
+
+    for number in handlers:
+        signal.signal(number, note)
+    try:
+        yield check
+        check()
+    finally:
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is note:  # else it was set anew meanwhile
+                signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -142,8 +142,8 @@ test-rust:  ## the engine's and the network's own tests
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL = -n $(CORES) --dist loadfile
 
-# One more process than cores, since some tests wait; each collects all tests and loads what they plot with. Files in the order of their names: those with few tests, which would
-# come last otherwise, take longest.
+# One more process than cores, since some tests wait; each collects all of them. Files in the order of their names: those with
+# few tests, which would come last otherwise, take longest.
 test-python: build $(VENV)/.collected  ## pytest
 	$(PY) -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 

@@ -23,7 +23,7 @@ from pacelab import Experiment, Pacer, RunResult, Sample, lab, run, run_pacer
 pytestmark = pytest.mark.usefixtures("engine")
 
 LABS = Path(__file__).parents[2] / "labs"
-PLACES, SAMPLE = 200, 6
+PLACES, SAMPLE = 200, 12
 ALL = pytest.mark.parametrize("most", [SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 NEWRENO = "newreno"
 FU: dict[str, Any] = {"topology": "chain", "rate_bps": 2_000_000, "min_rto_s": 1.0}

@@ -38,7 +38,7 @@ def static_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, W=3, static routes",
         other="ns-3",
-        target=110,
+        target=90,
         goal=120,
         ours=lambda: _ours("--no-wired", "--window", "3", "--routing", "static"),
         theirs=_ns3_chain,

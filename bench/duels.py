@@ -64,7 +64,7 @@ def lred_chain(pairs: int) -> Ratio:
     return measure(
         name="7 hops, 2 Mbit/s, AODV, ours with LRED's Python at every node, ns-2 plain NewReno W=3",
         other="ns-2",
-        target=2.5,
+        target=2,
         ours=lambda: _ours("--no-wired", "--routing", "aodv", "--scheme", "lred"),
         theirs=_ns2_chain,
         pairs=SHORT * pairs,

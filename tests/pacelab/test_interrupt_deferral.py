@@ -72,7 +72,7 @@ class TimeIsUp(Exception):
 
 
 @pytest.fixture
-def alarm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def alarm() -> Iterator[None]:
     if not hasattr(signal, "SIGALRM"):
         pytest.skip("no alarms here")
 

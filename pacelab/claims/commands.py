@@ -42,7 +42,7 @@ def claims(
         print_table(claims_table(chosen, found))
 
 
-def reproduce(
+def reproduce(  # noqa: PLR0913  Typer makes options of them
     claim: Annotated[str, typer.Argument(metavar="ID|PAPER|all|FILE.yaml", help="see `pacelab claims`")],
     *,
     quick: Annotated[bool, typer.Option("--quick", help="shorter runs, fewer seeds, no tests of reasons")] = False,

@@ -77,7 +77,7 @@ def run(
 
 
 @with_experiment_options
-def compare(
+def compare(  # noqa: PLR0913  Typer makes options of them
     topology: TopologyName,
     *,
     schemes: Annotated[

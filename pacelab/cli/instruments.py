@@ -69,7 +69,7 @@ def timeline(
 
 
 @with_experiment_options
-def sweep(
+def sweep(  # noqa: PLR0913  Typer makes options of them
     topology: Annotated[str, typer.Argument(metavar="TOPOLOGY", help="see `pacelab topologies`")],
     *,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="folder; an unfinished sweep there goes on")],

@@ -28,10 +28,10 @@ def sources() -> dict[str, str]:
 
 def runtime_imports(node: ast.AST) -> Iterator[tuple[str, ...]]:
     """For each name imported what it may be: a module, or a name in one."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         children: list[ast.AST] = list(node.orelse)
     else:
-        children = list(ast.iter_child_nodes(node))
+        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
     if isinstance(node, ast.Import):
         yield from ((alias.name,) for alias in node.names)
     elif isinstance(node, ast.ImportFrom):

@@ -70,9 +70,9 @@ def run(
         for number, table in enumerate(run_tables(result)):
             print_table(table, title="" if number else run_title(result))
     if not quiet:
-        _report(
-            [*result.notes, *([] if capture is None else [capture.hint(experiment.network)])], f"results in {folder}"
-        )
+        has_tcp = any(flow["kind"] == "tcp" for flow in result.run["flows"])
+        hints = [capture.hint(experiment.network)] if capture and has_tcp else []
+        _report([*result.notes, *hints], f"results in {folder}")
     _exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 

@@ -97,7 +97,8 @@ def run_cached(
             if futile == FUTILE_TRIES:
                 raise
     if failed:
-        raise UserCodeError(f"{len(failed)} of {total} runs failed, the others are kept; the first: {failed[0]}")
+        kept_too = ", the others are kept" if len(failed) < total else ""
+        raise UserCodeError(f"{len(failed)} of {total} runs failed{kept_too}; the first: {failed[0]}")
     return [kept.get(place) or store.load(experiment) for place, experiment in enumerate(experiments)], fresh
 
 

@@ -163,6 +163,15 @@ def test_the_hint_is_a_command_whatever_a_node_is_called() -> None:
     assert command[5:] == ["-w", "it-s----A--1.pcapng"]
 
 
+@pytest.mark.parametrize("traffic", ["tcp", "cbr"])
+def test_how_tcp_is_read_is_said_where_there_is_some(
+    traffic: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "chain", "--hops", "1", "--seconds", "0.1", "--traffic", traffic]
+    assert main([*command, "--pcap", "a.pcapng", "--out", "a"]) == 0
+    assert ("own view: tshark" in capsys.readouterr().err) is (traffic == "tcp")
+
+
 def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", snap_bytes=64, topology="hidden", duration_s=0.05)
     assert max(len(packet.radiotap) + len(packet.frame) for packet in packets) == 64

@@ -336,6 +336,9 @@ def test_a_run_whose_own_code_fails_costs_only_itself(
     assert "2 of 12 runs failed, the others are kept; the first: --scheme mine.py:MINE --seed 2 --stations" in told
     assert "ValueError: mine" in told
     assert len(list((in_tmp / "s" / "runs").iterdir())) == 10
+    words = ["cell", "--schemes", "mine.py:MINE", "--seeds", "1", "--seed", "2", "--seconds", "0.1"]
+    assert main(["sweep", *words, "--jobs", jobs, "--out", "all"]) == 2
+    assert "1 of 1 runs failed; the first: " in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,9 +158,9 @@ def guest_folder(place: Path, **changes: object) -> Path:
 
 def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
-    with pytest.raises(HostError, match=r"no kernel and root tree in .*: make uml-kernel$"):
+    with pytest.raises(HostError, match=r"no kernel and root tree in .*: make uml-kernel in the source tree$"):
         files.find_files()
-    assert ("kernel and root tree", "make uml-kernel") in list(missing_for_uml())
+    assert ("kernel and root tree", "make uml-kernel in the source tree") in list(missing_for_uml())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a script for Linux")
@@ -316,7 +316,7 @@ def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
     monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [
-        ("kernel and root tree", "make uml-kernel"),
+        ("kernel and root tree", "make uml-kernel in the source tree"),
         ("ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"),
     ]
 

@@ -25,7 +25,7 @@ import pacelab
 from pacelab.errors import HostError
 from pacelab.hosts.network.medium import find_program
 
-MEND = "make uml-kernel"
+MEND = "make uml-kernel in the source tree"
 FOLDER = "PACELAB_UML"
 VERSION = 1
 _LEFT_OUT = {"grading", "lab", "__pycache__"}

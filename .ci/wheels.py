@@ -1,13 +1,15 @@
 """Wheels for machines other than this one, into dist/: `make wheels`.
 
 setuptools-rust builds each as it builds `make wheel`'s, with cargo-zigbuild in cargo's place: Zig brings a linker and
-the C libraries of all these platforms, which it compiles when first used.
+the C libraries of all these platforms, which it compiles when first used. The engine of the one that runs here is
+compiled by a profile of its runs (`tools/guided`): the others cannot be run to make theirs.
 A name of `TARGETS` as argument builds that one alone.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+GUIDED = ROOT / "build" / "wheels" / "guided"
 DEMO_ENGINE = ROOT / "pacelab/demo/static/engine.wasm"
 GLIBC = "2.17"
 """Rust's own least: every Linux that has Python 3.11 has it."""
@@ -109,11 +112,25 @@ def build(name: str, target: Target) -> Path:
         "SOURCE_DATE_EPOCH": commit_time(),
         "ZIG_COMMAND": "python-zig",  # for pyo3, which makes the import library of Windows' python3.dll with it
     }
+    if target.rust == f"{platform.machine()}-unknown-linux-gnu":
+        environment |= by_profile(name, environment)
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(place), "."]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     (made,) = place.glob("*.whl")
     (ROOT / "dist").mkdir(exist_ok=True)
     return made.replace(ROOT / "dist" / made.name)
+
+
+def by_profile(name: str, environment: dict[str, str]) -> dict[str, str]:
+    """What makes the wheel's engine one compiled by a profile, if there can be one; that is no failure."""
+    say(f"{name}: its engine counts what it does in some runs")
+    command = [sys.executable, str(ROOT / "tools/guided"), "profile"]
+    subprocess.run(command, cwd=ROOT, env=environment | {"GUIDED": str(GUIDED)}, check=True)
+    profile = GUIDED / "engine.profdata"
+    if not profile.exists():
+        return {}
+    flags = [environment.get("CARGO_ENCODED_RUSTFLAGS", ""), f"-Cprofile-use={profile}"]
+    return {"CARGO_ENCODED_RUSTFLAGS": "\037".join(filter(None, flags))}
 
 
 def check(wheel: Path, target: Target) -> None:

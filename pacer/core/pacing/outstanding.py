@@ -18,13 +18,15 @@ Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Final
 
 from pacelab.pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
 
 DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
+_GONE: Final = 64
+"""Entries of what is acknowledged that may lie before the others, regardless of how many these are."""
 NOTHING: Final = -1
 """Neither progress nor a duplicate: old, a window update, or of data never seen."""
 
@@ -38,10 +40,14 @@ class Outstanding:
     """
 
     __slots__ = (
+        "_ends",
+        "_first",
         "_hole",
         "_kept",
-        "_pending",
+        "_left_ns",
+        "_limit",
         "_resent_ns",
+        "_sizes",
         "_tainted_to",
         "_window_bytes",
         "ack",
@@ -50,8 +56,12 @@ class Outstanding:
     )
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        self._pending: deque[tuple[int, int, int]] = deque(maxlen=limit)
-        """(end, released at, packet size)"""
+        self._limit = limit
+        # A list each, and the place of the oldest in them: compiled, that is the cheapest queue of numbers.
+        self._ends: list[int] = []
+        self._left_ns: list[int] = []
+        self._sizes: list[int] = []
+        self._first = 0
         self._tainted_to: int | None = None
         self._kept: OrderedDict[int, tuple[int, Segment]] = OrderedDict()
         """First sequence number -> (end, segment), oldest first."""
@@ -80,7 +90,13 @@ class Outstanding:
         highest = self.highest_end
         if highest is None or (seq - highest) % SEQUENCE_SPACE < HALF_SPACE:
             self.highest_end = end
-            self._pending.append((end, now_ns, segment.packet_bytes))
+            self._ends.append(end)
+            self._left_ns.append(now_ns)
+            self._sizes.append(segment.packet_bytes)
+            if len(self._ends) - self._first > self._limit:
+                self._first += 1
+                if self._first > _GONE:
+                    self._compact()
         else:
             self.retransmitted(end)
             if 0 < (end - highest) % SEQUENCE_SPACE < HALF_SPACE:
@@ -129,15 +145,27 @@ class Outstanding:
             kept.popitem(last=False)
             self.kept_bytes -= segment.payload_bytes
             handles.append(segment.handle)
-        pending = self._pending
-        newest = None
-        while pending and (ack - pending[0][0]) % SEQUENCE_SPACE < HALF_SPACE:
-            newest = pending.popleft()
-        if self._tainted_to is not None:
-            if (ack - self._tainted_to) % SEQUENCE_SPACE < HALF_SPACE:
-                self._tainted_to = None
-            return None, 0, handles
-        return (None, 0, handles) if newest is None else (now_ns - newest[1], newest[2], handles)
+        ends, first = self._ends, self._first
+        count, after = len(ends), first
+        while after < count and (ack - ends[after]) % SEQUENCE_SPACE < HALF_SPACE:
+            after += 1
+        rtt_ns, data_bytes = None, 0
+        if after > first:
+            if self._tainted_to is None:
+                rtt_ns, data_bytes = now_ns - self._left_ns[after - 1], self._sizes[after - 1]
+            self._first = after
+            if after > _GONE:
+                self._compact()
+        if self._tainted_to is not None and (ack - self._tainted_to) % SEQUENCE_SPACE < HALF_SPACE:
+            self._tainted_to = None
+        return rtt_ns, data_bytes, handles
+
+    def _compact(self) -> None:
+        """Free what the oldest has before it, once that is most of the lists."""
+        first = self._first
+        if 2 * first > len(self._ends):
+            del self._ends[:first], self._left_ns[:first], self._sizes[:first]
+            self._first = 0
 
     def fill(self, now_ns: int, hole_seq: int, rtt_ns: int) -> tuple[Segment | None, bool]:
         """For a duplicate ACK that asks for `hole_seq`: the kept segment there, and whether to send it now.
@@ -171,4 +199,4 @@ class Outstanding:
 
     def __len__(self) -> int:
         """Segments waiting for their ACK."""
-        return len(self._pending)
+        return len(self._ends) - self._first

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections import deque
+from random import Random
+
 import pytest
 from hook_shell import DOWN, data, pure_ack
 
@@ -86,6 +89,25 @@ def test_memory_is_bounded_and_keeps_the_newest() -> None:
         sent.released(i, data(DOWN, i * 100, 100))
     assert len(sent) == 3
     assert measured(sent, 100, 800) == (93, 140)
+
+
+@pytest.mark.parametrize("limit", [5, 100, 1024])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_long_life_is_measured_as_by_a_plain_queue(limit: int, seed: int) -> None:
+    draw, sent = Random(seed), Outstanding(limit=limit)
+    queue: deque[tuple[int, int]] = deque(maxlen=limit)
+    end = SPACE - 50_000
+    for now_ns in range(4000):
+        if not queue or draw.random() < (0.999 if now_ns < 2000 else 0.6):
+            sent.released(now_ns, data(DOWN, end, 100))
+            end = (end + 100) % SPACE
+            queue.append((end, now_ns))
+        else:
+            for _ in range(draw.randint(1, len(queue))):
+                ack, left_ns = queue.popleft()
+            assert measured(sent, now_ns, ack) == (now_ns - left_ns, 140)
+        assert len(sent) == len(queue)
+        assert len(sent._ends) <= 2 * limit + 130
 
 
 # Copies.

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from pacelab.demo.own import Own
 
 LOOPBACK = "127.0.0.1"
-LONGEST_CHANGE_BYTES = 16 * 1024
+LONGEST_CHANGE_BYTES = 8_000_000
+"""A drawn network comes as a topology file, of 4,000,000 letters at most: nodes that walk have thousands of lines."""
 PATIENCE_S = 10.0
 """A client that sends no more for so long is left."""
 

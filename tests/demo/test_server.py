@@ -105,7 +105,7 @@ def test_server_refuses_a_change_that_is_none_with_one_line(server: DemoServer) 
         (403, {"token": "wrong"}),
         (415, {"Content-Type": "text/plain"}),
         (411, {"Content-Length": "-1"}),
-        (413, {"Content-Length": "16385"}),
+        (413, {"Content-Length": "8000001"}),
     ],
 )
 def test_server_refuses_to_run(server: DemoServer, status: int, headers: dict[str, str]) -> None:

@@ -181,6 +181,7 @@ def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: A
     assert told.inner_text() == "There is no radio: add one."
     for _ in range(2):
         do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    assert told.inner_text() == "There is no flow: add one."  # `pacelab run` refuses such a file, too
     do(page, lambda: page.get_by_role("button", name="Add flow").click())
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n2"))
     assert told.inner_text() == "Flow 0 goes from n2 to itself: choose another end."

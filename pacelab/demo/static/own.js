@@ -122,6 +122,7 @@ export function without(network, gone) {
 /** What a network lacks to be run, in words; "" where nothing. */
 export function lacking({ nodes, flows }) {
   if (!nodes.some(({ wireless }) => wireless)) return "There is no radio: add one.";
+  if (!flows.length) return "There is no flow: add one.";
   const alone = flows.findIndex(({ src, dst }) => src === dst);
   return alone < 0 ? "" : `Flow ${alone} goes from ${nodes[flows[alone].src].name} to itself: choose another end.`;
 }

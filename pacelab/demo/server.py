@@ -10,6 +10,7 @@ import contextlib
 import hmac
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -50,6 +51,11 @@ class DemoServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _Handler)
         except OSError as error:
             raise HostError(f"demo: port {port}: {error.strerror}; choose another by --port") from error
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that is left before its answer comes is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def link(self, name: str | None = None) -> str:
         """The address of a demonstration (None: of the list), with the token."""

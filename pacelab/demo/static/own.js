@@ -229,7 +229,7 @@ export class PacelabOwn extends HTMLElement {
         <div><div class="views"></div>
           <div class="transport">
             <button type="button" class="play"></button>
-            <label class="walks">Show <select class="showing"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
+            <label class="walks">Show <select class="showing" autocomplete="off"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
             <label class="walks">Time <input type="range" class="time" min="0" step="any"></label>
             <label>Speed <input type="range" class="speed" min="-2" max="3" step="0.25" value="0"></label>
             <span class="clock"></span>
@@ -238,7 +238,7 @@ export class PacelabOwn extends HTMLElement {
           </div></div>
         <div class="side">
           <p class="trouble" role="alert" hidden></p>
-          <form class="edit" aria-label="The network">
+          <form class="edit" aria-label="The network" autocomplete="off">
             <label>Network <input name="network"></label>
             <label>Selected node <input name="name"></label>
             <div><button type="button" class="radio">Add radio</button> <button type="button" class="host">Add wired host</button> <button type="button" class="remove">Remove</button></div>

@@ -379,6 +379,26 @@ def test_goodput_control_feeds_the_starved_flows(serve, complaints: list[str]) -
     assert complaints == []
 
 
+def test_a_bar_is_as_long_as_its_number_says(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    page.evaluate("""() => {
+        const demo = document.querySelector('pacelab-demo');
+        const [x, y] = demo.places[12];
+        demo.places[9] = [x + 60, y];  // D, beside the gateway
+        demo.refresh();
+    }""")
+    wait_run(page, "demo.places[9][0] === demo.places[12][0] + 60 && demo.view.flows[3].goodput_bps > 600e3")
+    numbers = bars(page)
+    parts = [
+        float(part)
+        for part in page.locator(".bar .fill").evaluate_all(
+            "fills => fills.map((fill) => parseFloat(fill.style.width))"
+        )
+    ]
+    assert parts == pytest.approx([100 * number / numbers[-1] for number in numbers], abs=0.5)
+    assert complaints == []
+
+
 def test_calls_gain_by_vagp(serve, complaints: list[str]) -> None:
     page, _ = serve("voice")
     assert page.locator(".call.good").count() == 0

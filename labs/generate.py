@@ -12,7 +12,8 @@ and a cell tagged "instructor" goes into the instructor's notebook only. A cell 
 "exercise". The check of an exercise, in the same cell or a later one, makes that cell a "todo": there running the
 student's notebook stops until the exercise is done.
 
-A student's notebook that somebody has worked in is never overwritten.
+A student's notebook that somebody has worked in is never overwritten; one that was only run is by another version of
+the lab, not by the same.
 """
 
 from __future__ import annotations
@@ -108,12 +109,17 @@ def digest(notebook: Any) -> str:
 
 
 def write(notebook: Any, file: Path) -> bool:
-    """Write a notebook, unless there is one that somebody has worked in; returns whether it was written."""
+    """Write a notebook, unless there is one that somebody has worked in; returns whether it is there now.
+
+    One that says the same stays with the output of its cells.
+    """
     if file.exists():
         try:
             there = nbformat.read(file, as_version=4)
         except (ValueError, nbformat.ValidationError):
             return False
+        if digest(there) == digest(notebook):
+            return True
         if digest(there) != there.metadata.get("pacelab", {}).get("sources"):
             return False
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -102,7 +102,7 @@ DEMOS: Mapping[str, Demo] = MappingProxyType(
                 warmup_s=5.0,
                 watch_from_s=5.0,
                 sweep=("window", (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32)),
-                full_bps=600_000,
+                full_bps=950_000,
                 controls=(
                     Slider(what="window", label="Window", unit="segments", low=1, high=32, step=1, value=3),
                     _rts(1),

@@ -116,7 +116,7 @@ class Traffic:
             places = {"src": self.places[ends[0]], "dst": self.places[ends[1]]}
             flows.append({"label": label, "goodput_bps": goodput_bps, **places})
             lines.append({"label": label, "values": list(flow.kbps)})
-        self.full_bps = max([self.full_bps, *(flow["goodput_bps"] for flow in flows)])
+        self.full_bps = max(self.full_bps, sum(flow["goodput_bps"] for flow in flows))
         curves = {"what": "Goodput", "unit": "kbit/s", "low": 0, "t_s": list(range(1 - KEEP, 1)), "lines": lines}
         missed = f", {self.lost} events missed by this page" if self.lost else ""
         lost = f"{self.dropped} {'packet' if self.dropped == 1 else 'packets'}"

@@ -10,6 +10,7 @@ import contextlib
 import hmac
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from pacelab.demo.own import Own
 
 LOOPBACK = "127.0.0.1"
-LONGEST_CHANGE_BYTES = 16 * 1024
+LONGEST_CHANGE_BYTES = 8_000_000
+"""A drawn network comes as a topology file, of 4,000,000 letters at most: nodes that walk have thousands of lines."""
 PATIENCE_S = 10.0
 """A client that sends no more for so long is left."""
 
@@ -49,6 +51,11 @@ class DemoServer(ThreadingHTTPServer):
             super().__init__((LOOPBACK, port), _Handler)
         except OSError as error:
             raise HostError(f"demo: port {port}: {error.strerror}; choose another by --port") from error
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that is left before its answer comes is no error."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     def link(self, name: str | None = None) -> str:
         """The address of a demonstration (None: of the list), with the token."""

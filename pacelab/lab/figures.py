@@ -113,9 +113,9 @@ def show(value: float) -> str:
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
     """Goodput per flow of several runs, label -> run, in kbit/s."""
     values = {
-        f"{label}: {flow['src']}→{flow['dst']}": flow["goodput_bps"] * KBPS
+        f"{label}: {_ends(result, number)}": flow["goodput_bps"] * KBPS
         for label, result in results.items()
-        for flow in result.run["flows"]
+        for number, flow in enumerate(result.run["flows"])
     }
     flows = max(len(result.run["flows"]) for result in results.values())
     return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
@@ -152,16 +152,22 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
 
 
 def _line_name(name: str, result: RunResult, number: int) -> str:
-    flows = result.run["flows"]
-    ends = f"{flows[number]['src']}→{flows[number]['dst']}"
-    return f"{name}, {ends}" if name and len(flows) > 1 else name or ends
+    ends = _ends(result, number)
+    return f"{name}, {ends}" if name and len(result.run["flows"]) > 1 else name or ends
+
+
+def _ends(result: RunResult, number: int) -> str:
+    """What a flow is called: by its ends, and by its number where another one has the same."""
+    ends = [f"{flow['src']}→{flow['dst']}" for flow in result.run["flows"]]
+    alone = ends.count(ends[number]) == 1
+    return ends[number] if alone else f"{ends[number]}, flow {result.run['flows'][number]['id']}"
 
 
 def describe(result: RunResult) -> str:
     """Goodput, window and round trip of each flow, and what was lost, in words."""
     lines = []
-    for flow in result.run["flows"]:
-        text = f"{flow['src']}→{flow['dst']}: {flow['goodput_bps'] * KBPS:.0f} kbit/s"
+    for number, flow in enumerate(result.run["flows"]):
+        text = f"{_ends(result, number)}: {flow['goodput_bps'] * KBPS:.0f} kbit/s"
         if flow["cwnd_mean_pkts"] is not None:
             text += f", mean window {flow['cwnd_mean_pkts']:.1f} packets"
         if flow["rtt_mean_s"] is not None:

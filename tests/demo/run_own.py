@@ -15,7 +15,7 @@ import pytest
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
 
 from pacelab import Experiment, run  # noqa: E402
-from pacelab.demo.own import export_own, open_own  # noqa: E402
+from pacelab.demo.own import RECORDED_SEEDS, export_own, open_own  # noqa: E402
 from pacelab.demo.server import DemoServer  # noqa: E402
 from pacelab.sim.airconfig import compile_air  # noqa: E402
 from pacelab.topologies.registry import KINDS  # noqa: E402
@@ -181,6 +181,7 @@ def test_a_network_is_built_up_again_after_the_last_node_is_removed(open_page: A
     assert told.inner_text() == "There is no radio: add one."
     for _ in range(2):
         do(page, lambda: page.get_by_role("button", name="Add radio").click())
+    assert told.inner_text() == "There is no flow: add one."  # `pacelab run` refuses such a file, too
     do(page, lambda: page.get_by_role("button", name="Add flow").click())
     do(page, lambda: page.get_by_label("Flow 0: to").select_option("n2"))
     assert told.inner_text() == "Flow 0 goes from n2 to itself: choose another end."
@@ -304,6 +305,12 @@ def test_an_exported_page_keeps_python_schemes_of_the_network_as_it_was(open_pag
     page = open_page("chain", "newreno", "tcp-gap")
     expected = open_own("chain", ["tcp-gap"]).experiments[0]
     assert goodputs(page, 1) == [flow["goodput_bps"] for flow in run(expected).run["flows"]]
+    shown = []
+    for _ in range(RECORDED_SEEDS):
+        do(page, lambda: page.get_by_role("button", name="Another seed").click())
+        shown.append((page.locator(".numbers").inner_text(), goodputs(page, 0), goodputs(page, 1)))
+    assert [re.search(r"seed (\d+)", numbers)[1] for numbers, _, _ in shown] == ["2", "3", "1"]
+    assert shown[-1][2] == [flow["goodput_bps"] for flow in run(expected).run["flows"]]
     do(page, lambda: page.get_by_label("RTS/CTS").click())
     assert "tcp-gap is Python's" in page.locator(".trouble").inner_text()
     assert goodputs(page, 0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -197,6 +198,21 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
     assert page.locator(".play").inner_text().endswith("Pause")
 
 
+def test_a_distance_s_slider_shows_what_a_drag_has_made_of_it(open_demo) -> None:
+    page = open_demo("reuse")
+    shown = page.locator(".slider output").first
+    page.locator("[data-node='2']").focus()
+    for key in ("ArrowLeft", *["ArrowDown"] * 50):
+        page.keyboard.press(key)
+    wait_run(page, "demo.places[2][1] === 500")
+    assert shown.inner_text() == f"{math.hypot(990, 500):.0f} m"
+    page.locator("[name='gap']").fill("550")
+    wait_run(page, "demo.values.gap === 550")
+    (_, one, other, _) = page.evaluate("document.querySelector('pacelab-demo').places")
+    assert shown.inner_text() == "550 m"
+    assert math.dist(one, other) == pytest.approx(550)
+
+
 def test_a_shorter_sense_range_frees_the_exposed(open_demo) -> None:
     page = open_demo("exposed")
     before = sums(page)
@@ -363,6 +379,26 @@ def test_goodput_control_feeds_the_starved_flows(serve, complaints: list[str]) -
     assert complaints == []
 
 
+def test_a_bar_is_as_long_as_its_number_says(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    page.evaluate("""() => {
+        const demo = document.querySelector('pacelab-demo');
+        const [x, y] = demo.places[12];
+        demo.places[9] = [x + 60, y];  // D, beside the gateway
+        demo.refresh();
+    }""")
+    wait_run(page, "demo.places[9][0] === demo.places[12][0] + 60 && demo.view.flows[3].goodput_bps > 600e3")
+    numbers = bars(page)
+    parts = [
+        float(part)
+        for part in page.locator(".bar .fill").evaluate_all(
+            "fills => fills.map((fill) => parseFloat(fill.style.width))"
+        )
+    ]
+    assert parts == pytest.approx([100 * number / numbers[-1] for number in numbers], abs=0.5)
+    assert complaints == []
+
+
 def test_calls_gain_by_vagp(serve, complaints: list[str]) -> None:
     page, _ = serve("voice")
     assert page.locator(".call.good").count() == 0
@@ -370,6 +406,19 @@ def test_calls_gain_by_vagp(serve, complaints: list[str]) -> None:
     page.locator(".call.good").nth(3).wait_for()
     page.get_by_label("2", exact=True).check()
     page.wait_for_function("document.querySelectorAll('.call').length === 2")
+    assert complaints == []
+
+
+def test_a_page_that_one_comes_back_to_shows_what_it_runs(serve, complaints: list[str]) -> None:
+    page, _ = serve("starvation")
+    page.get_by_label("TCP-GAP", exact=True).check()
+    wait_run(page, "demo.values.scheme === 'tcp-gap'")
+    page.goto("about:blank")
+    page.go_back()
+    page.wait_for_selector("pacelab-demo .bar")
+    assert page.locator("input:checked").get_attribute("value") == page.evaluate(
+        "document.querySelector('pacelab-demo').values.scheme"
+    )
     assert complaints == []
 
 

@@ -139,6 +139,7 @@ def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
 
         status, text = post("/own/run", asked())
         refused, why = post("/own/run", asked(scheme="x"))
+        long, _ = post("/own/run", asked(file=CORNER + "# as long as a walk of a few nodes\n" * 1000))
         server.token = "another"
         server.own = None
         gone, _ = post("/own/run", asked())
@@ -147,4 +148,5 @@ def test_server_runs_it_for_who_has_the_token(corner: Path) -> None:
     assert status == 200
     assert json.loads(text)["result"]["flows"][0]["goodput_bps"] > 0
     assert (refused, why) == (400, "scheme 'x': allowed is one of tcp-ap")
+    assert long == 200
     assert gone == 404

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pacelab.demo.network import MODULE, START
 from pacelab.demo.own import MODULES as OWN
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, script, static
 from pacelab.errors import ConfigError, HostError
+from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
 
 ENGINES = {name: demo for name, demo in DEMOS.items() if not demo.python}
@@ -41,6 +43,14 @@ def test_a_pages_modules_stand_in_one_script(modules: tuple[str, ...]) -> None:
 def test_demo_runs_and_carries_something(engine_demo: Demo) -> None:
     result = run_air(engine_demo.air() | {"duration_s": 1.0, "warmup_s": 0.0}, [], lambda _fraction: None)
     assert sum(flow["goodput_bps"] for flow in result["flows"]) > 0
+
+
+def test_the_fastest_setting_of_the_window_fits_its_bar() -> None:
+    demo = DEMOS["window"]
+    air = replace(demo, duration_s=10.0).experiment(rate_bps=11_000_000, rts=False, window_pkts=8)
+    (flow,) = run_air(compile_air(air), [], lambda _fraction: None)["flows"]
+    assert demo.full_bps is not None
+    assert 0.8 * demo.full_bps < flow["goodput_bps"] < demo.full_bps
 
 
 def test_demo_names_every_node_and_starts_inside_its_ranges(demo: Demo) -> None:

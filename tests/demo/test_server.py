@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import struct
 import threading
 from collections.abc import Iterator
 
@@ -105,11 +107,29 @@ def test_server_refuses_a_change_that_is_none_with_one_line(server: DemoServer) 
         (403, {"token": "wrong"}),
         (415, {"Content-Type": "text/plain"}),
         (411, {"Content-Length": "-1"}),
-        (413, {"Content-Length": "16385"}),
+        (413, {"Content-Length": "8000001"}),
     ],
 )
 def test_server_refuses_to_run(server: DemoServer, status: int, headers: dict[str, str]) -> None:
     assert post(server, json.dumps(change()).encode(), **headers)[0] == status
+
+
+def test_a_page_that_is_left_before_its_answer_is_no_traceback(
+    server: DemoServer, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def end(request: socket.socket) -> None:
+        request.close()
+        ended.set()
+
+    monkeypatch.setattr(server, "shutdown_request", end)
+    page = socket.create_connection((LOOPBACK, server.server_port), timeout=10)
+    page.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # gone at once
+    page.sendall(f"GET /hidden?token={server.token} HTTP/1.1\r\nHost: {LOOPBACK}:{server.server_port}\r\n".encode())
+    page.close()
+    assert ended.wait(10)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", ["hidden", "magic", ""])

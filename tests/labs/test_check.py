@@ -12,7 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import count
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -314,6 +314,91 @@ def test_range_check_takes_the_rule_and_explains_misconceptions(capsys: pytest.C
     assert "square of the distance" in complaint(
         lambda link_m, capture_db, **_: link_m * 10 ** (capture_db / 20), "lab1.range"
     )
+
+
+def best_from(share: float) -> Callable[[dict[int, float]], int]:
+    return lambda goodput_kbps: min(
+        window for window, found in goodput_kbps.items() if found >= share * max(goodput_kbps.values())
+    )
+
+
+def mos(network_ms: float, loss: float, log: Callable[[float], float] = math.log) -> float:
+    d = network_ms + 85
+    r = 94.2 - 0.024 * d - 0.11 * max(0, d - 177.3) - 11 - 40 * log(1 + 10 * loss)
+    return 1 + 0.035 * r + 7e-6 * r * (r - 60) * (100 - r) if r > 0 else 1.0
+
+
+def from_good_on(mos: float, rate_kbps: float) -> float:
+    up = 1.05 if mos >= 3.9 else 1.03
+    return rate_kbps * (up if mos >= 3.7 else 0.9 if mos > 3.6 else 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "told"),
+    [
+        ("lab1.capture", lambda near_m, far_m: 40 * abs(math.log10(far_m / near_m)), "the sign is wrong"),
+        ("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 20)), "square"),
+        ("lab2.best_window", best_from(0.95), "within 1 % is asked for"),
+        ("lab4.queueing", lambda rtt_s, hops, **_: (rtt_s / hops - 0.00616) / 2, "data_bytes=1000, ack_bytes=100"),
+        ("lab5.controller", from_good_on, "mos=3.9"),
+        ("lab5.mos", lambda network_ms, loss: mos(network_ms, loss, math.log10), "ln, not log10"),
+        ("lab5.mos", lambda network_ms, loss: mos(network_ms, 0 * loss), "the loss is missing"),
+        ("lab5.mos", lambda network_ms, loss: mos(network_ms, loss / 100), "taken in per cent"),
+        ("lab6.exchange", lambda payload_bytes: 742 + (payload_bytes + 94) * 8 / 11, "SIFS three times"),
+        ("lab6.pace", lambda delay_s, **_: 12_000 / delay_s, "packet_bytes=500"),
+    ],
+)
+def test_what_is_nearly_right_is_told_what_it_lacks(name: str, work: Callable[..., Any], told: str) -> None:
+    assert told in complaint(work, name)
+
+
+class Marking(LinkLayer):
+    """By the numbers for marking."""
+
+    average = 0.0
+
+    def sent(self, attempts: int, delivered: bool) -> None:
+        self.average = 7 / 8 * self.average + 1 / 8 * (attempts - 1)
+
+    def passes(self) -> bool:
+        return self.random.random() >= min(max(self.average - 0.4, 0.0) / 1.6, 0.1)
+
+
+class Delivered(Marking):
+    def sent(self, attempts: int, delivered: bool) -> None:
+        if delivered:
+            super().sent(attempts, delivered)
+
+
+class Shared(Pacer):
+    """All flows' round trips in one list."""
+
+    rtts_s: ClassVar[list[float]] = []
+
+    def __init__(self) -> None:
+        self.average_s = 0.0
+
+    def measured(self, sample: Sample) -> None:
+        per_hop_s, data_s = sample.rtt_s / sample.hops, 8 * sample.data_bytes / sample.rate_bps
+        wait_s = (per_hop_s - data_s - 8 * sample.ack_bytes / sample.rate_bps) / 2
+        new_s = min(sample.hops, 4) * (wait_s + data_s)
+        self.average_s = 0.7 * (self.average_s or new_s) + 0.3 * new_s
+        self.rtts_s.append(sample.rtt_s)
+        several = len(self.rtts_s) > 1
+        cov = statistics.stdev(self.rtts_s) / statistics.mean(self.rtts_s) if several else 0
+        self.interval_s = self.average_s * (1 + 2 * cov)
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "told"),
+    [
+        ("lab3.link_red", Marking, "draw 0.07"),
+        ("lab3.link_red", Delivered, "retransmissions of such a frame count, too"),
+        ("lab4.pacer", Shared, "Is all that a pacer remembers made in its __init__?"),
+    ],
+)
+def test_a_class_that_is_nearly_right_is_told_what_it_lacks(name: str, work: type, told: str) -> None:
+    assert told in complaint(work, name)
 
 
 def test_a_notebook_shows_errors_without_our_frames() -> None:

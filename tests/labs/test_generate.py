@@ -84,7 +84,16 @@ def test_generator_never_overwrites_work(generate: ModuleType, tmp_path: Path) -
     file = tmp_path / "out" / "lab9_test.ipynb"
     notebook = made(generate, tmp_path, MASTER, "student")
     assert generate.write(notebook, file)
-    assert generate.write(notebook, file)  # untouched: may be written anew
+    output = '"outputs": [{"name": "stdout", "output_type": "stream", "text": ["9"]}]'
+    ran = file.read_text("utf-8").replace('"outputs": []', output)
+    file.write_text(ran, "utf-8")
+    assert generate.write(notebook, file)
+    assert file.read_text("utf-8") == ran
+    another = made(generate, tmp_path, MASTER + "\n# %%\n1 + 1\n", "student")
+    assert generate.write(another, file)  # nothing was written in it: a new version may take its place
+    assert '"9"' not in file.read_text("utf-8")
+    file.unlink()
+    generate.write(notebook, file)
     worked = file.read_text("utf-8").replace("raise lab.Todo", "return x + x")
     file.write_text(worked, "utf-8")
     assert not generate.write(notebook, file)

@@ -213,6 +213,14 @@ def test_pictures_carry_their_text() -> None:
     assert shown.png.startswith(b"\x89PNG")
 
 
+def test_flows_with_the_same_ends_have_a_bar_each() -> None:
+    result = run(Experiment(topology="string", topology_options={"hops": 1, "tcp": 2}, duration_s=1))
+    one, other = (f"{flow['goodput_bps'] / 1000:.0f}" for flow in result.run["flows"])
+    shown = lab.flow_bars({"newreno": result}).text
+    assert shown == (f"goodput (kbit/s): newreno: server→MAP3, flow 0: {one}; newreno: server→MAP3, flow 1: {other}")
+    assert "server→MAP3, flow 1: " in lab.series(result).text
+
+
 def test_link_roles_are_those_of_fu() -> None:
     from pacelab import load_topology
 

@@ -20,11 +20,12 @@ function row(kind, name, part, text, mark) {
   return element;
 }
 
-/** Fills `host` with the bars of a view; `full` is the goodput of a full bar, bit/s. */
-export function showBars(host, { flows, calls, acceptable_mos: acceptable }, full) {
-  const small = full < 1e6;
+/** Fills `host` with the bars of a view; `usual` is the goodput of a full bar, bit/s, unless all together carry more. */
+export function showBars(host, { flows, calls, acceptable_mos: acceptable }, usual) {
+  const small = usual < 1e6;
   const [show, unit] = small ? [kbps, "kbit/s"] : [mbps, "Mbit/s"];
   const sum = flows.reduce((total, flow) => total + flow.goodput_bps, 0);
+  const full = Math.max(usual, sum);
   const said = [];
   const rows = [];
   const add = (kind, name, bps, alone) => {

@@ -47,6 +47,7 @@ export class PacelabDemo extends HTMLElement {
 
   get spanNs() { return this.demo.watch_s * 1e9; }
 
+  /** autocomplete="off": a browser that goes back to the page would set controls as they were, and run nothing. */
   build() {
     const { demo } = this;
     this.classList.toggle("seconds", demo.python);
@@ -56,7 +57,7 @@ export class PacelabDemo extends HTMLElement {
       <div class="stage">
         <div class="view"></div>
         <div class="side">
-          <form class="controls" aria-label="Controls"></form>
+          <form class="controls" aria-label="Controls" autocomplete="off"></form>
           <p class="trouble" role="alert" hidden></p>
           <div class="bars" role="img"></div>
           <p class="numbers" aria-live="polite"></p>
@@ -112,7 +113,7 @@ export class PacelabDemo extends HTMLElement {
       gateway: demo.gateway,
       wired: demo.wired,
       low: Boolean(demo.sweep),
-      onMove: this.run.fixed ? null : (node, place) => { this.places[node] = place; this.refreshSoon(); },
+      onMove: this.run.fixed ? null : (node, place) => this.moved(node, place),
     });
   }
 
@@ -146,11 +147,37 @@ export class PacelabDemo extends HTMLElement {
   }
 
   set(control, value) {
-    if (control.what === "gap")
-      for (const node of control.nodes) this.places[node] = [this.places[node][0] + value - this.values.gap, this.places[node][1]];
+    if (control.what === "gap") {
+      const [x, y, apart] = this.across(control);
+      const [dx, dy] = [x * (value - apart), y * (value - apart)];
+      for (const node of control.nodes) this.places[node] = [this.places[node][0] + dx, this.places[node][1] + dy];
+      this.fitSoon = true;
+    }
     this.values[control.what] = value;
     this.refreshSoon();
-    if (control.what === "gap") this.fitSoon = true;
+  }
+
+  /** From the node before those that a control moves to the first of them: the direction, and how far. */
+  across({ nodes: [first] }) {
+    const [from, to] = [this.places[first - 1], this.places[first]];
+    const [x, y] = [to[0] - from[0], to[1] - from[1]];
+    const apart = Math.hypot(x, y);
+    return apart ? [x / apart, y / apart, apart] : [1, 0, 0];
+  }
+
+  moved(node, place) {
+    this.places[node] = place;
+    const control = this.demo.controls.find(({ what }) => what === "gap");
+    if (control) this.tellGap(Math.round(this.across(control)[2]));
+    this.refreshSoon();
+  }
+
+  /** A distance that a drag has changed. */
+  tellGap(apart) {
+    this.values.gap = apart;
+    const input = this.querySelector("[name='gap']");
+    input.value = apart;
+    input.closest("label").querySelector("output").textContent = `${apart} m`;
   }
 
   reset() {

@@ -2,7 +2,8 @@
 //
 //   const element = document.createElement("pacelab-own");
 //   element.start(page, runs)     page: own.py's document; runs.run(scheme, network, seed): a promise of { result, log },
-//                                 runs.places(network): one of the places of nodes that walk, see engine.js
+//                                 runs.places(network): one of the places of nodes that walk, see engine.js;
+//                                 runs.after(seed): the seed that all schemes have next
 //
 // The network is a plain object, `network` below; `asYaml` says it as the file that `pacelab run` takes.
 
@@ -121,6 +122,7 @@ export function without(network, gone) {
 /** What a network lacks to be run, in words; "" where nothing. */
 export function lacking({ nodes, flows }) {
   if (!nodes.some(({ wireless }) => wireless)) return "There is no radio: add one.";
+  if (!flows.length) return "There is no flow: add one.";
   const alone = flows.findIndex(({ src, dst }) => src === dst);
   return alone < 0 ? "" : `Flow ${alone} goes from ${nodes[flows[alone].src].name} to itself: choose another end.`;
 }
@@ -129,6 +131,8 @@ export function lacking({ nodes, flows }) {
 export function ownRuns(page) {
   const begun = asYaml(networkOf(page.schemes[0].air, page.file));
   const [from, to] = page.watch_s.map((s) => s * 1e9);
+  const first = page.schemes[0].air.seed;
+  const seeds = Object.values(page.recorded ?? {})[0]?.length ?? Infinity;
   const waiting = new Map();
   let worker = null;
   const ask = (air, where = false) => new Promise((done, fail) => {
@@ -155,16 +159,16 @@ export function ownRuns(page) {
     return response.json();
   };
   const kept = async (scheme, network, seed) => {
-    const found = page.recorded[scheme.name];
     if (asYaml(network) !== begun) throw new Error(`${scheme.name} is Python's: this file has its runs of the network as it was (Reset). Save the network, then: pacelab demo FILE.yaml --scheme ${scheme.name}`);
-    return found[(seed - page.schemes[0].air.seed) % found.length];
+    return page.recorded[scheme.name][seed - first];
   };
   const run = async (scheme, network, seed) => {
     const how = !scheme.python ? () => ask(airOf(network, scheme.air, seed)) : page.recorded ? kept : serve;
     const { result, tap } = await how(scheme, network, seed);
     return { result, log: cut(readRecords(near(tap, from), to), from, to) };
   };
-  return { run, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
+  const after = (seed) => first + ((seed - first + 1) % seeds);
+  return { run, after, places: (network) => ask(airOf(network, page.schemes[0].air, 0), true) };
 }
 
 const kbps = (bps) => `${Math.round(bps / 1e3)}`;
@@ -225,7 +229,7 @@ export class PacelabOwn extends HTMLElement {
         <div><div class="views"></div>
           <div class="transport">
             <button type="button" class="play"></button>
-            <label class="walks">Show <select class="showing"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
+            <label class="walks">Show <select class="showing" autocomplete="off"><option value="walk">the walk</option><option value="air">the air, slowly</option></select></label>
             <label class="walks">Time <input type="range" class="time" min="0" step="any"></label>
             <label>Speed <input type="range" class="speed" min="-2" max="3" step="0.25" value="0"></label>
             <span class="clock"></span>
@@ -234,7 +238,7 @@ export class PacelabOwn extends HTMLElement {
           </div></div>
         <div class="side">
           <p class="trouble" role="alert" hidden></p>
-          <form class="edit" aria-label="The network">
+          <form class="edit" aria-label="The network" autocomplete="off">
             <label>Network <input name="network"></label>
             <label>Selected node <input name="name"></label>
             <div><button type="button" class="radio">Add radio</button> <button type="button" class="host">Add wired host</button> <button type="button" class="remove">Remove</button></div>
@@ -264,7 +268,7 @@ export class PacelabOwn extends HTMLElement {
     on(".play", "click", () => { this.playing = !this.playing; this.label(); });
     on(".showing", "change", (event) => this.watch(event.target.value, 0));
     on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
-    on(".again", "click", () => { this.seed += 1; this.refresh(); });
+    on(".again", "click", () => { this.seed = this.runs.after(this.seed); this.refresh(); });
     on(".reset", "click", () => { this.seed = page.schemes[0].air.seed; this.change(networkOf(page.schemes[0].air, page.file)); });
     on(".radio", "click", () => this.add(true));
     on(".host", "click", () => this.add(false));

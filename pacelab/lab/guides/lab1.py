@@ -93,19 +93,24 @@ LAB1 = {
                 expected=0.0,
                 source="equally far, equally strong",
             ),
+            Case(
+                arguments={"near_m": 200.0, "far_m": 100.0},
+                expected=-12.041,
+                source="the first case with the two exchanged: weaker, so below 0 dB",
+            ),
         ),
     ),
     "lab1.range": Exercise(
         asks="the interference range of a link, in m",
         cases=(
             Case(
-                arguments={"link_m": 200.0, "capture_db": 40.0 * 0.30103, "sense_m": 550.0},
+                arguments={"link_m": 200.0, "capture_db": 40.0 * 0.30103, "sense_m": 1000.0},
                 expected=400.0,
                 source="12.04 dB are a factor of 16 in power, and twice the distance by the fourth power",
                 mistakes={
                     800.0: "that is for a power falling with the square of the distance: 10^(dB/20).",
                     100.0: "that is nearer than the sender: a disturber is weaker when he is farther.",
-                    550.0: "from there a frame is sensed; this link's own is much stronger.",
+                    1000.0: "from there a frame is sensed; this link's own is much stronger.",
                 },
             ),
             Case(

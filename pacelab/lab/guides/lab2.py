@@ -42,6 +42,15 @@ LAB2 = {
                     248: "that is a goodput; the window is asked for.",
                 },
             ),
+            Case(
+                arguments={"goodput_kbps": {1: 150.0, 2: 240.0, 3: 248.0, 4: 243.0, 5: 250.0, 6: 249.0}},
+                expected=3,
+                source="99 % of 250 is 247.5, and of windows 3, 5 and 6 the smallest is 3",
+                mistakes={
+                    2: "240 is 4 % less than 250; within 1 % is asked for.",
+                    5: "that is the best one; 248, of a smaller window, is within 1 % of it.",
+                },
+            ),
             Case(arguments={"goodput_kbps": {8: 100.0, 4: 100.0, 16: 100.0}}, expected=4, source="all are equal"),
             Case(arguments={"goodput_kbps": {1: 100.0}}, expected=1, source="there is only one"),
         ),

@@ -20,6 +20,14 @@ _AVERAGES = (
     ([8, 1, 3], 0.919921875, "7/8 of 0.765625 and 1/8 of 2"),
 )
 
+GIVEN_UP = 8
+"""Attempts of the frame that was not delivered."""
+_WRONG_FIRST = {
+    1.0: ": the first attempt is no retransmission.",
+    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too.",
+}
+"""Wrong average after that frame -> the misconception."""
+
 _NO_INIT = (
     "\n  A link layer needs no __init__: what it begins with stands in the class, as `average = 0.0` does. "
     "One of its own takes `random`, for super().__init__(random)."
@@ -49,18 +57,19 @@ def _try_layer(work: Any) -> str:
             return f"making {work.__name__}(random): {made.failure}{_NO_INIT}"
         layer = made.value
         for number in attempts:
-            outcome = call_limited(layer.sent, {"attempts": number, "delivered": True}, limit_s=LIMIT_S)
+            frame = {"attempts": number, "delivered": number < GIVEN_UP}
+            outcome = call_limited(layer.sent, frame, limit_s=LIMIT_S)
             if outcome.todo:
                 raise Todo("write sent(): it keeps the moving average of retransmissions in self.average.")
             if outcome.failure:
-                return f"sent(attempts={number}, delivered=True): {outcome.failure}"
+                return f"sent(attempts={number}, delivered={frame['delivered']}): {outcome.failure}"
         told = f"after frames of {attempts} attempts\n  expected self.average {expected} ({how})\n  "
         complaint = complain_about_number(getattr(layer, "average", None), none="self.average is a number.")
         if complaint:
             return told + complaint
         came = float(layer.average)
         if not math.isclose(came, expected, rel_tol=1e-6):
-            hint = ": the first attempt is no retransmission." if came == 1.0 and attempts == [8] else "."
+            hint = _WRONG_FIRST.get(came, ".") if attempts == [GIVEN_UP] else "."
             return told + f"came {came:.6f}{hint}"
     return _try_drops(work)
 
@@ -70,6 +79,8 @@ def _try_drops(work: type[LinkLayer]) -> str:
         (0.0, 0.0, True, "no contention, no drop"),
         (10.0, 0.0, False, "much contention, and the draw 0 is below any probability above 0"),
         (10.0, 0.999, True, "the draw 0.999 is above max_P: most packets pass"),
+        (10.0, 0.07, True, "the draw 0.07 is above max_P, which is 0.05 for dropping"),
+        (0.5, 0.04, True, "0.5 is little above min_th: p = 0.1/19.6, by the numbers for dropping"),
     ):
         layer = work(_Fixed(drawn))
         layer.average = average  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ and ACK together 6.16 ms, their difference 5.84 ms.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pacelab.lab.errors import Todo
@@ -21,28 +22,35 @@ _PACES = (
     (0.040, 4, 0.031680, "the first sample: FHD 31.68 ms, no variation yet"),
     (0.050, 4, 0.043607, "FHD_hat 0.7 x 31.68 + 0.3 x 36.68 = 33.18 ms; COV of 40 and 50 ms is 0.15713"),
     (0.060, 4, 0.050022, "FHD_hat 0.7 x 33.18 + 0.3 x 41.68 = 35.73 ms; COV of 40, 50 and 60 ms is 0.2"),
+    (0.060, 6, 0.047104, "another way: FHD 31.68 ms, FHD_hat 34.515 ms; COV of 40, 50, 60 and 60 ms is 0.18237"),
 )
+_OTHER_SIZES = {"rate_bps": 2e6, "data_bytes": 1000, "ack_bytes": 100}
+_OTHER_PACES = ((0.040, 2, 0.023600, "another flow, 1000 and 100 B: 2 x (7.80 + 4.00) ms, no variation yet"),)
 
 
 def _try_pacer(work: Any) -> str:
-    """A student's Pacer, fed three round trips."""
+    """A student's Pacer, fed round trips; then one of another flow, which has a pacer of its own."""
     if not (isinstance(work, type) and issubclass(work, Pacer)):
         return f"expected a class that extends Pacer; came {work!r}."
+    return _try_flow(work, _PACES, _PATH) or _try_flow(work, _OTHER_PACES, _OTHER_SIZES)
+
+
+def _try_flow(work: type[Pacer], paces: Sequence[tuple[float, int, float, str]], path: Mapping[str, Any]) -> str:
     made = call_limited(work, {}, limit_s=LIMIT_S)
     if made.todo:
         raise Todo("write the class.")
     if made.failure:
         return f"making {work.__name__}(): {made.failure}"
     pacer, told = made.value, []
-    for place, (rtt_s, hops, expected_s, how) in enumerate(_PACES, start=1):
-        sample = Sample(now_s=float(place), rtt_s=rtt_s, hops=hops, **_PATH)  # type: ignore[arg-type]
+    sizes = f"data of {path['data_bytes']} B and ACKs of {path['ack_bytes']} B"
+    for place, (rtt_s, hops, expected_s, how) in enumerate(paces, start=1):
+        sample = Sample(now_s=float(place), rtt_s=rtt_s, hops=hops, **path)
         told.append(f"{rtt_s * 1000:.0f} ms")
         outcome = call_limited(pacer.measured, {"sample": sample}, limit_s=LIMIT_S)
         if outcome.todo:
             raise Todo("write measured(); it should set self.interval_s to T = FHD_hat (1 + 2 COV).")
-        after = (
-            f"after round trips of {', '.join(told)} over {hops} hops\n  expected T = {expected_s:.6f} s ({how})\n  "
-        )
+        after = f"after round trips of {', '.join(told)}, the last over {hops} hops, {sizes}\n  "
+        after += f"expected T = {expected_s:.6f} s ({how})\n  "
         if outcome.failure:
             return after + outcome.failure
         complaint = complain_about_number(pacer.interval_s, none="self.interval_s is a number of seconds.")
@@ -68,6 +76,11 @@ def _guess_pace(place: int, came_s: float) -> str:
             return why
     if place == 1 and came_s == 0.0:
         return ": self.interval_s was not set. Has it its `self.`? (And one sample has no deviation: COV is 0 then.)"
+    if place == 1:
+        return (
+            ". A flow's first sample has no deviation: T is its FHD, by eq. (3) and (4) and the sample's own sizes. "
+            "Is all that a pacer remembers made in its __init__?"
+        )
     return ". Are equations (1), (2) and (5) all in it?"
 
 
@@ -114,6 +127,12 @@ def _try_control(work: Any) -> str:
     cases: tuple[tuple[dict[str, float], set[str], dict[str, float], str], ...] = (
         ({"FTP1": 360.0, "FTP2": 150.0}, {"FTP1"}, {"FTP1": 255.0}, "the mean is 255, and 360 > 1.1 x 255"),
         ({"FTP1": 270.0, "FTP2": 250.0}, {"FTP1"}, {}, "270 is less than 1.1 x 260"),
+        (
+            {"FTP1": 400.0, "FTP2": 380.0, "FTP3": 50.0, "FTP4": 50.0},
+            {"FTP1", "FTP2"},
+            {"FTP1": 220.0, "FTP2": 220.0},
+            "the mean is 220, and both are above 1.1 x 220",
+        ),
         ({"FTP1": 150.0, "FTP2": 360.0}, {"FTP1"}, {}, "FTP2 comes from the wireless side: the gateway cannot pace it"),
     )
     for goodput, down, expected, why in cases:
@@ -154,6 +173,11 @@ LAB4 = {
                 arguments={"rtt_s": 0.01232, "hops": 2, **_PATH},
                 expected=0.0,
                 source="2 x 6.16 ms: nobody waited",
+            ),
+            Case(
+                arguments={"rtt_s": 0.040, "hops": 4, "rate_bps": 2e6, "data_bytes": 1000, "ack_bytes": 100},
+                expected=0.0028,
+                source="other sizes: data and ACK take 4.40 ms, (10.00 - 4.40) / 2 ms",
             ),
         ),
     ),
@@ -205,7 +229,7 @@ LAB4 = {
     ),
     "lab4.release": Exercise(asks="the times at which packets leave", trial=_try_release),
     "lab4.pacer": Exercise(
-        asks="a pacer", trial=_try_pacer, praise="three round trips, three paces: that is TCP-GAP's estimator."
+        asks="a pacer", trial=_try_pacer, praise="a pace for each round trip: that is TCP-GAP's estimator."
     ),
     "lab4.goodput_control": Exercise(asks="which flows are throttled, and to what", trial=_try_control),
 }

@@ -28,7 +28,7 @@ LAB5 = {
                 arguments={"network_ms": 104.0, "loss": 0.02},
                 expected=3.601,
                 source="d = 189 ms, R = 70.08; the paper, section III: 98 % in less than 104 ms",
-                mistakes={3.9468: "the loss is missing, or it was taken in per cent.", 3.8004: "ln, not log10."},
+                mistakes={3.9211: "the loss is missing, or it was taken in per cent.", 3.7877: "ln, not log10."},
             ),
             Case(
                 arguments={"network_ms": 0.0, "loss": 1.0},
@@ -54,6 +54,9 @@ LAB5 = {
                 source="at most Q_poor, 3.6: halve it, as Algorithm 1 prints",
                 mistakes={180.0: "that is the other reading, with Q_choke; here Algorithm 1 as it is printed."},
             ),
+            Case(arguments={"mos": 3.9, **_STEP}, expected=206.0, source="Q_good itself is not above Q_good: 3 % more"),
+            Case(arguments={"mos": 3.7, **_STEP}, expected=206.0, source="from Q_fair on: 3 % more"),
+            Case(arguments={"mos": 3.6, **_STEP}, expected=100.0, source="Q_poor itself is not above Q_poor: halve it"),
         ),
     ),
 }

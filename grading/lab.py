@@ -303,12 +303,13 @@ class Shell:
         return Segment(next(self._handles), flow.reversed(), TCP, ACK, 0, ack, 0, HEADERS, 65_535, None)
 
     def see(self, point: Point, segment: Segment, path: Sequence[int] = FOUR_HOPS) -> None:
-        """Hand a segment over now."""
+        """Hand a segment over now, and call back if the hook wants that now."""
         what = f"ACK {segment.ack}" if segment.payload_bytes == 0 else f"data {segment.seq}"
         self._note(f"{what} of flow {segment.flow.src}->{segment.flow.dst} arrives, {point.name}")
         self.held[segment.handle] = segment
         self.hook.handle(self.now_ns, SegmentSeen(point, segment, tuple(path)))
         self._drain()
+        self.run_until(self.now_ns)  # what it left to a deadline that is due leaves at once, too
 
     def transmitted(self, segment: Segment, attempts: int, *, delivered: bool = True, to: int | None = 1) -> None:
         """Tell of a frame's end."""

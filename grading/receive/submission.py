@@ -199,7 +199,7 @@ def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
 
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int, float]:
     """How much a file looks like the one wanted: the names that it defines and its stamp, then its own name."""
-    text = content.decode("utf-8", "replace")
+    text, _ = decoded(content)
     names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
     stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text

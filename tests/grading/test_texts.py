@@ -54,10 +54,11 @@ def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
     assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
 
 
-def test_utf_16_is_said_to_be_what_it_is() -> None:
-    found = read(TEMPLATE.encode("utf-16"))
-    assert found.problems == ("gateway_pacer.py is UTF-16, which Python does not read: save it as UTF-8",)
-    assert found.received == ("gateway_pacer.py: chosen, and cannot be graded",)
+@pytest.mark.parametrize("name", [FILE, "ann.py"])
+def test_utf_16_is_said_to_be_what_it_is(name: str) -> None:
+    found = read(TEMPLATE.encode("utf-16"), name)
+    assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
+    assert found.received == (f"{name}: chosen, and cannot be graded",)
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\n"])

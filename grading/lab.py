@@ -36,7 +36,7 @@ from pacelab.grading.inside.worker import revive
 from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.remote import RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
-from pacelab.grading.session import ASLEEP_S, AnySession, LocalSession, Malformed, Raised, Session
+from pacelab.grading.session import ASLEEP_S, IMPORTING, AnySession, LocalSession, Malformed, Raised, Session
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -107,9 +107,9 @@ class Lab:
             return self._sessions[-1]
         session = self._started(self.box)
         self.guards = session.guards
-        names = session.request("load", doing="importing your file")
+        names = session.request("load", doing=IMPORTING)
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed("importing your file: an answer of no known kind")
+            raise Malformed(f"{IMPORTING}: an answer of no known kind")
         self._names = frozenset(names)
         if self.reference:
             session.lend(self._lender())

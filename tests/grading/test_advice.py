@@ -24,7 +24,7 @@ from pacelab.grading.session import Raised
 from pacelab.lab import limited
 
 ASSIGNMENT = find_assignment(3)
-MAIN = 'put it under `if __name__ == "__main__":`'
+MAIN = 'leave it out, or put it under `if __name__ == "__main__":`'
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ MAIN = 'put it under `if __name__ == "__main__":`'
         ("open('data.csv')", "write the data into one, as Python"),
         ("input('name? ')", "nobody answers while it is graded"),
         ("from .helpers import dist", "leave out the dot"),
-        ("raise SystemExit(0)", f"it ends before it can be asked anything: {MAIN}"),
-        ("quit()", f"only the prompt has it: leave it out, or {MAIN}"),
+        ("raise SystemExit(0)", f"it ends instead of answering: {MAIN}"),
+        ("quit()", f"only the prompt has it: {MAIN}"),
         ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
     ],
 )
@@ -52,6 +52,15 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
     assert verdict.points == 0
     assert says in verdict.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("SystemExit", "0"), ("EOFError", "EOF when reading a line"), ("PermissionError", "[Errno 1]")],
+)
+def test_what_a_called_function_cannot_do_is_to_be_left_out(kind: str, text: str) -> None:
+    raised = str(Raised({"type": kind, "text": text, "where": ""}, "GatewayPacer.handle()"))
+    assert raised.endswith(": leave it out")
 
 
 def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:

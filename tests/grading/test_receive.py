@@ -493,6 +493,7 @@ def names_of(module: Module) -> dict[str, object]:
         ("%%time\n\nRATE = 3", "RATE", 3),
         ("\n%%capture out\n%%timeit -n 1\nRATE = 3", "RATE", 3),
         ("RATE = 3\nRATE += 1", "RATE", 4),
+        ("import pacelab as lab\nRATE = lab.Point.LINK", "RATE", 4),
         (
             "try:\n    from math import floor\nexcept ImportError:\n    floor = None\nRATE = [floor]",
             "floor",
@@ -584,10 +585,12 @@ def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:
         "for n in range(3):\n    print(n)",
         "def plot():\n    return np.plot(result)",
         "class Plot(np.Figure):\n    pass",
+        "import pacelab\ndef show(what: pacelab.Experiment): ...\nfirst = pacelab.run",
+        "def demo():\n    return pacelab.run('chain')",
     )
     assert module.problems == ()
-    assert {"GatewayPacer", "plot"} <= names_of(module).keys()
-    assert not {"mean", "Plot", "n"} & names_of(module).keys()
+    assert {"GatewayPacer", "plot", "demo"} <= names_of(module).keys()
+    assert not {"mean", "Plot", "n", "show", "first"} & names_of(module).keys()
 
 
 def test_many_magics_take_no_time() -> None:

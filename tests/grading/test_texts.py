@@ -105,7 +105,7 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
-    imports = "import json, beside_it\nfrom pacelab import Forward, run\nimport pytest\n"
+    imports = "import json, beside_it, pacelab\nfrom pacelab import Forward, run\nimport pytest\n"
     (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
     (tmp_path / "beside_it.py").touch()
     monkeypatch.setattr(check.sys, "platform", "darwin")

@@ -100,6 +100,7 @@ OTHER_FORMS = (
         "            slots.append([number])\n    return slots",
         "            slots.append([number])\n    return tuple(slots)",
     ),
+    (1, "enumerate(links):\n        for", "enumerate(links.copy()):\n        for"),
     (2, "rate >= (1 - tolerance) * best", "best - rate <= tolerance * best"),
     (
         3,

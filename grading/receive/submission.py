@@ -283,9 +283,7 @@ def stamped_number(places: Sequence[Path]) -> Number:
     found: set[Number] = set()
     for place in places:
         for item in _files_of(place):
-            number = (
-                guessed((item.read(most_bytes(item.name)) or b"").decode("utf-8", "replace")) if item.is_code else None
-            )
+            number = guessed(decoded(item.read(most_bytes(item.name)) or b"")[0]) if item.is_code else None
             found |= set() if number is None else {number}
     if len(found) != 1:
         stamps = ", ".join(sorted(map(str, found))) or "none that can be read from here"

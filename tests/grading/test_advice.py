@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pacelab import Drop, Forward
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
 from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
@@ -77,6 +78,16 @@ def test_a_deadline_in_another_form_is_told_what_it_should_be() -> None:
     hook = SimpleNamespace(poll_action=lambda: None, deadline=lambda: 7)
     with pytest.raises(TypeError, match=re.escape("deadline() returned 7: (at_ns, reason) or None is asked for")):
         drain(hook)
+
+
+@pytest.mark.parametrize("returned", [Forward(1), [Drop(1, "full")]])
+def test_an_action_that_is_returned_where_nobody_looks_is_told_where_it_belongs(returned: object) -> None:
+    given: list[Forward | None] = [None, Forward(2)]
+    hook = SimpleNamespace(poll_action=lambda: given.pop(), deadline=lambda: None)
+    assert drain(hook, returned) == [[["Forward", 2, False]], None]
+    given[:] = [None]
+    with pytest.raises(TypeError, match=r"was returned: let poll_action\(\) return it"):
+        drain(hook, returned)
 
 
 def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine() -> None:

@@ -311,4 +311,10 @@ WRONG = (
         ),
         loses=("others-pass",),
     ),
+    Planted(
+        name="starts-below-the-highest",
+        misconception="the highest segment sent again starts where it started, which is not below",
+        changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),
+        loses=("karn",),
+    ),
 )

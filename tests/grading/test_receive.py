@@ -357,6 +357,16 @@ def test_a_copy_worked_in_goes_before_what_was_handed_out() -> None:
     assert told.startswith("gateway_pacer.ipynb is no notebook that can be read")
 
 
+@pytest.mark.parametrize("head", ['PACELAB_ASSIGNMENT = "3/1"\n', TEMPLATE], ids=["nothing else", "the template"])
+def test_a_file_with_the_right_name_that_imports_its_parts_is_graded_with_them(head: str) -> None:
+    parts = {"estimates.py": b"def four_hop_delay_ns(): ...\nclass PaceEstimator: ...\n", "hook.py": WORKED.encode()}
+    whole = f"{head}from estimates import PaceEstimator, four_hop_delay_ns\nfrom hook import GatewayPacer\n"
+    for name, content in (("gateway_pacer.py", whole.encode()), ("gateway_pacer.ipynb", notebook(whole))):
+        found = read_submission("ann", {**parts, name: content}, ASSIGNMENT)
+        assert found.received == ("estimates.py: imported", f"{name}: graded", "hook.py: imported")
+        assert found.problems == ()
+
+
 def test_of_two_as_good_the_other_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)

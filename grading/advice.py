@@ -6,7 +6,8 @@ import re
 
 from pacelab.grading.receive.texts import READER
 
-MAIN = 'put it under `if __name__ == "__main__":`'
+LEAVE = "leave it out"
+MAIN = f'{LEAVE}, or put it under `if __name__ == "__main__":`'
 ALONE = f"while it is graded code can compute and print, no more (no files, programs, threads, network, sleep): {MAIN}"
 CONTRACT = f"of pacelab there is only what hand-ins need while they are graded: {MAIN}"
 ADVICE = (
@@ -26,8 +27,8 @@ ADVICE = (
         "what you hand in is no package: leave out the dot, as in `from helpers import ...`",
     ),
     (r"EOFError: EOF when reading a line", f"nobody answers while it is graded: {MAIN}"),
-    (r"SystemExit: ", f"it ends before it can be asked anything: {MAIN}"),
-    (r"NameError: name '(quit|exit)'", f"only the prompt has it: leave it out, or {MAIN}"),
+    (r"SystemExit: ", f"it ends instead of answering: {MAIN}"),
+    (r"NameError: name '(quit|exit)'", f"only the prompt has it: {MAIN}"),
     (r"NameError: name 'get_ipython'", "only notebooks have it: take the line out, or hand in the notebook"),
     (r"ValueError: Out of range float values", "a number that is not finite (nan, inf) was returned"),
     (r"TypeError: a coroutine was returned where", "nobody awaits it: write `def` in the place of `async def`"),
@@ -40,7 +41,11 @@ ADVICE = (
 """The start of an exception's text, with its type, and what to do."""
 
 
-def advice(kind: str, text: str) -> str:
-    """What to do about an exception of this type and text; empty for what is the code's own affair."""
+def advice(kind: str, text: str, *, called: bool) -> str:
+    """What to do about an exception of this type and text; empty for what is the code's own affair.
+
+    Where a function was `called` there is nothing to put elsewhere.
+    """
     told = f"{kind}: {text}"
-    return next((todo for start, todo in ADVICE if re.match(start, told)), "")
+    todo = next((todo for start, todo in ADVICE if re.match(start, told)), "")
+    return todo.replace(MAIN, LEAVE) if called else todo

@@ -1,11 +1,12 @@
 """Grades many submissions: in parallel, each verdict written as soon as it is there, so that a stopped run goes on.
 
 A verdict is kept under the hash of all that decides it (the submission's text and problems, the assignment, the key,
-this version of PaceLab): what is found is not graded again, unless it says "rerun".
+this version of PaceLab, the text of what grades): what is found is not graded again, unless it says "rerun".
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
@@ -13,7 +14,6 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -24,6 +24,8 @@ from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import from_json, to_json
 from pacelab.grading.sandbox import walls
+
+HERE = Path(__file__).parent
 
 
 def grade_all(
@@ -55,7 +57,7 @@ def grade_all(
     work = [submissions[number] for number in todo]
     if scheduler is not None:
         workers = Workers(jobs=jobs, scheduler=scheduler)
-        finished = each_finished(partial(grade_one, settings=settings), work, workers=workers)
+        finished = each_finished(functools.partial(grade_one, settings=settings), work, workers=workers)
     else:
         finished = _here(work, settings, min(jobs or usable_cores(), max(1, len(work))))
     with closing(finished):
@@ -112,8 +114,15 @@ def slug(student: str) -> str:
 def _digest(submission: Submission, settings: Settings) -> str:
     asked = asdict(settings)
     del asked["patience"]  # it decides whether there is a verdict, not which
-    decided_by = [__version__, find_assignment(settings.assignment).stamp, asdict(submission), asked]
+    decided_by = [__version__, _code(HERE), find_assignment(settings.assignment).stamp, asdict(submission), asked]
     return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@functools.cache
+def _code(folder: Path) -> str:
+    """Of a clone that was brought up to date the version may be what it was: rubrics are known by their text."""
+    texts = [path.read_bytes() for path in sorted(folder.rglob("*.py"))]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 def _kept(store: Path, submission: Submission, settings: Settings) -> Verdict | None:

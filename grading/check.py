@@ -15,7 +15,7 @@ from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.receive.collect import MAX_FILES
 from pacelab.grading.receive.modules import lacking
 from pacelab.grading.receive.submission import guessed, read_submission
-from pacelab.grading.receive.texts import most_bytes
+from pacelab.grading.receive.texts import decoded, most_bytes
 from pacelab.grading.sandbox import Walls, walls
 
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=("checked without a sandbox",))
@@ -23,7 +23,7 @@ NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=
 
 def guess(file: Path) -> Number | None:
     """The assignment or lab that a file says it is of."""
-    return guessed(_read(file).decode("utf-8", "replace"))
+    return guessed(decoded(_read(file))[0])
 
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:

@@ -36,7 +36,7 @@ from pacelab.grading.inside.worker import revive
 from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.remote import RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
-from pacelab.grading.session import ASLEEP_S, AnySession, LocalSession, Malformed, Raised, Session
+from pacelab.grading.session import ASLEEP_S, IMPORTING, AnySession, LocalSession, Malformed, Raised, Session
 
 MS = 1_000_000
 S = 1_000_000_000
@@ -107,9 +107,9 @@ class Lab:
             return self._sessions[-1]
         session = self._started(self.box)
         self.guards = session.guards
-        names = session.request("load", doing="importing your file")
+        names = session.request("load", doing=IMPORTING)
         if not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
-            raise Malformed("importing your file: an answer of no known kind")
+            raise Malformed(f"{IMPORTING}: an answer of no known kind")
         self._names = frozenset(names)
         if self.reference:
             session.lend(self._lender())
@@ -303,12 +303,13 @@ class Shell:
         return Segment(next(self._handles), flow.reversed(), TCP, ACK, 0, ack, 0, HEADERS, 65_535, None)
 
     def see(self, point: Point, segment: Segment, path: Sequence[int] = FOUR_HOPS) -> None:
-        """Hand a segment over now."""
+        """Hand a segment over now, and call back if the hook wants that now."""
         what = f"ACK {segment.ack}" if segment.payload_bytes == 0 else f"data {segment.seq}"
         self._note(f"{what} of flow {segment.flow.src}->{segment.flow.dst} arrives, {point.name}")
         self.held[segment.handle] = segment
         self.hook.handle(self.now_ns, SegmentSeen(point, segment, tuple(path)))
         self._drain()
+        self.run_until(self.now_ns)  # what it left to a deadline that is due leaves at once, too
 
     def transmitted(self, segment: Segment, attempts: int, *, delivered: bool = True, to: int | None = 1) -> None:
         """Tell of a frame's end."""

@@ -57,6 +57,8 @@ CHECK_EVERY = 256
 """Requests between two looks at the processor time of a process that answers in time."""
 KEPT_OUTPUT_BYTES = 4096
 START_S = 30.0
+IMPORTING = "importing your file"
+"""What is being done, when it is no call."""
 
 
 class StudentFailure(Exception):
@@ -70,7 +72,7 @@ class Raised(StudentFailure):
 
     def __init__(self, error: dict[str, str], doing: str) -> None:
         where = f" ({error['where']})" if error["where"] else ""
-        todo = advice(error["type"], error["text"])
+        todo = advice(error["type"], error["text"], called=doing != IMPORTING)
         super().__init__(f"{doing} raised {error['type']}: {error['text']}{where}" + (f": {todo}" if todo else ""))
         self.type = error["type"]
         self.text = error["text"]
@@ -180,7 +182,7 @@ class Session:
     def lend(self, lender: Lender) -> None:
         """From now on these parts of the module are the reference's."""
         self._lender = lender
-        self.request("borrow", lender.parts, doing="importing your file")
+        self.request("borrow", lender.parts, doing=IMPORTING)
 
     def close(self) -> None:
         """End the process."""

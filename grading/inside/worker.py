@@ -22,7 +22,7 @@ from importlib.machinery import FileFinder, SourceFileLoader
 from types import CodeType, CoroutineType, GeneratorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pacelab import FlowKey, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
+from pacelab import Drop, FlowKey, Forward, Point, Rtp, Sample, Segment, SegmentSeen, TransmitResult, VoiceQuality
 from pacelab.grading.inside import wire
 
 if TYPE_CHECKING:
@@ -260,36 +260,43 @@ class Worker:
 
     def _op_seen(self, number: int, now_ns: int, point: int, segment: list[Any], rates: list[int]) -> Any:
         hook = self._objects[number]
-        run(hook.handle(now_ns, SegmentSeen(Point(point), to_segment(segment), tuple(rates))))
-        return drain(hook)
+        return drain(hook, hook.handle(now_ns, SegmentSeen(Point(point), to_segment(segment), tuple(rates))))
 
     def _op_sent(
         self, number: int, now_ns: int, segment: list[Any], attempts: int, delivered: bool, to: int | None
     ) -> Any:
         hook = self._objects[number]
-        run(hook.handle(now_ns, TransmitResult(to_segment(segment), attempts, delivered, to)))
-        return drain(hook)
+        return drain(hook, hook.handle(now_ns, TransmitResult(to_segment(segment), attempts, delivered, to)))
 
     def _op_timeout(self, number: int, now_ns: int) -> Any:
         hook = self._objects[number]
-        run(hook.handle_timeout(now_ns))
-        return drain(hook)
+        return drain(hook, hook.handle_timeout(now_ns))
 
     def _op_counters(self, number: int) -> Any:
         return plain(self._objects[number].counters())
 
 
-def drain(hook: Any) -> list[Any]:
-    """All actions of a hook with their names, and its deadline."""
+def drain(hook: Any, returned: Any = None) -> list[Any]:
+    """All actions of a hook with their names, and its deadline; `returned` is what the call before gave.
+
+    Actions that were returned, where nothing else answers, are a TypeError: nobody looks for them there.
+    """
     actions: list[list[Any]] = []
+    run(returned)
     while (action := run(hook.poll_action())) is not None:
         if len(actions) >= MAX_ACTIONS:
             raise RuntimeError(f"poll_action() returned more than {MAX_ACTIONS} actions after one event, without None")
         actions.append([type(action).__name__, *(action if isinstance(action, tuple) else ())])
+    if not actions and any(isinstance(item, Drop | Forward) for item in (returned, *_several(returned))):
+        raise TypeError(f"{returned!r:.80} was returned: let poll_action() return it, one action at a time")
     deadline = run(hook.deadline())
     if deadline is not None and not (isinstance(deadline, tuple | list) and len(deadline) > 1):
         raise TypeError(f"deadline() returned {deadline!r:.80}: (at_ns, reason) or None is asked for")
     return [actions, None if deadline is None else [deadline[0], str(deadline[1])[:80]]]
+
+
+def _several(value: Any) -> list[Any] | tuple[Any, ...]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 def to_segment(fields: list[Any]) -> Segment:

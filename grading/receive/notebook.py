@@ -16,10 +16,12 @@ from typing import Any
 from pacelab.grading.receive.magics import CELL_MAGIC, KEEPING, parsed
 from pacelab.grading.receive.statements import (
     FUTURE,
+    PACKAGE,
     Statement,
     alias_of,
     is_future,
     listed,
+    outside,
     statements_of,
     there_of,
     with_changes,
@@ -132,12 +134,14 @@ def _without_lost(statements: Sequence[Statement], name: str, local: Collection[
     future = any(is_future(statement.node) for statement in statements)
     gone: set[str] = set()
     given: set[str] = set()
+    package: set[str] = set()
     found = []
     for statement in statements:
         node, gives = statement.node, set(statement.gives)
         if isinstance(node, ast.Import | ast.ImportFrom):
             gives = set(map(alias_of, there_of(node, local)))
-        elif gone and not statement.says and (lost := _wants(statement, future=future) & gone):
+            package |= {alias_of(alias) for alias in node.names if alias.name == PACKAGE}
+        elif not statement.says and (lost := (_wants(statement, future=future) & gone) | outside(node, package)):
             place = f"{name}: code cell {statement.cell}, line {node.lineno}"
             told = (
                 f"{place}: {listed(statement.gives)} left out, for want of {', '.join(sorted(lost))}: mend that first"

@@ -18,6 +18,7 @@ READING = frozenset(name for kind in (str, tuple, frozenset, float) for name in 
     "values",
 }
 """Methods that change nothing: those of what never changes, and a dictionary's."""
+PACKAGE = "pacelab"
 FUTURE = "from __future__ import annotations"
 """Before what was taken out: what only types need may have been left behind."""
 
@@ -107,10 +108,27 @@ def alias_of(alias: ast.alias) -> str:
 def there_of(node: ast.Import | ast.ImportFrom, local: Collection[str]) -> list[ast.alias]:
     """Of what it imports that which the sandbox has."""
     if isinstance(node, ast.Import):
-        return [alias for alias in node.names if _importable(alias.name, local)]
-    if node.module == "pacelab":
+        return [alias for alias in node.names if alias.name == PACKAGE or _importable(alias.name, local)]
+    if node.module == PACKAGE:
         return [alias for alias in node.names if alias.name in AVAILABLE]
     return node.names if node.module and _importable(node.module, local) else []
+
+
+def outside(node: ast.stmt, aliases: Collection[str]) -> set[str]:
+    """What a statement takes, when it is run, of the package by these names of it, and the sandbox's has not."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [node]
+    while waiting:
+        match waiting.pop():
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in aliases:
+                found |= set() if attribute in AVAILABLE else {f"{name}.{attribute}"}
+            case ast.FunctionDef() | ast.AsyncFunctionDef() as function:
+                waiting += [*function.decorator_list, function.args, *([function.returns] if function.returns else [])]
+            case ast.Lambda(args=arguments):
+                waiting.append(arguments)
+            case other:
+                waiting += ast.iter_child_nodes(other)
+    return found
 
 
 def listed(names: Sequence[str]) -> str:

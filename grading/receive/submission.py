@@ -133,7 +133,7 @@ def _choose(
     exact.sort(key=lambda name: (right.index(code[name].lower()), code[name] != code[name].lower(), name))
     like = {name: _resemblance(files[name], base, assignment) for name, base in code.items()}
     near = [*exact, *(name for name in code if like[name][0] and name not in exact)]
-    state = {name: _state(name, files[name], assignment, like[name][0]) for name in near} if len(near) > 1 else {}
+    state = {name: _state(name, files, assignment, like[name][0]) for name in near} if len(near) > 1 else {}
     best_of = [name for name in near if not state or state[name] == min(state.values())]
     if mine := [name for name in exact if name in best_of]:
         return _one_of(mine, code, problems, worked=WORKED_IN in state.values())
@@ -166,11 +166,17 @@ def _one_of(mine: Sequence[str], code: Mapping[str, str], problems: list[str], *
     return mine[0]
 
 
-def _state(name: str, content: bytes, assignment: Assignment, like: int) -> int:
-    """Whether it defines something of what is asked for otherwise than what was handed out does; `like`: how many."""
-    source = module_of(decoded(content)[0], name, assignment.names, lean=assignment.lean).source
+def _state(name: str, files: Mapping[str, bytes], assignment: Assignment, like: int) -> int:
+    """Whether it defines something of what is asked for otherwise than what was handed out does, or imports a module
+    of the student's own, which does; `like`: how much of what is asked for.
+    """
+    beside = modules_beside(name, files)
+    local = {path.split("/")[0] for path in beside}
+    source = module_of(decoded(files[name])[0], name, assignment.names, local, lean=assignment.lean).source
     if source is None:
         return UNREADABLE if like else HANDED_OUT
+    if imported(source, beside, []):
+        return WORKED_IN
     try:
         given = _definitions(assignment.template, assignment)
         return HANDED_OUT if _definitions(source, assignment) <= given else WORKED_IN
@@ -199,7 +205,7 @@ def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
 
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int, float]:
     """How much a file looks like the one wanted: the names that it defines and its stamp, then its own name."""
-    text = content.decode("utf-8", "replace")
+    text, _ = decoded(content)
     names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
     stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text
@@ -283,9 +289,7 @@ def stamped_number(places: Sequence[Path]) -> Number:
     found: set[Number] = set()
     for place in places:
         for item in _files_of(place):
-            number = (
-                guessed((item.read(most_bytes(item.name)) or b"").decode("utf-8", "replace")) if item.is_code else None
-            )
+            number = guessed(decoded(item.read(most_bytes(item.name)) or b"")[0]) if item.is_code else None
             found |= set() if number is None else {number}
     if len(found) != 1:
         stamps = ", ".join(sorted(map(str, found))) or "none that can be read from here"

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pacelab import Drop, Forward
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
 from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
@@ -24,7 +25,7 @@ from pacelab.grading.session import Raised
 from pacelab.lab import limited
 
 ASSIGNMENT = find_assignment(3)
-MAIN = 'put it under `if __name__ == "__main__":`'
+MAIN = 'leave it out, or put it under `if __name__ == "__main__":`'
 
 
 @pytest.mark.parametrize(
@@ -41,8 +42,8 @@ MAIN = 'put it under `if __name__ == "__main__":`'
         ("open('data.csv')", "write the data into one, as Python"),
         ("input('name? ')", "nobody answers while it is graded"),
         ("from .helpers import dist", "leave out the dot"),
-        ("raise SystemExit(0)", f"it ends before it can be asked anything: {MAIN}"),
-        ("quit()", f"only the prompt has it: leave it out, or {MAIN}"),
+        ("raise SystemExit(0)", f"it ends instead of answering: {MAIN}"),
+        ("quit()", f"only the prompt has it: {MAIN}"),
         ("get_ipython().run_line_magic('matplotlib', 'inline')", "take the line out, or hand in the notebook"),
     ],
 )
@@ -52,6 +53,15 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     verdict = grade(f"{line}\n{model}", best, only=("equal-rates",))
     assert verdict.points == 0
     assert says in verdict.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("SystemExit", "0"), ("EOFError", "EOF when reading a line"), ("PermissionError", "[Errno 1]")],
+)
+def test_what_a_called_function_cannot_do_is_to_be_left_out(kind: str, text: str) -> None:
+    raised = str(Raised({"type": kind, "text": text, "where": ""}, "GatewayPacer.handle()"))
+    assert raised.endswith(": leave it out")
 
 
 def test_a_number_that_is_not_finite_is_told_in_words_without_a_sandbox_too(model: str) -> None:
@@ -68,6 +78,16 @@ def test_a_deadline_in_another_form_is_told_what_it_should_be() -> None:
     hook = SimpleNamespace(poll_action=lambda: None, deadline=lambda: 7)
     with pytest.raises(TypeError, match=re.escape("deadline() returned 7: (at_ns, reason) or None is asked for")):
         drain(hook)
+
+
+@pytest.mark.parametrize("returned", [Forward(1), [Drop(1, "full")]])
+def test_an_action_that_is_returned_where_nobody_looks_is_told_where_it_belongs(returned: object) -> None:
+    given: list[Forward | None] = [None, Forward(2)]
+    hook = SimpleNamespace(poll_action=lambda: given.pop(), deadline=lambda: None)
+    assert drain(hook, returned) == [[["Forward", 2, False]], None]
+    given[:] = [None]
+    with pytest.raises(TypeError, match=r"was returned: let poll_action\(\) return it"):
+        drain(hook, returned)
 
 
 def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine() -> None:

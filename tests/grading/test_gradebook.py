@@ -74,6 +74,9 @@ def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         path.write_text("{")  # as a full disk would leave it, were it not for the rename
     grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
     assert len(graded) == 6
+    monkeypatch.setattr("pacelab.grading.batch.HERE", tmp_path)  # rubrics of another text, and the same version
+    grade_all(MANY, SETTINGS, store=tmp_path, jobs=1)
+    assert len(graded) == 9
 
 
 def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,7 @@ OTHER_FORMS = (
         "            slots.append([number])\n    return slots",
         "            slots.append([number])\n    return tuple(slots)",
     ),
+    (1, "enumerate(links):\n        for", "enumerate(links.copy()):\n        for"),
     (2, "rate >= (1 - tolerance) * best", "best - rate <= tolerance * best"),
     (
         3,
@@ -107,6 +108,7 @@ OTHER_FORMS = (
         "return stdev(self._samples) / mean",
     ),
     (3, "        self._samples.append(rtt_ns)", "        self._samples = deque([*self._samples, rtt_ns][-SAMPLES:])"),
+    (3, "            self._release_due(now_ns, flow)\n            self._delayed", "            self._delayed"),
     (4, "(1 - NEW_WEIGHT) * self.value + NEW_WEIGHT * retries", "self.value + (retries - self.value) / 8"),
     (5, "MIN_RATE_BPS), MAX_RATE_BPS)", "MIN_RATE_BPS), MAX_RATE_BPS)\n        self.rate_bps = int(self.rate_bps)"),
 )

@@ -357,6 +357,16 @@ def test_a_copy_worked_in_goes_before_what_was_handed_out() -> None:
     assert told.startswith("gateway_pacer.ipynb is no notebook that can be read")
 
 
+@pytest.mark.parametrize("head", ['PACELAB_ASSIGNMENT = "3/1"\n', TEMPLATE], ids=["nothing else", "the template"])
+def test_a_file_with_the_right_name_that_imports_its_parts_is_graded_with_them(head: str) -> None:
+    parts = {"estimates.py": b"def four_hop_delay_ns(): ...\nclass PaceEstimator: ...\n", "hook.py": WORKED.encode()}
+    whole = f"{head}from estimates import PaceEstimator, four_hop_delay_ns\nfrom hook import GatewayPacer\n"
+    for name, content in (("gateway_pacer.py", whole.encode()), ("gateway_pacer.ipynb", notebook(whole))):
+        found = read_submission("ann", {**parts, name: content}, ASSIGNMENT)
+        assert found.received == ("estimates.py: imported", f"{name}: graded", "hook.py: imported")
+        assert found.problems == ()
+
+
 def test_of_two_as_good_the_other_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
@@ -493,6 +503,7 @@ def names_of(module: Module) -> dict[str, object]:
         ("%%time\n\nRATE = 3", "RATE", 3),
         ("\n%%capture out\n%%timeit -n 1\nRATE = 3", "RATE", 3),
         ("RATE = 3\nRATE += 1", "RATE", 4),
+        ("import pacelab as lab\nRATE = lab.Point.LINK", "RATE", 4),
         (
             "try:\n    from math import floor\nexcept ImportError:\n    floor = None\nRATE = [floor]",
             "floor",
@@ -584,10 +595,12 @@ def test_what_is_left_out_and_not_needed_is_nobodys_business() -> None:
         "for n in range(3):\n    print(n)",
         "def plot():\n    return np.plot(result)",
         "class Plot(np.Figure):\n    pass",
+        "import pacelab\ndef show(what: pacelab.Experiment): ...\nfirst = pacelab.run",
+        "def demo():\n    return pacelab.run('chain')",
     )
     assert module.problems == ()
-    assert {"GatewayPacer", "plot"} <= names_of(module).keys()
-    assert not {"mean", "Plot", "n"} & names_of(module).keys()
+    assert {"GatewayPacer", "plot", "demo"} <= names_of(module).keys()
+    assert not {"mean", "Plot", "n", "show", "first"} & names_of(module).keys()
 
 
 def test_many_magics_take_no_time() -> None:

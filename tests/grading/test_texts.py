@@ -11,7 +11,7 @@ from pacelab.grading import check
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import guess
 from pacelab.grading.inside.worker import Worker
-from pacelab.grading.receive.submission import Submission, read_submission
+from pacelab.grading.receive.submission import Submission, read_submission, stamped_number
 from pacelab.grading.receive.texts import READER
 
 ASSIGNMENT = find_assignment(3)
@@ -54,10 +54,14 @@ def test_the_mark_that_dos_ends_a_file_with_costs_nothing(end: str) -> None:
     assert (found.source, found.version, found.problems) == (TEMPLATE, 1, ())
 
 
-def test_utf_16_is_said_to_be_what_it_is() -> None:
-    found = read(TEMPLATE.encode("utf-16"))
-    assert found.problems == ("gateway_pacer.py is UTF-16, which Python does not read: save it as UTF-8",)
-    assert found.received == ("gateway_pacer.py: chosen, and cannot be graded",)
+@pytest.mark.parametrize("name", [FILE, "ann.py"])
+def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(TEMPLATE.encode("utf-16"))
+    assert guess(tmp_path / name) == 3
+    assert stamped_number([tmp_path]) == 3
+    found = read(TEMPLATE.encode("utf-16"), name)
+    assert found.problems == (f"{name} is UTF-16, which Python does not read: save it as UTF-8",)
+    assert found.received == (f"{name}: chosen, and cannot be graded",)
 
 
 @pytest.mark.parametrize("content", [b"", b" \n\n"])
@@ -104,7 +108,7 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     tmp_path: Path, engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guarded = "try:\n    import scipy\nexcept ImportError:\n    pass\n"
-    imports = "import json, beside_it\nfrom pacelab import Forward, run\nimport pytest\n"
+    imports = "import json, beside_it, pacelab\nfrom pacelab import Forward, run\nimport pytest\n"
     (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
     (tmp_path / "beside_it.py").touch()
     monkeypatch.setattr(check.sys, "platform", "darwin")

@@ -122,7 +122,7 @@ def _independent(first: Link, second: Link) -> bool:
 
 
 def _slots_of(schedule: RemoteFunction, links: list[Link]) -> list[list[int]]:
-    slots: Any = schedule(links)
+    slots: Any = schedule({"$list": links})
     shaped = isinstance(slots, list) and all(isinstance(slot, list) for slot in slots)
     whole = shaped and all(type(number) is int for slot in slots for number in slot)
     if not whole or sorted(number for slot in slots for number in slot) != list(range(len(links))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab import FlowKey, Point
+from pacelab import FlowKey, Point, Segment
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.assignments.a3_gateway_pacer.trips import (
     DATA_BYTES,
@@ -33,12 +33,27 @@ def others_pass(lab: Lab) -> None:
         (shell.data(DOWN, 0, 0, flags=0x12), Point.WIRED_TO_AIR, "a SYN from the wired side"),
         (shell.data(UP, 0), Point.AIR_TO_WIRED, "data from the air"),
         (shell.ack(DOWN, 2920), Point.AIR_TO_WIRED, "an ACK from the air"),
+        (
+            shell.ack(DOWN._replace(sport=81), 1460),
+            Point.AIR_TO_WIRED,
+            "an ACK from the air, of a flow not seen so far",
+        ),
         (shell.data(FlowKey(100, 2, 80, 9), 0)._replace(protocol=17), Point.WIRED_TO_AIR, "a UDP packet"),
         (shell.data(DOWN, 0)._replace(protocol=17), Point.WIRED_TO_AIR, "a UDP packet of the same addresses"),
     ):
-        shell.see(point, segment)
-        if segment.handle in shell.held:
-            raise Wrong(f"{what} forwarded at once", "it is held")
+        _passes(shell, point, segment, what)
+    for index in range(1, 6):  # which, were it from the wired side, would have a pace by now
+        _passes(shell, Point.AIR_TO_WIRED, shell.data(UP, 1460 * index), "data from the air")
+        if index < 3:
+            shell.run_until(shell.now_ns + FIRST.rtt_ns)
+            ack = shell.ack(UP, 1460 * (index + 1))
+            _passes(shell, Point.WIRED_TO_AIR, ack, "an ACK from the wired side")
+
+
+def _passes(shell: Shell, point: Point, segment: Segment, what: str) -> None:
+    shell.see(point, segment, EQUAL)
+    if segment.handle in shell.held:
+        raise Wrong(f"{what} forwarded at once", "it is held")
 
 
 def _some_waits(shell: Shell) -> None:

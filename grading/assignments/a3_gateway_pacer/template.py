@@ -62,8 +62,8 @@ class GatewayPacer:
     2. Everything else passes at once: ACKs, SYN and FIN, whatever comes from the air.
     3. A pure ACK from the air gives a round trip: from the moment at which you released the data segment (the newest
        one that it covers) to now, with the sizes of these two packets and the event's `path_rates_bps`.
-    4. Karn's rule: a segment that starts below the highest one released before is a retransmission. From then on no
-       ACK gives a sample until one has covered it; that one does not either.
+    4. Karn's rule: a segment that starts before the end of the highest one released so far is a retransmission. From
+       then on no ACK gives a sample until one has covered it; that one does not either.
     5. `deadline()` names the time of the next release over all flows. `handle_timeout` may come early, late or twice.
     """
 

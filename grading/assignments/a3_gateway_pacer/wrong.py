@@ -291,4 +291,30 @@ WRONG = (
         changes=(("event.point == Point.WIRED_TO_AIR and segment.is_data", "False"),),
         loses=HOOK,
     ),
+    Planted(
+        name="whichever-side",
+        misconception="data is data and an ACK an ACK, from whichever side it comes",
+        changes=(
+            ("if event.point == Point.WIRED_TO_AIR and segment.is_data:", "if segment.is_data:"),
+            ("if event.point == Point.AIR_TO_WIRED and flow is not None and", "if flow is not None and"),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="every-flow-known",
+        misconception="before an ACK its data came by",
+        changes=(
+            (
+                "if event.point == Point.AIR_TO_WIRED and flow is not None and",
+                "if event.point == Point.AIR_TO_WIRED and",
+            ),
+        ),
+        loses=("others-pass",),
+    ),
+    Planted(
+        name="starts-below-the-highest",
+        misconception="the highest segment sent again starts where it started, which is not below",
+        changes=(("            self.highest_end = end\n", "            self.highest_end = segment.seq\n"),),
+        loses=("karn",),
+    ),
 )

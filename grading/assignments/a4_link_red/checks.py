@@ -141,7 +141,7 @@ def learns(lab: Lab) -> None:
     shell = case.shell(lab, numbers, delivered=(given_up != 0, given_up != 1))
     _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[0]:.4f}, p = {case.chance:.4f}")
     _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[1]:.4f}, p = {case.chance:.4f}")
-    shell.transmitted(shell.data(), 1, to=2)
+    shell.transmitted(shell.data(), 1, to=0)
     after = f"p = {later:.4f} after a frame that got through"
     _fate(shell, shell.data(), dropped=False, why=f"drawn {numbers[2]:.4f}, {after}")
     _fate(shell, shell.data(), dropped=True, why=f"drawn {numbers[3]:.4f}, {after}")

@@ -103,4 +103,10 @@ WRONG = (
         ),
         loses=("learns",),
     ),
+    Planted(
+        name="zero-is-nobody",
+        misconception="what is not None is true",
+        changes=(("if event.next_hop is not None:", "if event.next_hop:"),),
+        loses=("learns",),
+    ),
 )

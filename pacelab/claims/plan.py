@@ -99,7 +99,15 @@ def _cell(
 
 
 def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
-    """ConfigError for a flow, node or link that the runs which are measured do not have."""
+    """ConfigError for a flow, node, link or time that the runs which are measured do not have."""
+    for low_s, high_s in filter(None, (measure.between, measure.against_between)):
+        base = cells[0].experiments[0]
+        width_s = base.series_interval_s
+        if (low_s // width_s + 1) * width_s > min(high_s, base.duration_s):
+            raise ConfigError(
+                f"{where}: between {low_s:g} and {high_s:g} s ends none of the intervals of {width_s:g} s up to "
+                f"{base.duration_s:g}: allowed are other seconds, or a smaller series_s in the scenario"
+            )
     sides = [(measure.at, measure.flow, measure.link)]
     if measure.compare is not None:
         flow = measure.flow if measure.against_flow is None else measure.against_flow

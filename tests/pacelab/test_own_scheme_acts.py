@@ -67,13 +67,28 @@ MINE = Scheme(name="mine", summary="drops every 50th", source="me", gateway=lamb
 """
 
 
-@pytest.mark.parametrize("text", [BORROWED, COUNTING], ids=["hooks of ours", "counters of its own"])
+NO_COUNTERS = COUNTING.replace('{"every_fiftieth": self.seen // 50}', "{}")
+
+
+@pytest.mark.parametrize(
+    "text", [BORROWED, COUNTING, NO_COUNTERS], ids=["hooks of ours", "counters of its own", "no counters"]
+)
 def test_an_own_scheme_says_that_it_acted(text: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(text)
     result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
     assert result.run["hooks"]["failed"] == 0, result.notes
     assert result.run["hooks"]["actions"] > 0
     assert not [note for note in result.notes if "never acted" in note]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_hook_that_counts_nothing_has_acted_when_packets_went_later_than_they_came(late: bool, in_tmp: Path) -> None:
+    text = NO_COUNTERS.replace('Drop(handle, "mine") if self.seen % 50 == 0 else ', "")
+    (in_tmp / "mine.py").write_text(text.replace("if self.actions else", f"if self.actions[{int(late)}:] else"))
+    chain = {"topology_options": {"hops": 2}, "direction": "down", "traffic": "cbr"}
+    result = run(Experiment().vary(scheme="mine.py:MINE", duration_s=5, **chain))
+    assert (result.run["hooks"]["actions"] > 0) == late
+    assert ("scheme mine never acted" in result.notes) != late
 
 
 def test_a_hook_that_keeps_packets_is_told_so(in_tmp: Path) -> None:

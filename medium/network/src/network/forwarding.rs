@@ -41,8 +41,7 @@ impl Network {
             return;
         }
         let Some(next) = self.routes.next_hop(node, dst) else {
-            self.drops.no_route += 1;
-            self.pool.remove(id);
+            self.drop_for_want_of_a_route(node, id);
             return;
         };
         if let Some(wire) = self.wire_to(node, next) {
@@ -70,8 +69,7 @@ impl Network {
             Point::AirToWired | Point::WiredToAir => {
                 let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
                 let Some(next) = self.routes.next_hop(node, dst) else {
-                    self.drops.no_route += 1;
-                    self.pool.remove(id);
+                    self.drop_for_want_of_a_route(node, id);
                     return;
                 };
                 match self.wire_to(node, next) {
@@ -80,6 +78,12 @@ impl Network {
                 }
             }
         }
+    }
+
+    fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {
+        self.drops.no_route += 1;
+        self.send_another_later(node, id);
+        self.pool.remove(id);
     }
 
     pub(super) fn deliver_local(&mut self, id: u32) {

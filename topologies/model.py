@@ -346,12 +346,16 @@ def _check_nodes(topology: Topology) -> None:
 
 
 def _check_wires(topology: Topology) -> None:
+    taken: set[frozenset[int]] = set()
     for link in topology.wired:
         if not (_is_node(topology, link.a) and _is_node(topology, link.b)) or link.a == link.b:
             raise ValueError(
                 f"topology {topology.name!r}: wire {link.a}-{link.b}: "
                 f"allowed are two different nodes of 0..{len(topology.nodes) - 1}"
             )
+        if (ends := frozenset((link.a, link.b))) in taken:
+            raise ValueError(f"topology {topology.name!r}: wire {link.a}-{link.b}: allowed is one between two nodes")
+        taken.add(ends)
         rate_ok = math.isfinite(link.rate_bps) and link.rate_bps >= 1
         queue_ok = _is_count(link.queue_pkts) and 1 <= link.queue_pkts <= MOST_QUEUE_PKTS
         if not (rate_ok and 0 <= link.delay_s <= LONGEST_DELAY_S and queue_ok):

@@ -175,6 +175,7 @@ class _Builder:
     def __init__(self, document: Document, file: TopologyFile, folder: Path | None) -> None:
         self.document, self.file, self.folder = document, file, folder
         self.numbers: dict[str, int] = {}
+        self.wires: dict[frozenset[int], int] = {}
         self.trace = b""
         """What the file says by another one."""
 
@@ -270,6 +271,12 @@ class _Builder:
     def _wire(self, i: int, part: WirePart) -> WiredLink:
         a, b = (self._number(("wires", i, "between", k), name) for k, name in enumerate(part.between))
         self._ends(("wires", i, "between"), a, b)
+        first = self.wires.setdefault(frozenset((a, b)), i)
+        if first != i:
+            line = self.document.line(("wires", first))
+            raise self.document.error(
+                ("wires", i, "between"), f"the wire in line {line} is between them; allowed is one between two nodes"
+            )
         return WiredLink(a=a, b=b, rate_bps=round(part.rate), delay_s=part.delay, queue_pkts=part.queue)
 
     def _flow(self, i: int, part: FlowPart) -> Flow:

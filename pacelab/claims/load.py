@@ -54,8 +54,8 @@ def _claims(paper: str, found: Iterator[Any]) -> dict[str, Claim]:
     return claims
 
 
-def select_claims(name: str) -> list[Claim]:
-    """The claims called for by an id, a paper or `all`; ConfigError names what there is.
+def select_claims(name: str, *, else_allowed: str = "") -> list[Claim]:
+    """The claims called for by an id, a paper or `all`; ConfigError names what there is, and what else is allowed.
 
     No other paper's file is read: all of them take a second.
     """
@@ -67,14 +67,14 @@ def select_claims(name: str) -> list[Claim]:
     for paper in known:
         if name.startswith(f"{paper}-") and name in claims_of(paper):
             return [claims_of(paper)[name]]
-    allowed = f"all, a paper ({', '.join(known)}), an id that `pacelab claims` lists, or a file of your own, FILE.yaml"
+    allowed = f"all, a paper ({', '.join(known)}) or an id that `pacelab claims` lists{else_allowed}"
     raise ConfigError(f"claim {name!r}: allowed is {allowed}")
 
 
 def find_claims(name: str) -> list[Claim]:
     """As `select_claims`, or those of a file of one's own, FILE.yaml, a document each."""
     if not name.endswith(OWN):
-        return select_claims(name)
+        return select_claims(name, else_allowed=", or a file of your own, FILE.yaml")
     try:
         text = Path(name).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

@@ -309,6 +309,12 @@ def _check_cells(number: int, measure: Measure, grid: dict[str, list[Scalar]]) -
                 raise ValueError(f"check {number}: {name!r} is fixed and reduced: allowed is one of the two")
         elif len(values) > 1 and (name not in at or name not in against):
             raise ValueError(f"check {number}: axis {name!r} is left open: fix it in `at` or reduce it")
+    cell = {name: measure.at.get(name, values[0]) for name, values in grid.items() if name not in reduced}
+    here = (measure.flow, measure.link, measure.between)
+    there = (measure.against_flow, measure.against_link, measure.against_between)
+    moved = any(other not in (None, one) for one, other in zip(here, there, strict=True))
+    if measure.compare is not None and not moved and (measure.against or {}).items() <= cell.items():
+        raise ValueError(f"check {number}: it compares a cell with itself: allowed is another one in `against`")
     for name in reduced:
         if name not in grid:
             raise ValueError(f"check {number}: {name!r} is no axis: allowed is one of {', '.join(grid)}")

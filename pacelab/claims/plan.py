@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from pacelab.claims.load import DATA
-from pacelab.claims.model import SCHEME, Claim, Effort, Point, Scalar, SetUp, Variant
+from pacelab.claims.model import SCHEME, Claim, Effort, Measure, Point, Scalar, SetUp, Variant
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.experiment.settings import find_option
@@ -58,6 +58,8 @@ def plan_claim(claim: Claim, *, quick: bool, seeds: int | None = None, variant: 
             _cell(claim, dict(zip(grid, values, strict=True)), options, effort, numbers, schemes)
             for values in product(*grid.values())
         )
+        for number, check in enumerate(claim.checks, start=1):
+            _check_parts(f"check {number}", check.measure, cells)
     except ConfigError as error:
         raise ConfigError(f"claim {claim.id}: {error}") from None
     return Plan(claim=claim, variant=variant, grid=grid, seeds=numbers, cells=cells)
@@ -94,6 +96,33 @@ def _cell(
         seed=seeds[0],
     )
     return Cell(point=point, experiments=(base, *(base.vary(seed=seed) for seed in seeds[1:])))
+
+
+def _check_parts(where: str, measure: Measure, cells: Sequence[Cell]) -> None:
+    """ConfigError for a flow, node, link or time that the runs which are measured do not have."""
+    for low_s, high_s in filter(None, (measure.between, measure.against_between)):
+        base = cells[0].experiments[0]
+        width_s = base.series_interval_s
+        if (low_s // width_s + 1) * width_s > min(high_s, base.duration_s):
+            raise ConfigError(
+                f"{where}: between {low_s:g} and {high_s:g} s ends none of the intervals of {width_s:g} s up to "
+                f"{base.duration_s:g}: allowed are other seconds, or a smaller series_s in the scenario"
+            )
+    sides = [(measure.at, measure.flow, measure.link)]
+    if measure.compare is not None:
+        flow = measure.flow if measure.against_flow is None else measure.against_flow
+        sides.append((measure.at | (measure.against or {}), flow, measure.against_link or measure.link))
+    for point, flow, link in sides:
+        if (flow, measure.node, link) == (None, None, None):
+            continue
+        for cell in (cell for cell in cells if point.items() <= cell.point.items()):
+            experiment = cell.experiments[0]
+            radios = [node.name for node in experiment.network.nodes if node.wireless]
+            if flow is not None and flow not in range(len(experiment.flows)):
+                raise ConfigError(f"{where}: flow {flow}: allowed is a number from 0 to {len(experiment.flows) - 1}")
+            for name in (*([] if measure.node is None else [measure.node]), *(link or ())):
+                if name not in radios:
+                    raise ConfigError(f"{where}: node {name!r}: allowed is one of {', '.join(radios)}")
 
 
 def _own(claim: Claim, name: str) -> str:

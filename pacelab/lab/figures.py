@@ -182,8 +182,10 @@ def describe(result: RunResult) -> str:
 
 
 def lost(result: RunResult) -> str:
-    """Packets lost, by cause."""
+    """Packets lost, by cause. What the MAC gives up AODV repairs or drops: its drops have them."""
     drops = result.run["drops"]
+    if result.run["aodv"] is not None:
+        drops = {name: number for name, number in drops.items() if name not in ("mac-rts", "mac-data")}
     causes = {
         "mac-rts": "no CTS after all attempts",
         "mac-data": "no ACK after all attempts",

@@ -8,12 +8,12 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pacelab.errors import ConfigError
-from pacelab.options.arguments import a_text, function, optional, settle, some_of, texts
+from pacelab.options.arguments import function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.domain import plain
-from pacelab.topologies.model import Topology
+from pacelab.topologies.model import Topology, check_name
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
@@ -73,6 +73,9 @@ POINTS = ("gateway", "sender", "station", "link")
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
 """What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
 LARGEST_MASK = 2**32 - 1
+LONGEST_NAME = 100
+_IN_PATHS = frozenset('/\\:*?"<>|')
+"""What a folder's name cannot have on one system or another."""
 
 HookFactory = Callable[[HookSettings], "Hook"]
 
@@ -135,7 +138,8 @@ class Scheme:
     def __post_init__(self) -> None:
         settle(
             self,
-            name=a_text,
+            name=_called,
+            brings=_brought,
             **dict.fromkeys(POINTS, optional(function)),
             needs=texts,
             traffic=some_of(*TRAFFIC),
@@ -220,6 +224,25 @@ class Scheme:
         if wrong and place:
             raise UserCodeError(f"scheme {self.name!r}: {point}= gave {hook!r:.80} {wrong}\n{place.rstrip()}")
         return hook
+
+
+def _called(name: object) -> str:
+    """A name: result folders bear it, and lines of text."""
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not _IN_PATHS.isdisjoint(name):
+        raise ValueError(f"a text of up to {LONGEST_NAME} characters, none of them in {''.join(sorted(_IN_PATHS))}")
+    try:
+        return check_name(name)
+    except ValueError:
+        raise ValueError("a text without control characters") from None
+
+
+def _brought(options: object) -> dict[str, Any]:
+    """Options of an experiment with values that they may have."""
+    if not isinstance(options, Mapping) or not set(options) <= set(BY_FIELD):
+        raise ValueError("a mapping of an experiment's options, as {'edca': True}")
+    for name, value in options.items():
+        BY_FIELD[name].check(value)
+    return dict(options)
 
 
 def _amiss(hook: object) -> str:

@@ -73,6 +73,7 @@ class _OwnHook:
         self._code = code
         self._hook = hook
         self._held: dict[int, int] = {}  # by handle, when it came
+        self._acted = 0
         self.event_mask = hook.event_mask
         if hasattr(hook, "react"):
             self.react = self._react
@@ -108,7 +109,7 @@ class _OwnHook:
         counters: dict[str, int] = self._code.call(self._hook.counters)
         if not isinstance(counters, dict) or any(type(count) is not int for count in counters.values()):
             raise self._refuse(self._hook.counters, counters, "allowed is a mapping of names to whole numbers")
-        return counters
+        return counters or ({"acted": self._acted} if self._acted else {})
 
     def _react(self, now_ns: int, event: Event | None) -> Reaction:
         self._code.now_ns = now_ns
@@ -129,10 +130,14 @@ class _OwnHook:
             self._held[event.segment.handle] = now_ns
 
     def _let_go(self, action: Action | int | None) -> None:
-        if isinstance(action, Forward | Drop):
-            self._held.pop(action.handle, None)
-        elif isinstance(action, int):
-            self._held.pop(action, None)
+        """Count what is more than a packet that passes, for a hook that counts nothing itself."""
+        if isinstance(action, Forward | int):
+            came_ns = self._held.pop(action if isinstance(action, int) else action.handle, self._code.now_ns)
+            self._acted += came_ns < self._code.now_ns
+        elif action is not None:
+            self._acted += 1
+            if isinstance(action, Drop):
+                self._held.pop(action.handle, None)
 
     def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
         """What the method gave is not what the contract has."""

@@ -70,6 +70,8 @@ def test_load_refuses_an_unknown_key_with_its_line(claim_text: str) -> None:
         ("seeds: 2}\n  quick", "seeds: 0}\n  quick", "key scenario.full.seeds"),
         ("of: goodput_kbps, at", "of: goodness, at", "allowed is one of goodput_kbps"),
         (", compare: ratio", "", "both or neither"),
+        ("against: {hops: 2}", "against: {hops: 1}", "check 1: it compares a cell with itself"),
+        ("against: {hops: 2}", "against_flow: 0, flow: 0", "check 1: it compares a cell with itself"),
         ("at: {hops: 1}", "at: {hops: 3}", "not in the scenario"),
         ("at: {hops: 1}, against: {hops: 2}, compare: ratio", "at: {}", "'hops' is left open"),
         ("id: fu-demo", "id: gap-demo", "allowed is fu-NAME"),

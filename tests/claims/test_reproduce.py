@@ -202,6 +202,14 @@ def test_what_the_runs_of_an_own_claim_say_of_themselves_is_told(
     [
         ("topology: hidden", "topology: gone.py", "claim own-mine: topology 'gone.py': reading it: No such file"),
         ("rate: 2}", "rate: 2, hops: 3}", ", or of topology 'hidden': none"),
+        ("of: goodput_kbps", "of: goodput_kbps, flow: 2", "own-mine: check 1: flow 2: allowed is a number from 0 to 1"),
+        (
+            "of: goodput_kbps",
+            "of: goodput_kbps, between: [60, 90]",
+            "check 1: between 60 and 90 s ends none of the inter",
+        ),
+        ("of: goodput_kbps", "of: queue_mean_pkts, node: n9", "check 1: node 'n9': allowed is one of n0, n1, n2"),
+        ("of: goodput_kbps", "of: link_drops, link: [n0, n9]", "check 1: node 'n9': allowed is one of n0, n1, n2"),
     ],
 )
 def test_what_a_claim_cannot_run_is_said_by_its_cause(
@@ -238,6 +246,7 @@ def test_cli_lists_claims(capsys: pytest.CaptureFixture[str]) -> None:
         (["reproduce", "fu", "--quick", "--docs", "x.md"], "--docs with --quick"),
         (["reproduce", "fu", "--seeds", "0"], "--seeds 0: allowed is a whole number from 1"),
         (["claims", "--paper", "nobody"], "allowed is all, a paper"),
+        (["report", "mine.yaml"], "(fu, le, lee, tcp-gap, vagp) or an id that `pacelab claims` lists\n"),
     ],
 )
 def test_cli_refuses(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

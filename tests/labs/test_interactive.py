@@ -221,6 +221,14 @@ def test_flows_with_the_same_ends_have_a_bar_each() -> None:
     assert "server→MAP3, flow 1: " in lab.series(result).text
 
 
+def test_what_aodv_takes_for_a_broken_link_is_lost_once() -> None:
+    result = run(Experiment(topology_options={"hops": 4}, direction="down", routing="aodv", window_pkts=64))
+    drops = result.run["drops"]
+    assert drops["mac-rts"] == sum(link["drops_rts"] for link in result.run["links"] or ()) > 0
+    told = lab.series(result).text.splitlines()[-1]
+    assert told == f"Packets lost: {drops['link-failure']} dropped by AODV"
+
+
 def test_link_roles_are_those_of_fu() -> None:
     from pacelab import load_topology
 

@@ -131,6 +131,11 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: jain([-1.0, 1.0]), "jain: rates [-1.0, 1.0]: allowed is a list of finite numbers"),
     (lambda: API.jain("12"), "jain: rates '12': allowed is a list of finite numbers"),
     (lambda: API.Scheme(name="", summary="", source=""), "Scheme: name '': allowed is a text"),
+    (lambda: API.Scheme(name="../a", summary="", source=""), "name '../a': allowed is a text of up to 100 characters"),
+    (lambda: API.Scheme(name="a" * 101, summary="", source=""), "allowed is a text of up to 100 characters"),
+    (lambda: API.Scheme(name="a\nb", summary="", source=""), "'a\\nb': allowed is a text without control characters"),
+    (lambda: API.Scheme(name="a", summary="", source="", brings={"qeue": 9}), "allowed is a mapping of an experiment"),
+    (lambda: API.Scheme(name="a", summary="", source="", brings={"edca": "yes"}), "--edca 'yes': allowed is one of on"),
     (lambda: API.Scheme(name="a", summary="", source="", link=3), "Scheme: link 3: allowed is a function"),
     (
         lambda: API.Scheme(name="a", summary="", source="", traffic=("http",)),

@@ -8,9 +8,22 @@ from typing import Any
 
 import pytest
 
-from pacelab import ConfigError, Experiment, Scheme, SegmentSeen, TransmitResult, compare, record_air, run
+from pacelab import (
+    ConfigError,
+    Drop,
+    Experiment,
+    FlowKey,
+    Inject,
+    Scheme,
+    SegmentSeen,
+    TransmitResult,
+    compare,
+    record_air,
+    run,
+)
 from pacelab.options.own_code import UserCodeError
 from pacelab.pacer.core.null import NullHook
+from pacelab.pacer.core.segment import ACK
 from pacelab.sim.own_hooks import guard
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -54,13 +67,28 @@ MINE = Scheme(name="mine", summary="drops every 50th", source="me", gateway=lamb
 """
 
 
-@pytest.mark.parametrize("text", [BORROWED, COUNTING], ids=["hooks of ours", "counters of its own"])
+NO_COUNTERS = COUNTING.replace('{"every_fiftieth": self.seen // 50}', "{}")
+
+
+@pytest.mark.parametrize(
+    "text", [BORROWED, COUNTING, NO_COUNTERS], ids=["hooks of ours", "counters of its own", "no counters"]
+)
 def test_an_own_scheme_says_that_it_acted(text: str, in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(text)
     result = run(Experiment(topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", duration_s=5))
     assert result.run["hooks"]["failed"] == 0, result.notes
     assert result.run["hooks"]["actions"] > 0
     assert not [note for note in result.notes if "never acted" in note]
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_hook_that_counts_nothing_has_acted_when_packets_went_later_than_they_came(late: bool, in_tmp: Path) -> None:
+    text = NO_COUNTERS.replace('Drop(handle, "mine") if self.seen % 50 == 0 else ', "")
+    (in_tmp / "mine.py").write_text(text.replace("if self.actions else", f"if self.actions[{int(late)}:] else"))
+    chain = {"topology_options": {"hops": 2}, "direction": "down", "traffic": "cbr"}
+    result = run(Experiment().vary(scheme="mine.py:MINE", duration_s=5, **chain))
+    assert (result.run["hooks"]["actions"] > 0) == late
+    assert ("scheme mine never acted" in result.notes) != late
 
 
 def test_a_hook_that_keeps_packets_is_told_so(in_tmp: Path) -> None:
@@ -171,6 +199,52 @@ def test_a_reaction_that_is_none_is_told_with_its_place(gave: object) -> None:
     told = rf"gave {re.escape(repr(gave))} from react\(\): allowed is \(.*\n.*, line \d+, in react"
     with pytest.raises(UserCodeError, match=told):
         run(Experiment(topology_options={"hops": 2}, duration_s=1), scheme=scheme)
+
+
+class Acknowledging(NullHook):
+    """Answers at once what its own node sends, so that each ACK brings about the next segment."""
+
+    def handle(self, now_ns: int, event: SegmentSeen | TransmitResult) -> None:
+        segment = event.segment
+        if not segment.payload_bytes:
+            super().handle(now_ns, event)
+            return
+        src, dst, sport, dport = segment.flow
+        ack = segment._replace(
+            flow=FlowKey(dst, src, dport, sport),
+            ack=(segment.seq + segment.payload_bytes) % 2**32,
+            flags=ACK,
+            payload_bytes=0,
+            packet_bytes=40,
+        )
+        self._actions += [Drop(segment.handle, "mine"), Inject(ack)]
+
+
+class Reacting(Acknowledging):
+    def react(self, now_ns: int, event: SegmentSeen | None) -> tuple[list[Any], None]:
+        if event is not None:
+            self.handle(now_ns, event)
+        actions = list(self._actions)
+        self._actions.clear()
+        return actions, None
+
+
+def answered(hook: type[NullHook], **traffic: Any) -> int:
+    """Packets that the hook at a wireless source has dropped."""
+    scheme = Scheme(name="mine", summary="", source="", sender=lambda _settings: hook())
+    return run(Experiment(topology_options={"hops": 1}, duration_s=1, **traffic), scheme=scheme).run["drops"][
+        "hook:mine"
+    ]
+
+
+def test_a_transfer_that_is_answered_where_it_begins_ends() -> None:
+    assert answered(Acknowledging, traffic="file", size_bytes=10_000 * 1460) == 10_000
+
+
+@pytest.mark.parametrize(("hook", "method"), [(Acknowledging, "poll_action"), (Reacting, "react")])
+def test_answers_that_bring_about_the_next_without_end_stop_the_run(hook: type[NullHook], method: str) -> None:
+    with pytest.raises(UserCodeError, match=rf"node 0 failed: .*{method}\(\) gives actions without an end: .* at once"):
+        answered(hook)
 
 
 def test_a_scheme_from_python_and_a_picture_of_the_air_fail_alike(in_tmp: Path) -> None:

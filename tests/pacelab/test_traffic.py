@@ -214,6 +214,32 @@ def test_saturating_flows_that_wait_for_a_route_go_on_when_it_is_there() -> None
     assert min(counts) > 0
 
 
+@pytest.mark.parametrize("routing", ["static", "aodv"])
+def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tmp: Path) -> None:
+    (in_tmp / "back.yaml").write_text(BACK)
+    asked = Experiment(topology="back.yaml", traffic="udp-saturated", duration_s=4).vary(routing=routing)
+    first, away, *back = run(asked).series["flows"][0]["goodput_bps"]
+    assert away < first / 2
+    assert back[-1] == pytest.approx(first, rel=0.05)
+
+
+BACK = """\
+version: 1
+name: back
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: b, at: [200 m, 0 m]}
+flows:
+  - {from: a, to: b}
+moves:
+  - {node: b, at: 1 s, to: [200 m, 0 m]}
+  - {node: b, at: 1.2 s, to: [400 m, 0 m]}
+  - {node: b, at: 1.8 s, to: [400 m, 0 m]}
+  - {node: b, at: 2 s, to: [200 m, 0 m]}
+"""
+
+
 class EveryOther(NullHook):
     """Drops every other packet."""
 

@@ -124,6 +124,12 @@ def test_topology_refuses_a_bad_wire(change: dict[str, Any]) -> None:
         replace(line(0, 200), wired=(wire,))
 
 
+def test_topology_refuses_a_second_wire_between_two_nodes() -> None:
+    wires = [WiredLink(a=a, b=1 - a, rate_bps=10_000_000, delay_s=0.04) for a in (0, 1)]
+    with pytest.raises(ValueError, match="wire 1-0: allowed is one between two nodes"):
+        replace(line(0, 200), wired=wires)
+
+
 @pytest.mark.parametrize("times", [{"start_s": 2e10}, {"stop_s": 2e10}, {"stop_s": float("inf")}, {"start_s": -1.0}])
 def test_topology_refuses_a_flow_at_no_time(times: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"allowed is a start of at least 0 and a later stop, of at most 1000000000 s"):

@@ -210,6 +210,10 @@ impl PythonHook {
     fn take(&mut self, py: Python<'_>, reaction: &Bound<'_, PyAny>) -> PyResult<()> {
         let (actions, at): (Bound<'_, PyList>, Option<u64>) = reaction.extract()?;
         for object in actions {
+            self.wants_more(
+                "react() gives actions without an end: what an action brings about must not bring about the same action \
+                 again at once",
+            )?;
             let action = self.action(py, &object)?;
             self.actions.push_back(action);
         }
@@ -330,7 +334,10 @@ impl Hook for PythonHook {
             if object.is_none() {
                 return Ok(None);
             }
-            this.wants_more("poll_action() gives actions without an end: when all are given it must give None")?;
+            this.wants_more(
+                "poll_action() gives actions without an end: when all are given it must give None, and what an action \
+                 brings about must not bring about the same action again at once",
+            )?;
             this.action(py, &object).map(Some)
         })
     }

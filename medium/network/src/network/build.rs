@@ -90,6 +90,7 @@ impl Network {
             purge_pending: vec![false; count],
             hooks: Vec::new(),
             hook_at: vec![[None; 2]; count],
+            acting: 0,
             link_layer: VecDeque::new(),
             hosts,
             delayed: Vec::new(),

@@ -14,6 +14,9 @@ use crate::shell::Seen;
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
+/// What a hook lets go to its own node's transport is answered there and then, which the hook sees, too, and so on. Deeper
+/// than this it waits for its turn: a thread's stack may end after some 400.
+const MOST_ACTING: u32 = 100;
 
 impl Network {
     /// A packet leaves its transport.
@@ -38,8 +41,7 @@ impl Network {
             return;
         }
         let Some(next) = self.routes.next_hop(node, dst) else {
-            self.drops.no_route += 1;
-            self.pool.remove(id);
+            self.drop_for_want_of_a_route(node, id);
             return;
         };
         if let Some(wire) = self.wire_to(node, next) {
@@ -61,13 +63,13 @@ impl Network {
     pub(super) fn resume(&mut self, node: u32, seen: Seen, id: u32) {
         match seen.point {
             Point::Link => self.queue_up(node, id, seen.next_hop),
+            Point::LocalIn if self.acting > MOST_ACTING => self.schedule(self.now, Task::Local(id)),
             Point::LocalIn => self.deliver_local(id),
             Point::LocalOut => self.route(node, id),
             Point::AirToWired | Point::WiredToAir => {
                 let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
                 let Some(next) = self.routes.next_hop(node, dst) else {
-                    self.drops.no_route += 1;
-                    self.pool.remove(id);
+                    self.drop_for_want_of_a_route(node, id);
                     return;
                 };
                 match self.wire_to(node, next) {
@@ -78,7 +80,13 @@ impl Network {
         }
     }
 
-    fn deliver_local(&mut self, id: u32) {
+    fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {
+        self.drops.no_route += 1;
+        self.send_another_later(node, id);
+        self.pool.remove(id);
+    }
+
+    pub(super) fn deliver_local(&mut self, id: u32) {
         if let Some(packet) = self.pool.remove(id) {
             self.deliver(packet);
         }

@@ -83,11 +83,13 @@ impl Network {
 
     /// Drains the actions of a hook and arms its timer.
     fn carry_out(&mut self, index: u32) {
+        self.acting += 1;
         while let Some(action) = self.hooks[index as usize].hook.poll_action() {
             if !self.act(index, action) {
                 self.hooks[index as usize].errors += 1;
             }
         }
+        self.acting -= 1;
         let shell = &mut self.hooks[index as usize];
         if shell.hook.failure().is_some() {
             self.bypass(index);

@@ -84,6 +84,8 @@ pub struct Network {
     hooks: Vec<HookShell>,
     /// By node, then by `Place`.
     hook_at: Vec<[Option<u32>; 2]>,
+    /// Hooks whose actions are being carried out, each called by what the one before let go.
+    acting: u32,
     /// Constant delay, so first in is first out.
     link_layer: VecDeque<(Ns, InLinkLayer)>,
     /// None where they take no time.
@@ -177,6 +179,7 @@ impl Network {
             Task::Purge(node) => self.purge_routes(node),
             Task::Delayed(slot) => self.send_delayed(slot),
             Task::Crossed(slot) => self.leave_host(slot),
+            Task::Local(packet) => self.deliver_local(packet),
             Task::Sample => self.sample_series(),
             Task::WarmupEnds => self.end_warmup(),
             Task::Forget(packet) => {

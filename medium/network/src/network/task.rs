@@ -18,6 +18,7 @@ pub(super) enum Task {
     Move(u32),
     RateChange(u32),
     Crossed(u32),
+    Local(u32),
 }
 
 impl Task {
@@ -38,6 +39,7 @@ impl Task {
             Task::Move(node) => (12, node),
             Task::RateChange(change) => (13, change),
             Task::Crossed(slot) => (14, slot),
+            Task::Local(packet) => (15, packet),
         };
         kind << 28 | index
     }
@@ -59,7 +61,8 @@ impl Task {
             11 => Task::Forget(index),
             12 => Task::Move(index),
             13 => Task::RateChange(index),
-            _ => Task::Crossed(index),
+            14 => Task::Crossed(index),
+            _ => Task::Local(index),
         }
     }
 }

@@ -223,6 +223,35 @@ def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tm
     assert back[-1] == pytest.approx(first, rel=0.05)
 
 
+def test_where_no_way_is_left_aodv_notices_and_searches(in_tmp: Path) -> None:
+    """A relay is out of reach from 25 to 50 s. ns-2: 15 requests, a route error, 27.7 s of silence on the average."""
+    (in_tmp / "relay.yaml").write_text(RELAY)
+    result = run(Experiment(topology="relay.yaml", duration_s=80, series_interval_s=0.1))
+    assert result.run["drops"]["no-route"] == 0
+    assert result.run["aodv"] is not None
+    assert 12 <= result.run["aodv"]["requests"] <= 20
+    assert result.run["aodv"]["errors"] == 1
+    silent = [rate == 0 for rate in result.series["flows"][0]["goodput_bps"][200:]]
+    assert 25 < 0.1 * sum(silent) < 32
+
+
+RELAY = """\
+version: 1
+name: relay
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: a, at: [0 m, 500 m]}
+  - {name: relay, at: [200 m, 500 m]}
+  - {name: b, at: [400 m, 500 m]}
+flows:
+  - {from: a, to: b, start: 1 s}
+moves:
+  - {node: relay, at: 20 s, to: [200 m, 500 m]}
+  - {node: relay, at: 30 s, to: [200 m, 200 m]}
+  - {node: relay, at: 45 s, to: [200 m, 200 m]}
+  - {node: relay, at: 55 s, to: [200 m, 500 m]}
+defaults: {routing: aodv, rate: 2, headers: ns2, traffic: cbr, cbr-rate: 0.2, payload: 500}
+"""
 BACK = """\
 version: 1
 name: back

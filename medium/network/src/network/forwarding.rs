@@ -40,7 +40,7 @@ impl Network {
             self.deliver_local(id);
             return;
         }
-        let Some(next) = self.routes.next_hop(node, dst) else {
+        let Some(next) = self.next_hop(node, dst) else {
             self.drop_for_want_of_a_route(node, id);
             return;
         };
@@ -68,7 +68,7 @@ impl Network {
             Point::LocalOut => self.route(node, id),
             Point::AirToWired | Point::WiredToAir => {
                 let Some(dst) = self.pool.get(id).map(|packet| packet.dst) else { return };
-                let Some(next) = self.routes.next_hop(node, dst) else {
+                let Some(next) = self.next_hop(node, dst) else {
                     self.drop_for_want_of_a_route(node, id);
                     return;
                 };
@@ -78,6 +78,12 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the end itself.
+    fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
+        let searched = self.aodv[node as usize].is_some() && self.station_of[dst as usize].is_some();
+        self.routes.next_hop(node, dst).or(searched.then_some(dst))
     }
 
     fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {

@@ -15,7 +15,7 @@ use crate::shell::Seen;
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
 /// What a hook lets go to its own node's transport is answered there and then, which the hook sees, too, and so on. Deeper
-/// than this it waits for its turn: a thread's stack may end after some 400.
+/// than this it waits for its turn: some 3,200 of them filled a stack of 8 MiB.
 const MOST_ACTING: u32 = 100;
 
 impl Network {
@@ -82,8 +82,8 @@ impl Network {
 
     /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the end itself.
     fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
-        let searched = self.aodv[node as usize].is_some() && self.station_of[dst as usize].is_some();
-        self.routes.next_hop(node, dst).or(searched.then_some(dst))
+        let searched = || self.aodv[node as usize].is_some() && self.station_of[dst as usize].is_some();
+        self.routes.next_hop(node, dst).or_else(|| searched().then_some(dst))
     }
 
     fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {

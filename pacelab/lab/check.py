@@ -85,7 +85,7 @@ def _judge(exercise: Exercise, case: Case, outcome: Outcome) -> str:
     if math.isclose(came, case.expected, rel_tol=exercise.tolerance, abs_tol=1e-12):
         return ""
     for wrong, why in case.mistakes.items():
-        if math.isclose(came, wrong, rel_tol=exercise.tolerance, abs_tol=1e-12):
+        if math.isclose(came, wrong, rel_tol=1e-3, abs_tol=1e-12):
             return f"came {came:.6g}: {why}"
     return f"came {came:.6g}{_hint(came, case.expected)}"
 

@@ -32,8 +32,8 @@ class Exercise:
     asks: str
     """In words, with unit: "the four-hop delay in seconds"."""
     cases: tuple[Case, ...] = ()
-    tolerance: float = 1e-3
-    """Relative, of the cases."""
+    tolerance: float = 1e-4
+    """Relative, of the cases: what the labs are graded by."""
     trial: Callable[[Any], str] | None = None
     """In place of cases: tries the work, returns a complaint or nothing. A line of it that begins with VALUE is told
     at the third try."""

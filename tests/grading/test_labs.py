@@ -26,6 +26,8 @@ from pacelab.grading.receive.notebook import Module, module_of
 from pacelab.grading.receive.submission import Submission, read_submission
 from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Walls
+from pacelab.lab import CheckFailed
+from pacelab.lab.check import SelfCheck
 
 ROOT = Path(__file__).parents[2]
 NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
@@ -195,6 +197,29 @@ def test_a_mistake_loses_what_is_meant_for_it(name: str, number: int, whole: boo
     shows = {check.id for check in LABS[name].checks if not check.simulates}
     verdict = grade(mistake.apply(LABS[name].model), name, quick=not whole and shows.issuperset(mistake.loses))
     assert sorted(lost(verdict)) == sorted(mistake.loses), text_report(verdict)
+
+
+CHECKED = re.compile(r"^lab\.check\((\"[\w.]+\"), (\w+)\)$", re.MULTILINE)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", [name for name in MISTAKES if name != "lab7"])
+def test_a_mistake_is_no_secret_before_it_is_handed_in(name: str) -> None:
+    """The notebook's own checks refuse what costs points. The capstone's is of its form alone."""
+    for mistake in (None, *MISTAKES[name]):
+        source = LABS[name].model
+        module: dict[str, Any] = {}
+        exec(source if mistake is None else mistake.apply(source), module)
+        refused = [of for of, work in CHECKED.findall(LABS[name].handed_out) if _refuses(of.strip('"'), module[work])]
+        assert bool(refused) == (mistake is not None), mistake
+
+
+def _refuses(name: str, work: Any) -> bool:
+    try:
+        SelfCheck().check(name, work)
+    except CheckFailed:
+        return True
+    return False
 
 
 def test_every_check_catches_a_mistake() -> None:

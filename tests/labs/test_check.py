@@ -389,12 +389,25 @@ class Shared(Pacer):
         self.interval_s = self.average_s * (1 + 2 * cov)
 
 
+class Forgetful(Shared):
+    """Eight round trips in the place of fifty."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rtts_s.clear()
+
+    def measured(self, sample: Sample) -> None:
+        del self.rtts_s[:-7]
+        super().measured(sample)
+
+
 @pytest.mark.parametrize(
     ("name", "work", "told"),
     [
         ("lab3.link_red", Marking, "draw 0.07"),
         ("lab3.link_red", Delivered, "retransmissions of such a frame count, too"),
         ("lab4.pacer", Shared, "Is all that a pacer remembers made in its __init__?"),
+        ("lab4.pacer", Forgetful, "COV is of the last 50 round trips"),
     ],
 )
 def test_a_class_that_is_nearly_right_is_told_what_it_lacks(name: str, work: type, told: str) -> None:

@@ -27,7 +27,6 @@ LAB0 = {
     ),
     "lab0.half_width": Exercise(
         asks="the half width of the 95 % interval, in the unit of the samples",
-        tolerance=2e-3,
         cases=(
             Case(
                 arguments={"samples": [1.0, 2.0, 3.0, 4.0, 5.0], "t": 2.776},

@@ -80,7 +80,10 @@ def _try_drops(work: type[LinkLayer]) -> str:
         (10.0, 0.0, False, "much contention, and the draw 0 is below any probability above 0"),
         (10.0, 0.999, True, "the draw 0.999 is above max_P: most packets pass"),
         (10.0, 0.07, True, "the draw 0.07 is above max_P, which is 0.05 for dropping"),
-        (0.5, 0.04, True, "0.5 is little above min_th: p = 0.1/19.6, by the numbers for dropping"),
+        (10.0, 0.0499, False, "the draw 0.0499 is below max_P, which is 0.05 for dropping"),
+        (10.0, 0.0501, True, "the draw 0.0501 is above max_P, which is 0.05 for dropping"),
+        (0.5, 0.0052, True, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
+        (0.5, 0.0050, False, "0.5 is little above min_th: p = 0.1/19.6 = 0.0051, by the numbers for dropping"),
     ):
         layer = work(_Fixed(drawn))
         layer.average = average  # type: ignore[attr-defined]

@@ -13,7 +13,6 @@ _STEP = {"rate_kbps": 200.0}
 LAB5 = {
     "lab5.mos": Exercise(
         asks="the MOS, from 1 to 4.5",
-        tolerance=1e-3,
         cases=(
             Case(
                 arguments={"network_ms": 160.0, "loss": 0.0},
@@ -34,6 +33,17 @@ LAB5 = {
                 arguments={"network_ms": 0.0, "loss": 1.0},
                 expected=1.0,
                 source="R is below 0: nothing arrived, and 1 is the worst there is",
+            ),
+            Case(
+                arguments={"network_ms": 50.0, "loss": 0.0},
+                expected=4.02249,
+                source="d = 135 ms, R = 79.96: below 177.3 ms each ms costs 0.024 alone",
+                mistakes={4.18578: "0.11 (d - 177.3) is taken off beyond 177.3 ms alone."},
+            ),
+            Case(
+                arguments={"network_ms": 0.0, "loss": 0.57},
+                expected=1.0,
+                source="R = 5.08: the formula says 0.992, and 1 is the worst there is",
             ),
         ),
     ),

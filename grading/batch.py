@@ -21,6 +21,7 @@ from pacelab import Workers, __version__, each_finished, usable_cores, write_fil
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Verdict
+from pacelab.grading.plain import folded
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import from_json, to_json
 from pacelab.grading.sandbox import walls
@@ -105,10 +106,11 @@ def _here(submissions: Sequence[Submission], settings: Settings, jobs: int) -> G
 
 
 def slug(student: str) -> str:
-    """A file name for a student, whatever the name holds; names that differ stay different."""
+    """A file name for a student, whatever the name holds; names that differ stay different, on any disk."""
     plain = re.sub(r"[^\w-]+", "_", student).strip("_")[:60] or "student"
     digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
-    return plain if plain == student else f"{plain}-{digest[:6]}"
+    # Letters of another size, and accents composed or not, are one name on some disks.
+    return plain if plain == student == folded(student) else f"{plain}-{digest[:6]}"
 
 
 def _digest(submission: Submission, settings: Settings) -> str:

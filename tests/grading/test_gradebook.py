@@ -16,6 +16,7 @@ from pacelab.grading.batch import grade_all, slug
 from pacelab.grading.commands import _say
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import NOT_GRADED, Result, Verdict
+from pacelab.grading.plain import folded
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
 from pacelab.grading.records.gradescope import results
@@ -86,9 +87,9 @@ def test_a_scheduler_that_is_not_there_is_a_host_error(tmp_path: Path, monkeypat
 
 
 def test_file_names_hold_no_path_and_stay_apart() -> None:
-    names = ["ann", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
+    names = ["ann", "Ann", "zoë", "zoe\u0308", "../../etc/passwd", "a/b", "a_b", "", "Zoë Öz", "x" * 300]
     made = [slug(name) for name in names]
-    assert len(set(made)) == len(names)
+    assert len(set(map(folded, made))) == len(names)  # on a disk for which letters have no size, too
     assert not any("/" in name or ".." in name or len(name) > 80 for name in made)
 
 

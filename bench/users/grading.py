@@ -1,16 +1,16 @@
 """How long grading takes, and how much memory: 200 submissions on two cores, one on one, one event over the pipe.
 
-    python bench/users/grading.py [ASSIGNMENT] [SUBMISSIONS] [JOBS]
+    python bench/users/grading.py [ASSIGNMENT [SUBMISSIONS [JOBS]]]
 
 The submissions are the model solution and the planted mistakes of the assignment in turn.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import os
 import resource
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -27,8 +27,20 @@ from pacelab.grading.session import Session
 CALLS = 20_000
 
 
-def main(number: int = 3, count: int = 200, jobs: int = 2) -> None:
+def main() -> None:
     """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("number", metavar="ASSIGNMENT", nargs="?", type=int, choices=range(1, 6), default=3)
+    parser.add_argument("count", metavar="SUBMISSIONS", nargs="?", type=int, default=200)
+    parser.add_argument("jobs", metavar="JOBS", nargs="?", type=int, default=2)
+    given = parser.parse_args()
+    if min(given.count, given.jobs) < 1:
+        parser.error("SUBMISSIONS and JOBS: allowed are numbers from 1 on")
+    measure(given.number, given.count, given.jobs)
+
+
+def measure(number: int, count: int, jobs: int) -> None:
+    """The whole of it."""
     print(f"one event over the pipe: {pipe_us():.1f} us; walls: {walls(weak=True).describe()}")
     assignment = find_assignment(number)
     model = (assignment.path / "model.py").read_text(encoding="utf-8")
@@ -63,4 +75,4 @@ def pipe_us() -> float:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main()

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from contextlib import redirect_stdout
 from functools import cache
 from io import StringIO
@@ -82,6 +83,13 @@ def test_readme_pacelab_command_exists(command: str) -> None:
     words = command.split()[1:]
     shown = set(re.findall(r"--[a-z][a-z-]*", help_of(words[0])))
     assert {word.split("=")[0] for word in words if word.startswith("--")} <= shown, f"{command}: has {sorted(shown)}"
+
+
+@pytest.mark.parametrize("place", sorted(ROOT.glob("bench/users/*.py")), ids=lambda place: place.name)
+def test_what_measures_for_users_says_how_it_is_called(place: Path) -> None:
+    ran = subprocess.run([sys.executable, place, "--help"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith(f"usage: {place.name}")
 
 
 def test_readme_folder_map_names_what_is_there() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from pacelab import ConfigError, log, print_json, progress_bar, write_file
+from pacelab import ConfigError, PaceLabError, log, print_json, progress_bar, write_file
 
 if TYPE_CHECKING:
     from pacelab.grading.assignment import Assignment, Number
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pacelab.grading.records.roster import LateRule, Student
 
 WHEN = ("after_due_date", "hidden", "visible")
-SHOWN = 20
+SHOWN, SHOWN_WHYS = 20, 3
 UNGRADED, MOST_UNGRADED = 10, 99
 """Exit codes from here on say how many submissions are not graded, or nobody's."""
 
@@ -195,7 +195,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
 def _verdicts(
     options: GradeOptions, wanted: Assignment, found: Sequence[Submission], settings: Settings
 ) -> list[Verdict]:
-    """Grade, with a bar; interrupted, say what is kept."""
+    """Grade, with a bar; interrupted, or out of room on the disk, say what is kept."""
     from pacelab.grading.batch import grade_all
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.sandbox import SANDBOX_USERS
@@ -210,7 +210,7 @@ def _verdicts(
 
         try:
             return grade_all(found, settings, store=store, jobs=options.jobs, scheduler=options.scheduler, on_done=note)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, PaceLabError):
             if reached:
                 log(f"{reached} of {len(found)} verdicts are kept in {store}; the same command goes on")
             raise
@@ -340,6 +340,7 @@ def _write(
 
 
 def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bool) -> None:
+    from pacelab.grading.judge import NOT_GRADED
     from pacelab.grading.records.gradebook import strangers
 
     for note in verdicts[0].notes[2:]:
@@ -355,6 +356,9 @@ def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bo
     unsure = [row.student for row in rows if row.status == "rerun"]
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")
+        whys = [result.got for item in verdicts for result in item.results if result.status == NOT_GRADED]
+        for why in list(dict.fromkeys(whys))[:SHOWN_WHYS]:
+            log(f"  since {why}")
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:
         log(f"late or not, nothing was taken off {undated}: no time is known, `submitted` in the roster may say it")

@@ -145,14 +145,22 @@ class Box:
     folder: Path = field(init=False)
 
     def __enter__(self) -> Box:
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
-        self.folder.mkdir(mode=0o755)
-        if self.walls.none:  # the code finds the package where this process does
-            return self
-        for name, content in _package():
-            target = self.folder / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        try:
+            self.folder = Path(tempfile.mkdtemp(prefix=f"{BOX}{own_mark()}-")) / "lab"
+            try:
+                self.folder.mkdir(mode=0o755)
+                for name, content in () if self.walls.none else _package():  # without, it is where this process has it
+                    target = self.folder / name
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.write_bytes(content)
+            except BaseException:
+                self.__exit__()
+                raise
+        except OSError as error:
+            raise HostError(
+                f"making the sandbox in {tempfile.gettempdir()}: {error.strerror or error}: "
+                "make room there, or name another folder by TMPDIR"
+            ) from None
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -119,8 +119,9 @@ def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
 
 
 def _number(cell: str) -> float | None:
+    *thousands, last = re.split("[.,]", cell)
     try:
-        found = float(cell.replace(",", "."))
+        found = float(f"{''.join(thousands)}.{last}" if thousands else last)
     except ValueError:
         return None
     return found if math.isfinite(found) else None

@@ -154,7 +154,7 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
             raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
         student = Student(**values, extension_days=extension, ids=_ids(row, known), line=line)
         person = (student.student, student.id, student.ids)
-        if person not in seen or not student.id:  # once, though in several sections
+        if person not in seen or not (student.id or student.ids):  # once, though in several sections
             found.append(student)
         seen.add(person)
     return found
@@ -162,7 +162,7 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
 
 def _days(text: str) -> float | None:
     try:
-        found = float(text or 0)
+        found = float(text.replace(",", ".") or 0)
     except ValueError:
         return None
     return found if abs(found) <= MOST_EXTENSION_DAYS else None  # no NaN either
@@ -193,7 +193,10 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
         if set(aliases) & set(known)
     }
     if "student" not in found and "last name" not in known and "identifier" not in known:
-        raise ConfigError(f"roster {str(path)!r}: no column `student` (columns: {', '.join(header) or 'none'})")
+        raise ConfigError(
+            f"roster {str(path)!r}: no column `student` (columns: {', '.join(header) or 'none'}): "
+            "name one so, or set the platform to English and export it again"
+        )
     return found
 
 

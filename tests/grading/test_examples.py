@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pacelab import HostError
 from pacelab.cli.main import main
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.assignments.make_examples import examples, write
@@ -109,8 +110,16 @@ def test_bad_usage_is_one_line(
     assert not (in_tmp / "grades").exists()
 
 
+@pytest.mark.parametrize(
+    ("stopped", "code", "says"), [(KeyboardInterrupt(), 130, "interrupted"), (HostError("disk full"), 3, "disk full")]
+)
 def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
-    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    in_tmp: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stopped: BaseException,
+    code: int,
+    says: str,
 ) -> None:
     (in_tmp / "a.py").touch()
     swept: list[bool] = []
@@ -118,12 +127,12 @@ def test_interrupted_grading_says_what_is_kept_and_leaves_no_sandbox(
     def interrupted(*_: object, on_done: Callable[[int], None], **__: object) -> None:
         on_done(1)
         swept.clear()
-        raise KeyboardInterrupt
+        raise stopped
 
     monkeypatch.setattr("pacelab.grading.batch.grade_all", interrupted)
     monkeypatch.setattr("pacelab.grading.leftovers.sweep", lambda *_: swept.append(True) or [])
-    assert main(["grade", "a.py", "--assignment", "3", "--key", "k"]) == 130
-    said = "pacelab: 1 of 1 verdicts are kept in grades/verdicts; the same command goes on\npacelab: interrupted\n"
+    assert main(["grade", "a.py", "--assignment", "3", "--key", "k"]) == code
+    said = f"pacelab: 1 of 1 verdicts are kept in grades/verdicts; the same command goes on\npacelab: {says}\n"
     assert capsys.readouterr().err == said
     assert swept == [True]
 

@@ -251,12 +251,14 @@ def test_roster_headers_and_errors(tmp_path: Path) -> None:
     place.write_text("Name,SIS User ID,Team,extension\nAnn,1,g,2\n,,,\n", "utf-8")
     assert read_roster(place) == [Student(student="Ann", id="1", group="g", extension_days=2, ids=(("sis", "1"),))]
     place.write_text("a,b\n1,2\n")
-    with pytest.raises(ConfigError, match="no column `student`"):
+    with pytest.raises(ConfigError, match=r"no column `student` .* set the platform to English"):
         read_roster(place)
     for days in ("x", "nan", "inf", "-inf", "1e308"):
         place.write_text(f"student,extension\nAnn,{days}\n")
         with pytest.raises(ConfigError, match="line 2: extension_days"):
             read_roster(place)
+    place.write_text("student;extension\nAnn;1,5\n")
+    assert read_roster(place)[0].extension_days == 1.5
     place.write_text(f"student,id\nAnn,1\nBob,{'x' * 200_000}\n")
     with pytest.raises(ConfigError, match=r"line 3: field larger .* shorten the cell"):
         read_roster(place)
@@ -288,6 +290,8 @@ def test_who_is_in_two_sections_is_one_student(tmp_path: Path) -> None:
     place = tmp_path / "roster.csv"
     place.write_text("student,id,section\nAnn,1,A\nAnn,1,B\nAnn,2,B\n", "utf-8")
     assert [(student.id, student.line) for student in read_roster(place)] == [("1", 0), ("2", 2)]
+    place.write_text("Identifier,Full name\nParticipant 3,Ann\nParticipant 3,Ann\nParticipant 4,Ann\n")
+    assert [student.line for student in read_roster(place)] == [0, 2]  # what is uploaded counts line by line
 
 
 def test_what_bears_a_groups_name_is_the_groups() -> None:
@@ -314,6 +318,7 @@ def test_who_is_excused_in_canvas_remains_so() -> None:
     [
         (["Assignment 1 (5)"], ["10"], ["Assignment 1 (5)", "10", "7.75"]),
         (["Assignment 1 (5)"], ["12,50"], ["Assignment 1 (5)", "12.5", "9.69"]),
+        (["Assignment 1 (5)"], ["1.000,00"], ["Assignment 1 (5)", "1000", "775.00"]),
         (["Assignment 1 (5)"], ["0"], ["Assignment 1 (5)", "100", "77.50"]),
         (["Assignment 1 (retake) (4)", "Assignment 1 (5)"], ["1", "100"], ["Assignment 1 (5)", "100", "77.50"]),
         (["Assignment 1 (retake) (4)"], ["1"], ["Assignment 1", "100", "77.50"]),
@@ -344,6 +349,16 @@ def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.
         rule = LateRule(due=None if due is None else parse_time(due))
         _say(gradebook(verdicts, submissions, students, rule), verdicts, Path("grades"), due=due is not None)
         assert ("nothing was taken off 2: no time is known" in capsys.readouterr().err) == told
+
+
+def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = replace(verdict("Ann", 0).results[0], status=NOT_GRADED, got="no room in /tmp: not graded")
+    verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, lost)) for name in ("Ann", "Bob")]
+    submissions = [Submission(student=item.student, source="") for item in verdicts]
+    _say(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].endswith("--patience 4): Ann, Bob")
+    assert said[1:-1] == ["pacelab:   since no room in /tmp: not graded"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -195,6 +195,15 @@ def _runs(pid: int) -> bool:
         return False
 
 
+def test_what_cannot_be_made_leaves_nothing(best: Walls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a full disk: here a file is in the place of a folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sandbox, "_package", lambda: (("a", b""), ("a/b", b"")))
+    with pytest.raises(HostError, match=f"making the sandbox in {tmp_path}: .*make room there"):
+        Box(best).__enter__()
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_a_living_grader_needs_stays(best: Walls) -> None:
     with Box(best) as box:
         sweep(SANDBOX_USERS)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pacelab.grading.records.roster import LateRule, Student
 
 WHEN = ("after_due_date", "hidden", "visible")
-SHOWN, SHOWN_WHYS = 20, 3
+SHOWN, SHOWN_WHYS, SHOWN_PAIRS = 20, 3, 200
 UNGRADED, MOST_UNGRADED = 10, 99
 """Exit codes from here on say how many submissions are not graded, or nobody's."""
 
@@ -173,7 +173,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     verdicts = _verdicts(options, wanted, found, settings)
     rows = gradebook(verdicts, found, students, rule)
-    similar = _similar(found, students, wanted) if options.similarity else []
+    similar = _similar(found, students, wanted, quiet=options.quiet) if options.similarity else []
     reports = _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
@@ -308,8 +308,12 @@ def _check(allowed: bool, complaint: str) -> None:
         raise ConfigError(complaint)
 
 
-def _similar(found: Sequence[Submission], students: Sequence[Student], wanted: Assignment) -> list[str]:
-    """A line for each pair of hand-ins that resemble each other; those of one student or group are left out."""
+def _similar(
+    found: Sequence[Submission], students: Sequence[Student], wanted: Assignment, *, quiet: bool = True
+) -> list[str]:
+    """A line for each pair of hand-ins that resemble each other, the most alike; those of one student or group are
+    left out.
+    """
     from pacelab.grading.records.roster import claimed_by
     from pacelab.grading.similarity import MISSING, available, similar
 
@@ -317,8 +321,10 @@ def _similar(found: Sequence[Submission], students: Sequence[Student], wanted: A
         log(MISSING)
         return [MISSING]
     whose = {item.student: {students[place].group or place for place in claimed_by(item, students)} for item in found}
-    pairs = similar(found, wanted)
-    return [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]
+    with progress_bar("similarity", quiet=quiet) as tell:
+        pairs = similar(found, wanted, tell)
+    told = [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]
+    return [*told[:SHOWN_PAIRS], *([f"and {len(told) - SHOWN_PAIRS:,} pairs more"] if len(told) > SHOWN_PAIRS else [])]
 
 
 def _write(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -43,8 +43,13 @@ def available() -> bool:
     return importlib.util.find_spec("copydetect") is not None
 
 
-def similar(submissions: Sequence[Submission], assignment: Assignment) -> list[Pair]:
-    """Pairs that share at least `SHOWN_FROM` of the smaller file, most alike first. Needs `available()`."""
+def similar(
+    submissions: Sequence[Submission], assignment: Assignment, on_done: Callable[[float], None] = lambda _share: None
+) -> list[Pair]:
+    """Pairs that share at least `SHOWN_FROM` of the smaller file, most alike first. Needs `available()`.
+
+    `on_done` hears how much of all pairs was compared, 0..1.
+    """
     template = _fingerprint("template", assignment.template, None)
     texts = [
         (submission.student, "\n".join([submission.source, *(text for _, text in submission.helpers)]))
@@ -57,7 +62,9 @@ def similar(submissions: Sequence[Submission], assignment: Assignment) -> list[P
     import copydetect  # type: ignore[import-untyped,unused-ignore]
 
     found = []
-    for first, second in combinations(prints, 2):
+    pairs = list(combinations(prints, 2))
+    for done, (first, second) in enumerate(pairs):
+        on_done(done / len(pairs))
         if min(len(prints[first].hashes), len(prints[second].hashes)) == 0:
             continue
         _, (share_first, share_second), _ = copydetect.compare_files(prints[first], prints[second])

@@ -248,11 +248,13 @@ def _class_of(
 ) -> tuple[list[HandIn], list[Item]]:
     """A hand-in for each folder, zip and code file of the outermost level; what else lies there is nobody's.
 
-    A file of another kind is a student's whose name of the roster it bears, and who has nothing else there. In a
-    platform's `export`, which names everybody's, a folder without code or zip is nobody's, too.
+    A file of another kind is a student's whose name of the roster it bears, and who has nothing else there; without a
+    roster an archive is somebody's who shall hear that it stays shut. In a platform's `export`, which names
+    everybody's, a folder without code or zip is nobody's, too.
     """
     found: list[HandIn] = []
     nobodys: list[Item] = []
+    unknown = not names and not export
     for top in dict.fromkeys(item.parts[0] for item in items):
         mine = [item for item in items if item.parts[0] == top]
         file = next((item for item in mine if item.name == top), None)
@@ -263,7 +265,7 @@ def _class_of(
             found.append(HandIn(platform="", name=top, items=inner))
         elif file is not None and file.is_folder and file.odd != EMPTY and not export:
             found.append(HandIn(platform="", name=top, items=[file]))
-        elif file is not None and not file.odd and (file.is_code or file.is_zip):
+        elif file is not None and not file.odd and (file.is_code or file.is_zip or (unknown and _is_archive(file))):
             found.append(HandIn(platform="", name=split_name(top)[0], items=[file]))
         else:
             nobodys += mine
@@ -302,7 +304,7 @@ def _take(files: _Files, item: Item, archive: str = "") -> None:
         files.leave(whole, "left out, no Python file or notebook")
         if item.is_zip:
             files.problems.append(f"{whole} is a zip within a zip, which is not opened: hand in the file itself")
-        elif name.lower().endswith(ARCHIVES):
+        elif _is_archive(item):
             files.problems.append(
                 f"{whole} is an archive, which is not opened: hand in a plain zip, or the file itself"
             )
@@ -316,6 +318,10 @@ def _take(files: _Files, item: Item, archive: str = "") -> None:
             files.problems.append(f"{name} {item.locked or too_large}: left out")
             return
         files.add(name, content, archive)
+
+
+def _is_archive(item: Item) -> bool:
+    return item.name.lower().endswith(ARCHIVES)
 
 
 def _unpack(files: _Files, archive: Item) -> None:

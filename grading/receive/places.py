@@ -32,15 +32,17 @@ ENCRYPTED, UTF8 = 1 << 0, 1 << 11
 """Flags of a zip's member."""
 CODE = (".py", ".ipynb", ".py.txt", ".ipynb.txt")
 """Endings of what may be graded; some browsers add the last one to what they save."""
+PACKED = (".tar.gz", ".tar.xz", ".tar.bz2", ".tar.zst")
 EMPTY = "is an empty folder"
 LINK = "is a link: left out; hand in the file itself"
 NO_FILE = "is no file: left out"
 
 
 def split_name(path: str) -> tuple[str, str]:
-    """A file's name without its ending, and the ending: of code one of CODE, else the last one."""
+    """A file's name without its ending, and the ending: of code and packed archives all of it, else the last one."""
     name = PurePosixPath(path).name
-    ending = max((one for one in CODE if name.lower().endswith(one)), key=len, default=PurePosixPath(name).suffix)
+    known = (one for one in (*CODE, *PACKED) if name.lower().endswith(one))
+    ending = max(known, key=len, default=PurePosixPath(name).suffix)
     cut = len(name) - len(ending)
     return (name[:cut], name[cut:]) if cut else (name, "")
 

@@ -137,7 +137,9 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
     assert "ann" in pairs[0].describe()
 
 
-def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other() -> None:
+def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     if not available():
         pytest.skip("copydetect is not installed: pip install copydetect")
     assignment = find_assignment(2)
@@ -146,6 +148,8 @@ def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_eac
     students = [Student(student=name, group=group) for name, group in (("ann", "1"), ("bob", "1"), ("cem", ""))]
     pairs = {re.sub(r" \(.*?\)", "", line) for line in _similar(submissions, students, assignment)}
     assert pairs == {f"{who} and {MODEL}" for who in ("ann", "bob", "cem")} | {"ann and cem", "bob and cem"}
+    monkeypatch.setattr("pacelab.grading.commands.SHOWN_PAIRS", 2)
+    assert _similar(submissions, students, assignment)[2:] == ["and 3 pairs more"]
 
 
 def test_update_replaces_what_is_untouched_and_keeps_what_is_not(

@@ -223,16 +223,18 @@ def _folder(name: str, odd: str) -> Item:
 
 def file_at(path: str, name: str) -> Item:
     """What is there, called so from here on."""
-    odd = ""
+    odd = locked = ""
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
             odd = LINK
         elif not stat.S_ISREG(mode):
             odd = NO_FILE
+        elif not os.access(path, os.R_OK):
+            locked = "cannot be read (Permission denied)"
     except OSError as error:
         odd = f"cannot be read ({error.strerror}): left out"
-    return Item(name=plain(name, 400), odd=odd, read=lambda limit: read_file(path, limit))
+    return Item(name=plain(name, 400), odd=odd, locked=locked, read=lambda limit: read_file(path, limit))
 
 
 def read_file(path: Path | str, limit: int) -> bytes | None:

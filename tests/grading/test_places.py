@@ -223,9 +223,11 @@ def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, mo
         return look(path, *flags, **more)
 
     monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "access", lambda path, _: not path.endswith("bob/gateway_pacer.py"))
     with deep(fall / "cem", "d" * 200, 30):
         assert stamped_number([fall]) == 3
-    assert told(fall)["bob"].source is None
+    bob = told(fall)["bob"]
+    assert (bob.source, bob.problems[0]) == (None, "gateway_pacer.py cannot be read (Permission denied): left out")
 
 
 def test_a_roster_without_a_student_is_refused(tmp_path: Path) -> None:

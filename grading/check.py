@@ -11,9 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pacelab.grading.assignment import Assignment, Number
+from pacelab.grading.assignments import ASSIGNMENTS
 from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.receive.collect import MAX_FILES
 from pacelab.grading.receive.modules import lacking
+from pacelab.grading.receive.places import split_name
 from pacelab.grading.receive.submission import guessed, read_submission
 from pacelab.grading.receive.texts import decoded, most_bytes
 from pacelab.grading.sandbox import Walls, walls
@@ -22,8 +25,10 @@ NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True, notes=
 
 
 def guess(file: Path) -> Number | None:
-    """The assignment or lab that a file says it is of."""
-    return guessed(decoded(_read(file))[0])
+    """The assignment or lab that a file says it is of; of one that does not, or is broken, by its name."""
+    called = split_name(file.name.lower())[0]
+    named = (of.number for of in (*ASSIGNMENTS.values(), *LABS.values()) if split_name(of.file)[0] == called)
+    return guessed(decoded(_read(file))[0]) or next(named, None)
 
 
 def check_file(file: Path, assignment: Assignment) -> Verdict:

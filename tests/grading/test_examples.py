@@ -72,6 +72,9 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
     (in_tmp / "gateway_pacer.py").write_text(examples()["model.py"], encoding="utf-8")
     assert main(["check", "gateway_pacer.py"]) == 0
     assert "25 of 25 points" in capsys.readouterr().out
+    (in_tmp / "gateway_pacer.ipynb").write_text('{"cells": [')  # known by its name
+    assert main(["check", "gateway_pacer.ipynb"]) == 1
+    assert "is no notebook that can be read (JSONDecodeError): save it again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -274,11 +274,15 @@ def check(
     number = _number(assignment) if assignment is not None else guess(file)
     if number is None:
         raise ConfigError(f"{file}: it does not say which assignment it is of; give --assignment N")
-    verdict = check_file(file, find_assignment(number))
+    wanted = find_assignment(number)
+    verdict = check_file(file, wanted)
     if json:
         print_json({"check": to_json(verdict)})
     else:
         print(text_report(verdict))
+        whole = sum(check.points for check in wanted.checks_for(verdict.version))
+        hidden = f"{whole - verdict.total:g} of {whole:g} points"
+        print(f"These are the public checks. The others, {hidden}, run when it is graded.")
     if any(result.status != "passed" for result in verdict.results):
         raise typer.Exit(1)
 

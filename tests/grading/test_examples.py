@@ -71,7 +71,9 @@ def test_check_runs_the_public_checks(in_tmp: Path, capsys: pytest.CaptureFixtur
     assert "0 of 25 points" in capsys.readouterr().out
     (in_tmp / "gateway_pacer.py").write_text(examples()["model.py"], encoding="utf-8")
     assert main(["check", "gateway_pacer.py"]) == 0
-    assert "25 of 25 points" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "25 of 25 points" in said
+    assert said.endswith("The others, 75 of 100 points, run when it is graded.\n")
     (in_tmp / "gateway_pacer.ipynb").write_text('{"cells": [')  # known by its name
     assert main(["check", "gateway_pacer.ipynb"]) == 1
     assert "is no notebook that can be read (JSONDecodeError): save it again" in capsys.readouterr().out

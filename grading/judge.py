@@ -186,6 +186,8 @@ class _Grading:
         self._broken_status = MISSING
         self._proven: dict[str, str] = {}
         """Of calls that computed for long, by their names: what was found when their steps were counted."""
+        self._unproven: dict[str, str] = {}
+        """The same where nothing was found in time: tried again, it would take the time of all other checks."""
         self._asleep_s = ASLEEP_S
         self._counted = 0
         self._until = time.monotonic() + WALL_S * patience
@@ -272,6 +274,8 @@ class _Grading:
         """A call computed for long: endless, or only slow?"""
         if proven := self._proven.get(self._last_doing):
             return _result(check, FAILED, _nothing("an answer", proven))
+        if unproven := self._unproven.get(self._last_doing):
+            return _result(check, NOT_GRADED, _nothing("an answer", unproven))
         if self._counted >= MAX_COUNTED:
             return _result(check, NOT_GRADED, _nothing(got="too slow, again: not graded, rerun with --patience"))
         self._counted += 1
@@ -295,6 +299,8 @@ class _Grading:
                 finding = wrong.finding
             except (NotGraded, GraderError, HostError) as failure:
                 status, finding = NOT_GRADED, _nothing("an answer", str(failure))
+                if counted and isinstance(failure, NotGraded):
+                    self._unproven[str(failure).partition("(")[0]] = f"as above: {failure}"
             except StudentFailure as failure:
                 doing = str(failure).partition("(")[0]
                 if isinstance(failure, Endless):

@@ -367,7 +367,7 @@ def _say(rows: Sequence[Row], verdicts: Sequence[Verdict], out: Path, *, due: bo
     if unsure:
         log(f"not graded, rerun (the same command, --patience 4): {', '.join(unsure)}")
         whys = [result.got for item in verdicts for result in item.results if result.status == NOT_GRADED]
-        for why in list(dict.fromkeys(whys))[:SHOWN_WHYS]:
+        for why in [why for why in dict.fromkeys(whys) if not why.startswith("as above")][:SHOWN_WHYS]:
             log(f"  since {why}")
     undated = sum(row.late_days is None and row.status != "missing" for row in rows)
     if due and undated:

@@ -353,7 +353,8 @@ def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.
 
 def test_who_is_not_graded_is_named_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     lost = replace(verdict("Ann", 0).results[0], status=NOT_GRADED, got="no room in /tmp: not graded")
-    verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, lost)) for name in ("Ann", "Bob")]
+    again = replace(lost, got=f"as above: {lost.got}")
+    verdicts = [replace(verdict(name, 0, "rerun"), results=(lost, again)) for name in ("Ann", "Bob")]
     submissions = [Submission(student=item.student, source="") for item in verdicts]
     _say(gradebook(verdicts, submissions, [], LateRule()), verdicts, Path("grades"), due=False)
     said = capsys.readouterr().err.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -50,6 +51,37 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
     assert sum(recalled.values()) <= run["drops"]["link-failure"]
     static = pacelab.run(experiment.vary(routing="static")).run
     assert not any(link["drops_recalled"] for link in static["links"] or ())
+
+
+@pytest.mark.parametrize("draw", [0, 1, 2, 3, 4, 7, 9])
+@pytest.mark.parametrize("flows", [1, 2])
+def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int, in_tmp: Path) -> None:
+    """Radios walk from random places to others while the flows last; long after that nothing is under way."""
+    random = Random(draw)
+    ways = [[f"[{random.randrange(800)} m, {random.randrange(800)} m]" for _ in range(2)] for _ in range(14)]
+    nodes = [f"  - {{name: n{i}, at: {at}}}" for i, (at, _) in enumerate(ways)]
+    ends = [f"  - {{from: n{2 * i}, to: n{2 * i + 1}, stop: 12 s}}" for i in range(flows)]
+    walks = [
+        f"  - {{node: n{i}, at: {at_s} s, to: {to}}}"
+        for i, way in enumerate(ways)
+        for at_s, to in zip((1, 12), way, strict=True)
+    ]
+    (in_tmp / "walk.yaml").write_text("\n".join([WALK, "nodes:", *nodes, "flows:", *ends, "moves:", *walks]))
+    run = pacelab.run(pacelab.Experiment(topology="walk.yaml")).run
+    assert run["links"]
+    of_routing = sum(link["drops_rts"] + link["drops_data"] for link in run["links"] if link["class"] == "routing")
+    told = run["totals"]["dropped_pkts"] - of_routing
+    lost = sum(flow["sent_pkts"] - flow["delivered_pkts"] for flow in run["flows"])
+    arrived_unheard = sum(node["data_failures"] for node in run["nodes"])  # at most: what was given up may have arrived
+    assert run["drops"]["mac-rts"] - of_routing > arrived_unheard, "a loss told twice would not be seen"
+    assert lost <= told <= lost + arrived_unheard
+
+
+WALK = """\
+version: 1
+name: walk
+ranges: {decode: 250 m, sense: 550 m}
+defaults: {routing: aodv, traffic: cbr, cbr-rate: 0.4, rate: 2, seconds: 60}"""
 
 
 def test_window_shares_and_rtt_quantiles_are_distributions() -> None:

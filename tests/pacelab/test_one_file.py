@@ -85,6 +85,18 @@ def test_both_are_compared_from_a_folder_of_ones_own(
     assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
 
 
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_what_one_point_refuses_is_told_with_the_point(
+    command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("line.py").write_text(TOPOLOGY)
+    out = ["--out", "there", "--quiet"]
+    assert main([command, "line.py", "--set", "nodes=2,1", "--schemes", "newreno", *out]) == 2
+    assert capsys.readouterr().err.endswith("mend the file (at nodes 1)\n")
+    assert main([command, "line.py", "--set", "nodes=1", "--schemes", "newreno", *out]) == 2
+    assert capsys.readouterr().err.endswith("mend the file\n")
+
+
 def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "dropper.py"
     file.write_text(SCHEME)

@@ -5,7 +5,8 @@
     quantity   a number with a unit, as in "40 ms"
     registry   name -> kind of topology, with its options
     own        a user's own topology from a YAML or Python file; document: YAML with line numbers; beside: files that a
-               file of your own imports; memory: how much of it such a file may take
+               file of your own imports; memory: how much of it such a file may take; waiting: a word when it does
+               not return
     plot       a topology as text or as a figure
     common     what several kinds share; lee: the settings of Lee's testbed
 

@@ -34,6 +34,7 @@ from pacelab.topologies.model import (
     WiredLink,
     check_name,
 )
+from pacelab.topologies.waiting import waiting_for
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")
@@ -332,8 +333,9 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
         try:
             with shared_draws(0):  # a file is one network, in each process
                 if isinstance(code, CodeType):
-                    return exec(code, *arguments)  # unbounded: it may import what takes much
-                with bounded():
+                    with waiting_for(f"loading {path!r}"):
+                        return exec(code, *arguments)  # unbounded: it may import what takes much
+                with waiting_for(f"topology() of {path!r}"), bounded():
                     return code(*arguments, **options)
         except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)

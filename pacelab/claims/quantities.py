@@ -24,7 +24,7 @@ KBPS = 1e-3
 BITS = 8
 NEAR_BEST = ("2", "3", "4")
 """Windows around [fu]'s W* of a 7-hop chain."""
-MAC_DROPS = ("mac-rts", "mac-data", "link-failure")
+MAC_DROPS = ("mac-rts", "mac-data")
 
 
 def goodput_kbps(result: RunResult, aspect: Aspect) -> float:

@@ -127,7 +127,7 @@ def _resolved(
     _check_rates(options, kind, bare)
     if options.warmup_s > options.duration_s - SHORTEST_RUN_S:
         raise ConfigError(
-            f"--warmup {options.warmup_s:g}: allowed is less than --seconds, {options.duration_s:g}, by "
+            f"--warmup {options.warmup_s:.15g}: allowed is less than --seconds, {options.duration_s:.15g}, by "
             f"{SHORTEST_RUN_S:g} s at least"
         )
     network, carried = _with_traffic(options, bare)
@@ -236,9 +236,17 @@ def _check_rates(options: Options, kind: Kind, topology: Topology) -> None:
     if options.rate_bps not in phy.rates_bps:
         shown = BY_FIELD["rate_bps"].domain.show(options.rate_bps)
         raise ConfigError(f"--rate {shown}: allowed with --phy {options.phy} is {phy.rates.allowed}")
+    shadowed = topology.path_loss is not None and topology.path_loss.shadowing_db > 0
+    moving = {move.node for move in topology.moves}
     for i, link in enumerate(topology.link_rates):
+        where = kind.link_rate_places[i] if kind.link_rate_places else f"topology {options.topology!r}"
+        if not (shadowed or topology.decodes(link.a, link.b) or moving & {link.a, link.b}):
+            ends = " -> ".join(topology.nodes[end].name for end in (link.a, link.b))
+            raise ConfigError(
+                f"{where}: a rate of {ends}, {topology.distance_m(link.a, link.b):g} m apart, which is no link: "
+                f"allowed are nodes at most {topology.decode_m:g} m apart, or that move"
+            )
         if link.rate_bps not in phy.rates_bps:
-            where = kind.link_rate_places[i] if kind.link_rate_places else f"topology {options.topology!r}"
             raise ConfigError(
                 f"{where}: rate {link.rate_bps} bit/s of a link: "
                 f"allowed with --phy {options.phy} is {phy.rates.allowed} (Mbit/s)"

@@ -21,7 +21,7 @@ from pacelab.options.request import Request
 from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
-from pacelab.show.tables import BASELINE, show_name, show_value
+from pacelab.show.tables import BASELINE, show_name, show_point, show_value
 
 Point = Mapping[str, Any]
 """Option -> its value here; names as in `Experiment` or in the topology's options."""
@@ -86,8 +86,16 @@ class Grid:
         return [(point, scheme) for point in self.points for scheme in self.schemes]
 
     def experiments(self) -> list[Experiment]:
-        """All of them; ConfigError for the first that cannot be."""
-        return [self.place(point, scheme, seed) for point, scheme in self.cells for seed in self.seeds]
+        """All of them; ConfigError for the first that cannot be, with its point where there are several."""
+        found = []
+        for point, scheme in self.cells:
+            try:
+                found += [self.place(point, scheme, seed) for seed in self.seeds]
+            except ConfigError as error:
+                if not error.one_line or len(self.points) == 1:
+                    raise
+                raise ConfigError(f"{error} (at {show_point(point)})") from None
+        return found
 
     def place(self, point: Point, scheme: str, seed: int) -> Experiment:
         """The experiment at one point."""

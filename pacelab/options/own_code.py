@@ -16,6 +16,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.topologies import beside
+from pacelab.topologies.waiting import waiting_for
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
@@ -47,7 +48,8 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
         beside.Beside(Path(path)).lend(vars(module))
-        spec.loader.exec_module(module)
+        with waiting_for(f"loading {path!r}"):
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise UserCodeError(f"loading {path!r} failed:\n{own_traceback(error)}") from error

@@ -92,6 +92,66 @@ if __name__ == "__main__":
     for told, result in (("without", run(chain)), ("{name}", run_link_layer(chain, {name}))):
         print(f"{{told}}: {{result.goodput_bps / 1000:.0f}} kbit/s")
 '''
+SCHEME = '''"""A scheme of hooks; as it stands, the gateway sends the newest of the ACKs that come together:
+
+    pacelab compare chain --hops 2..4 --schemes newreno,{file}.py:SCHEME
+"""
+
+from pacelab import Drop, EventMask, Forward, Point, Scheme
+
+
+class {name}:
+    """The hook of one node. A packet that it is shown waits until an action names its handle: Forward or Drop.
+
+    `python -c "import pacelab; help(pacelab.Hook)"` says all of it, and so of Segment, Point, Scheme and each action.
+    """
+
+    event_mask = EventMask.SEGMENT  # with | EventMask.TRANSMIT it also hears what became of the node's frames
+    wait_ns = 10_000_000
+
+    def __init__(self, settings):
+        self.actions, self.waiting, self.thinned = [], {{}}, 0
+
+    def handle(self, now_ns, event):
+        """A packet is here: an ACK for the air waits a while; a newer one takes its place."""
+        packet = event.segment
+        _, before = self.waiting.pop(packet.flow, (0, None))
+        if before and packet.is_pure_ack and packet.ack != before.ack:
+            self.thinned += 1
+            self.actions.append(Drop(before.handle, "thinned"))
+        elif before:
+            self.actions.append(Forward(before.handle))
+        if packet.is_pure_ack and event.point == Point.WIRED_TO_AIR:
+            self.waiting[packet.flow] = now_ns + self.wait_ns, packet
+        else:
+            self.actions.append(Forward(packet.handle))
+
+    def poll_action(self):
+        """Asked again and again, until None."""
+        return self.actions.pop(0) if self.actions else None
+
+    def deadline(self):
+        """When the clock is wanted, and why; None: not at all."""
+        return min(((at_ns, "an ACK waits") for at_ns, _ in self.waiting.values()), default=None)
+
+    def handle_timeout(self, now_ns):
+        for flow in [flow for flow, (at_ns, _) in self.waiting.items() if at_ns <= now_ns]:
+            self.actions.append(Forward(self.waiting.pop(flow)[1].handle))
+
+    def counters(self):
+        """They stand in run.json."""
+        return {{"thinned": self.thinned}}
+
+
+SCHEME = Scheme(
+    name="{file}",
+    summary="one ACK of those that come together",
+    source="mine",
+    gateway={name},  # or at sender, station (both ends of flows), link (every wireless node); what makes the hooks
+    needs=("gateway",),
+    acting=frozenset({{"thinned"}}),  # counters that say that it did something
+)
+'''
 TOPOLOGY = '''"""A topology: a star of arms around a hub, one flow from each, as it stands.
 
     pacelab topologies {file}.py
@@ -143,6 +203,7 @@ TESTS = {
     "cc": 'run(Experiment(topology="chain", cc=f"{{HERE / \'{file}.py\'}}:{name}", duration_s=5))',
     "pacer": 'run_pacer(Experiment(topology="chain", duration_s=5), load().{name})',
     "link": 'run_link_layer(Experiment(topology="chain", duration_s=5), load().{name})',
+    "scheme": 'run(Experiment(topology="chain", scheme=f"{{HERE / \'{file}.py\'}}:SCHEME", duration_s=5))',
     "topology": 'run(Experiment(topology=str(HERE / "{file}.py"), duration_s=5))',
 }
 NEEDS = {"pacer": "run_pacer", "link": "run_link_layer"}
@@ -193,7 +254,7 @@ PYTEST = "there is a pytest by pip install pytest, or after make test"
 NEEDED = ("pacelab", "pytest")
 """What the files import, also where it is not installed, or not by its path."""
 TEMPLATES: Mapping[str, str] = MappingProxyType(
-    {"cc": CC, "pacer": PACER, "link": LINK, "topology": TOPOLOGY, "claim": CLAIM}
+    {"cc": CC, "pacer": PACER, "link": LINK, "scheme": SCHEME, "topology": TOPOLOGY, "claim": CLAIM}
 )
 """Kind -> the file."""
 
@@ -256,12 +317,12 @@ def _test(kind: str, words: Mapping[str, str]) -> str:
 
 
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, topology or claim")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="cc, pacer, link, scheme, topology or claim")],
     name: Annotated[str, typer.Argument(metavar="NAME", help="its own; the file is called so in small letters")],
 ) -> None:
     """Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.
 
-    KIND is cc, pacer, link, topology or claim.
+    KIND is cc, pacer, link, scheme, topology or claim.
     """
     one, test = write_new(kind, name, Path())
     log(f"written: {one} (its first lines say how to run it) and {test} (pytest {test}; {PYTEST})")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import BY_FIELD, CONTROL_OPTIONS, SCHEME_OPTIONS
+from pacelab.options.tcp_defaults import TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology
@@ -18,6 +19,8 @@ OF_ONE_KIND = {
     **{"playout_s": "voice", "call_spacing_s": "voice"},
 }
 """Option -> the one kind of traffic that hears of it."""
+OF_TCP = ("window_pkts", "initial_window_pkts", "min_rto_s", "rto_backoff", "ack")
+"""Options that TCP alone hears of."""
 NO_EFFECT = "has no effect"
 """So reads the note of an option that nothing in the run takes; in a comparison, something in another run may."""
 FAR_WIRES = 2
@@ -31,6 +34,7 @@ def notes_on(experiment: Experiment, scheme: Scheme, flows: Sequence[FlowResult]
         *_become(experiment),
         *_unused(experiment),
         *_unheard(experiment, scheme),
+        *_no_stop(experiment),
         *_skipping(experiment),
         *_silent(flows, experiment),
         *_of_hooks(scheme, experiment.network, hooks),
@@ -64,18 +68,32 @@ def _unheard(experiment: Experiment, scheme: Scheme) -> list[str]:
     nobodys = {name: f"no flow of this run is {kind}" for name, kind in OF_ONE_KIND.items() if kind not in kinds}
     for control in [control for control in CONTROL_OPTIONS if control not in controls]:
         nobodys |= dict.fromkeys(CONTROL_OPTIONS[control], f"no flow of this run has --cc {control}")
+    if not controls:
+        nobodys |= dict.fromkeys(OF_TCP, "no flow of this run is TCP")
+    if not experiment.rts:
+        nobodys["retry_long"] = "with --rts off all are --retry-short's"
     others = (name for name in SCHEME_OPTIONS if name not in scheme.takes)
     nobodys |= dict.fromkeys(others, "the scheme does not take it")
     found = []
     for name, why in nobodys.items():
         option, value = BY_FIELD[name], getattr(experiment, name)
-        if value != option.default:
+        brought = TCP_DEFAULTS[experiment.tcp_defaults].get(name), experiment.network.defaults.get(name)
+        if value not in (option.default, *brought, scheme.brings.get(name)):
             found.append(f"{option.flag} {option.domain.show(value)} {NO_EFFECT}: {why}")
     heard = {None, "best-effort", *(["voice"] if experiment.priority else [])}
     named = dict.fromkeys(flow.carried.category for flow in experiment.flows if flow.call is None)
     if not experiment.edca:
         found += [f"category {name} has no effect without --edca on" for name in named if name not in heard]
     return found
+
+
+def _no_stop(experiment: Experiment) -> list[str]:
+    """Stops that the topology gives to flows, where they are transfers."""
+    return [
+        f"flow {plan.group}: its stop at {flow.stop_s:g} s {NO_EFFECT}: a transfer ends with its last byte"
+        for plan in experiment.flows
+        if plan.carried.kind == "file" and (flow := experiment.network.flows[plan.group]).stop_s is not None
+    ]
 
 
 def _skipping(experiment: Experiment) -> list[str]:

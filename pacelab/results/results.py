@@ -150,12 +150,18 @@ def _totals(flows: list[FlowResult], planned: Sequence[PlannedFlow], air: dict[s
         "delivered_pkts": sum(flow["delivered_pkts"] for flow in flows),
         "retransmitted_pkts": sum(flow["retransmitted_pkts"] for flow in flows),
         "timeouts": sum(flow["timeouts"] for flow in flows),
-        "dropped_pkts": sum(air["drops"].values()),
+        "dropped_pkts": sum(air["drops"].values()) - _handed_back(air),
         **calls,
         "finished_flows": sum(flow["finished_s"] is not None for flow in flows),
         "end_s": air["end_s"],
     }
     return cast("Totals", found)
+
+
+def _handed_back(air: dict[str, Any]) -> int:
+    """Data packets that the MAC gave up and AODV had back: those that it did not repair are among its own drops."""
+    links = [] if air["aodv"] is None else air["links"]
+    return sum(link["drops_rts"] + link["drops_data"] for link in links if link["class"] != "routing")
 
 
 def _link_totals(links: list[dict[str, Any]] | None, measured_s: float) -> dict[str, Any]:

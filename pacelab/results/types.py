@@ -87,11 +87,16 @@ class CallResult(TypedDict):
 
 
 class Totals(TypedDict):
-    """Sums and figures of merit; rates and fairness are of the flows but calls."""
+    """Sums and figures of merit; rates and fairness are of the flows but calls.
+
+    `dropped_pkts`: packets lost, each once, routing's among them. It is the sum of `drops` but for data that the MAC
+    gave up under AODV: AODV has that back, and mends its way, or drops it (`link-failure`).
+    """
 
     goodput_bps: float
     throughput_bps: float
     offered_bps: float
+    """Payload that was sent, repeats included; the last segment of a transfer counts as a whole one."""
     efficiency: float | None
     jain: float | None
     jain_goodput_x_hops: float | None
@@ -195,7 +200,7 @@ class Run(TypedDict):
     calls: list[CallResult]
     totals: Totals
     drops: dict[str, int]
-    """Packets by cause; `hook:...` are the scheme's."""
+    """Packets by cause; `hook:...` are the scheme's; `mac-rts` and `mac-data` are those that the MAC gave up."""
     nodes: list[NodeResult]
     links: list[LinkResult] | None
     aodv: Aodv | None

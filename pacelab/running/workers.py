@@ -45,6 +45,8 @@ _UNREAD = "deserialization of the task graph"
 
 CONNECT_S = 10
 """How long to wait for a scheduler to answer."""
+LOOK_S, GRACE_S = 0.2, 1.0
+"""A worker looks so often whether it should stop, and then has so long to do so by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,14 +243,18 @@ def _start_worker(stop: Event) -> None:
     _stop = stop
     sys.stdout = sys.stderr  # what a user's own code prints there is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    """A parent that is killed can tell its workers nothing; they would wait for work for ever."""
+def _end_with_parent(stop: Event) -> None:
+    """A parent that is killed can tell its workers nothing; they would wait for work for ever. And what is stuck, as in
+    code of the user's that makes hooks, does not hear that it should stop.
+    """
     from multiprocessing import parent_process
 
     parent = parent_process()
     if parent is not None:
-        parent.join()
+        while parent.is_alive() and not stop.is_set():
+            parent.join(LOOK_S)
+        parent.join(GRACE_S)
         os._exit(1)

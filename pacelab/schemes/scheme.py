@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +15,7 @@ from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.domain import plain
 from pacelab.topologies.model import Topology, check_name
+from pacelab.topologies.waiting import waiting_for
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
@@ -212,8 +214,10 @@ class Scheme:
     def _make(self, point: str, factory: HookFactory, settings: HookSettings) -> Hook:
         """A hook; UserCodeError, with the place, where a factory of a user's own fails or gives none."""
         place = place_of(factory)
+        said = waiting_for(f"{point}= of scheme {self.name!r}") if place else nullcontext()
         try:
-            hook = factory(settings)
+            with said:
+                hook = factory(settings)
         except UserCodeError:
             raise
         except Exception as error:

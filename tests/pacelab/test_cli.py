@@ -62,6 +62,7 @@ USAGE = [
     ("run chain --seconds 1e999", "--seconds '1e999'", "a number from 0.001 to 1000000"),
     ("run chain --warmup -0.1", "--warmup '-0.1'", "a number from 0"),
     ("run chain --seconds 5 --warmup 5", "--warmup 5", "less than --seconds, 5"),
+    ("run chain --seconds 1 --warmup 0.9999999", "--warmup 0.9999999:", "less than --seconds, 1"),
     ("run chain --min-rto 0", "--min-rto '0'", "a number from 0.001 to 60"),
     ("run chain --seed -1", "--seed -1", "a whole number from 0"),
     ("run chain --spacing 0", "--spacing '0'", "a number from 1"),

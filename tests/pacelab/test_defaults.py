@@ -62,6 +62,7 @@ ranges: {decode: 250 m, sense: 550 m}
 nodes:
   - {name: a, at: [0 m, 0 m]}
   - {name: b, at: [200 m, 0 m]}
+  - {name: c, at: [400 m, 0 m]}
 flows:
   - {from: a, to: b}
 rates:
@@ -88,10 +89,15 @@ def test_a_files_defaults_and_rates_reach_the_air(in_tmp: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rts: off", "rtz: off", r"^net.yaml:14: defaults.rtz: unknown option; allowed is one of traffic, cc, "),
-        ("rts: off", "rts: maybe", r"^net.yaml:14: defaults.rts: 'maybe': allowed is one of on, off$"),
-        ("traffic: udp-saturated", "rate: 7", r"^net.yaml:13: defaults.rate: '7': allowed is one of 1, 2, 5.5"),
+        ("rts: off", "rtz: off", r"^net.yaml:15: defaults.rtz: unknown option; allowed is one of traffic, cc, "),
+        ("rts: off", "rts: maybe", r"^net.yaml:15: defaults.rts: 'maybe': allowed is one of on, off$"),
+        ("traffic: udp-saturated", "rate: 7", r"^net.yaml:14: defaults.rate: '7': allowed is one of 1, 2, 5.5"),
         ("rate: 2 Mbit/s", "rate: 6 Mbit/s", r"rate 6000000 bit/s of a link: allowed with --phy 802.11b is one of 1"),
+        (
+            "b, rate: 2 Mbit/s}",
+            "c, rate: 2 Mbit/s}",
+            r"^net.yaml:11: rates.0.rate: a rate of a -> c, 400 m apart, which is no link: allowed are nodes",
+        ),
     ],
 )
 def test_a_files_bad_defaults_are_refused_with_their_place(old: str, new: str, message: str, in_tmp: Path) -> None:

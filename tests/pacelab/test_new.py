@@ -23,6 +23,7 @@ PLAIN = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 RUNS = {
     "claim": ["reproduce", "mine.yaml", "--quick", "--jobs", "1", "--out", "out"],
     "cc": ["run", "chain", "--cc", "mine.py:Mine", "--seconds", "3"],
+    "scheme": ["run", "chain", "--scheme", "mine.py:SCHEME", "--seconds", "3"],
     "topology": ["run", "mine.py", "--set", "arms=4", "--seconds", "3"],
 }
 
@@ -49,7 +50,7 @@ def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, topology, claim"),
+        (["new", "gateway", "Mine"], "new 'gateway': allowed is one of cc, pacer, link, scheme, topology, claim"),
         (["new", "cc", "my-own"], "allowed is a name of letters"),
         (["new", "cc", "class"], "a word of Python's own: allowed is another name"),
         (["new", "cc", "PaceLab"], "beside pacelab.py no program could import the module pacelab: allowed is another"),

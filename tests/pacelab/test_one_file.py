@@ -85,6 +85,18 @@ def test_both_are_compared_from_a_folder_of_ones_own(
     assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
 
 
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_what_one_point_refuses_is_told_with_the_point(
+    command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("line.py").write_text(TOPOLOGY)
+    out = ["--out", "there", "--quiet"]
+    assert main([command, "line.py", "--set", "nodes=2,1", "--schemes", "newreno", *out]) == 2
+    assert capsys.readouterr().err.endswith("mend the file (at nodes 1)\n")
+    assert main([command, "line.py", "--set", "nodes=1", "--schemes", "newreno", *out]) == 2
+    assert capsys.readouterr().err.endswith("mend the file\n")
+
+
 def test_its_file_is_named_in_the_result_by_what_it_says(tmp_path: Path) -> None:
     file = tmp_path / "dropper.py"
     file.write_text(SCHEME)
@@ -372,3 +384,35 @@ def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
     (in_tmp / "mine.py").write_text(SCHEME)
     (in_tmp / "random.py").write_text("1 / 0\n")
     assert digest_of("", "mine.py") == hashlib.sha256(SCHEME.encode()).hexdigest()
+
+
+SLOW = """\
+import time
+import pacelab
+from pacelab.topologies import waiting
+
+def wait(*_):
+    end_s = time.monotonic() + 60
+    while TOLD not in waiting._said and time.monotonic() < end_s:
+        time.sleep(0.001)
+    raise ValueError("over")
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ("wait()", "loading 'slow.py'"),
+        ("def topology():\n    wait()", "topology() of 'slow.py'"),
+        ("OWN = pacelab.Scheme(name='slow', summary='', source='', link=wait)", "link= of scheme 'slow'"),
+    ],
+)
+def test_what_does_not_return_is_said_to_be_waited_for(
+    last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pacelab.topologies.waiting.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab.topologies.waiting._said", set())
+    Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
+    arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
+    assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2
+    assert f"pacelab: {told} has not returned for 0.01 s; it is waited for, Ctrl-C ends it\n" in capsys.readouterr().err

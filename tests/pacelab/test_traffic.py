@@ -223,9 +223,12 @@ def test_a_saturating_flow_goes_on_when_a_node_has_come_back(routing: str, in_tm
     assert back[-1] == pytest.approx(first, rel=0.05)
 
 
-def test_where_no_way_is_left_aodv_notices_and_searches(in_tmp: Path) -> None:
-    """A relay is out of reach from 25 to 50 s. ns-2: 15 requests, a route error, 27.7 s of silence on the average."""
-    (in_tmp / "relay.yaml").write_text(RELAY)
+@pytest.mark.parametrize("ends", ["a, to: b", "a, to: host", "host, to: a", "a, to: far", "far, to: a"])
+def test_where_no_way_is_left_aodv_notices_and_searches(ends: str, in_tmp: Path) -> None:
+    """A relay is out of reach from 25 to 50 s. ns-2: 15 requests, a route error, 27.7 s of silence on the average, and
+    27.4 where the end of the packets, or their source, is a wire behind b.
+    """
+    (in_tmp / "relay.yaml").write_text(RELAY.replace("a, to: b", ends))
     result = run(Experiment(topology="relay.yaml", duration_s=80, series_interval_s=0.1))
     assert result.run["drops"]["no-route"] == 0
     assert result.run["aodv"] is not None
@@ -243,6 +246,11 @@ nodes:
   - {name: a, at: [0 m, 500 m]}
   - {name: relay, at: [200 m, 500 m]}
   - {name: b, at: [400 m, 500 m]}
+  - {name: host, at: [500 m, 500 m], wired: true}
+  - {name: far, at: [600 m, 500 m], wired: true}
+wires:
+  - {between: [b, host], rate: 10 Mbit/s, delay: 40 ms}
+  - {between: [host, far], rate: 10 Mbit/s, delay: 40 ms}
 flows:
   - {from: a, to: b, start: 1 s}
 moves:

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import Future
 from contextlib import chdir, closing
 from pathlib import Path
@@ -69,6 +70,20 @@ def test_work_of_the_script_itself_finds_it_in_the_workers(tmp_path: Path) -> No
     )
     done = subprocess.run([sys.executable, "study.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout == "[(0, 2), (1, 4)]\n", done.stderr
+
+
+def sleep_of(file: str) -> str:
+    if file:
+        time.sleep(60)
+        Path(file).touch()
+    return file
+
+
+def test_a_worker_that_does_not_hear_of_the_end_is_ended(tmp_path: Path) -> None:
+    slept = tmp_path / "slept"
+    with closing(each_finished(sleep_of, [str(slept), ""], workers=Workers(jobs=2))) as finished:
+        assert next(finished) == (1, "")
+    assert not slept.exists()
 
 
 def die_of_zero(number: int) -> int:

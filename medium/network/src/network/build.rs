@@ -64,6 +64,7 @@ impl Network {
             station_of[node as usize] = Some(station as u32);
         }
         let routes = Routes::new(count, radio_edges(&air, &node_of).chain(wired_edges(&config)));
+        let radio_of = nearest_radios(&station_of, &config);
         let (wires, wires_from) = build_wires(&config);
         let aodv = (0..count as u32).map(|node| {
             let runs = config.routing == Routing::Aodv && station_of[node as usize].is_some();
@@ -95,6 +96,7 @@ impl Network {
             hosts,
             delayed: Vec::new(),
             station_of,
+            radio_of,
             node_of,
             drops: Drops::default(),
             links: Links::new(count),
@@ -147,6 +149,23 @@ impl Network {
         self.schedule(ns_from_s(self.config.series_interval_s), Task::Sample);
         if self.config.warmup_s > 0.0 {
             self.schedule(ns_from_s(self.config.warmup_s), Task::WarmupEnds);
+        }
+    }
+}
+
+/// See `Network::radio_of`; of gateways as near as each other the one of the lower number.
+fn nearest_radios(station_of: &[Option<u32>], config: &Config) -> Vec<Option<u32>> {
+    let mut found: Vec<Option<u32>> = (0..).zip(station_of).map(|(node, station)| station.map(|_| node)).collect();
+    loop {
+        let before = found.clone();
+        for (from, to) in wired_edges(config) {
+            if let (None, Some(radio)) = (before[from as usize], before[to as usize]) {
+                let lowest = found[from as usize].map_or(radio, |other: u32| other.min(radio));
+                found[from as usize] = Some(lowest);
+            }
+        }
+        if found == before {
+            return found;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Packets on their way: routing decisions, wires, the air, and what happens when it gives up.
 
-use pacelab_air_config::Category;
+use pacelab_air_config::{Category, Routing};
 use pacelab_engine::{Failure, Ns, Packet as AirPacket};
 
 use super::Network;
@@ -80,10 +80,17 @@ impl Network {
         }
     }
 
-    /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the end itself.
+    /// Where a packet goes next as all places are; where there is no way, AODV has to notice by itself: to the radio
+    /// that is its end, or the gateway of that. A wired host hands it to its own gateway.
     fn next_hop(&mut self, node: u32, dst: u32) -> Option<u32> {
-        let searched = || self.aodv[node as usize].is_some() && self.station_of[dst as usize].is_some();
-        self.routes.next_hop(node, dst).or_else(|| searched().then_some(dst))
+        let next = self.routes.next_hop(node, dst);
+        if next.is_some() || self.config.routing != Routing::Aodv {
+            return next;
+        }
+        match self.aodv[node as usize] {
+            Some(_) => self.radio_of[dst as usize],
+            None => self.radio_of[node as usize].and_then(|gateway| self.routes.next_hop(node, gateway)),
+        }
     }
 
     fn drop_for_want_of_a_route(&mut self, node: u32, id: u32) {
@@ -301,7 +308,8 @@ impl Network {
         let (mut here, mut last) = (node, None);
         while self.station_of[here as usize].is_some() {
             last = Some(here);
-            here = self.routes.next_hop(here, dst)?;
+            let Some(next) = self.routes.next_hop(here, dst) else { return self.radio_of[dst as usize] };
+            here = next;
         }
         last
     }

@@ -93,6 +93,8 @@ pub struct Network {
     /// Things that AODV wants done later, and packets on their way through a host.
     delayed: Vec<Option<InLinkLayer>>,
     station_of: Vec<Option<u32>>,
+    /// The node itself where it has a radio, else the gateway that is fewest wires away.
+    radio_of: Vec<Option<u32>>,
     node_of: Vec<u32>,
     drops: Drops,
     links: Links,

@@ -21,7 +21,7 @@ from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.show.figures import add_legend, name_ticks, short
 from pacelab.show.plots import axis_label, styles_of
-from pacelab.show.tables import settings, show_name, show_value
+from pacelab.show.tables import network, settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,7 +137,7 @@ def plot_points(
 
 def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: Sequence[str]) -> None:
     fixed = [_show(name, _value(rows[0], name)) for name in picked]
-    ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
+    ax.set_title(", ".join([network(points.config, without=tuple(points.axes)), *fixed]), loc="left", fontsize="medium")
 
 
 def _note(ax: Axes, text: str) -> None:

@@ -135,10 +135,9 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
     figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
     panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
     for ax, quantity in zip(panels, quantities, strict=True):
-        shown, key = find_series(quantity)
+        shown = find_series(quantity)
         for place, (name, result, number) in enumerate(lines):
-            points = result.series["flows"][number][key]
-            values = [float("nan") if value is None else value * shown.scale for value in points]
+            values = shown.over_time(result.series["flows"][number])
             look = {"color": COLOURS[place % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
             label = _line_name(name, result, number)
             ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)

@@ -25,6 +25,8 @@ USUAL_WIDTH = 80
 """Of a terminal."""
 PATIENCE_S, EACH_S = 2.0, 0.5
 """In a notebook: how long one waits without a word, and how often the line changes."""
+SET_UP = 0.01
+"""Who first tells of less than this share has set up until then, as real hosts: it says nothing of what is left."""
 
 
 def log(text: str) -> None:
@@ -148,16 +150,19 @@ class _Line:
     def __init__(self, what: str) -> None:
         self._what = what
         self._began_s = self._told_s = time.monotonic()
+        self._worked_s: float | None = None
         self._shown: Any = None
 
     def tell(self, done: float, total: float = 1.0) -> None:
         """So much is done."""
         now_s = time.monotonic()
-        passed_s = now_s - self._began_s
-        if not 0 < done < total or passed_s < PATIENCE_S or now_s - self._told_s < EACH_S:
+        if self._worked_s is None:
+            self._worked_s = now_s if done < SET_UP * total else self._began_s
+        soon = now_s - self._began_s < PATIENCE_S or now_s - self._told_s < EACH_S
+        if soon or not 0 < done < total or now_s == self._worked_s:
             return
         self._told_s = now_s
-        left_s = passed_s * (total / done - 1)
+        left_s = (now_s - self._worked_s) * (total / done - 1)
         left = (
             f"{left_s:.0f} s"
             if left_s < 100

@@ -19,7 +19,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.figures import add_legend, name_ticks, short
+from pacelab.show.figures import add_legend, name_ticks, rise, short
 from pacelab.show.plots import axis_label, styles_of
 from pacelab.show.tables import network, settings, show_name, show_value
 
@@ -126,7 +126,7 @@ def plot_points(
     elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
         ax.set_xticks(values)
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
-    ax.set_ylim(*quantity.limits)
+    rise(ax, *quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
         add_legend(ax)

@@ -15,6 +15,7 @@ from pacelab.options import arguments
 from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
+from pacelab.show.figures import rise
 from pacelab.show.plots import caption, find_series, plot_goodput, plot_quantity, style_of
 from pacelab.show.tables import show_point
 
@@ -142,7 +143,7 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
             label = _line_name(name, result, number)
             ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)
         ax.set_ylabel(shown.label_of_one)
-        ax.set_ylim(*shown.limits)
+        rise(ax, *shown.limits)
         ax.grid(alpha=0.3)
     panels[-1].set_xlabel("time (s)")
     if len(lines) > 1:
@@ -265,7 +266,7 @@ def curves(
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if not any(value < 0 for values in lines.values() for value in values):
-        ax.set_ylim(bottom=0)
+        rise(ax)
     _scale_x(ax, x)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -129,6 +130,12 @@ def add_legend(ax: Axes) -> None:
     some = f"the first {MOST_NAMED} of {len(names)}" if len(names) > MOST_NAMED else None
     look: dict[str, Any] = {"fontsize": "x-small", "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
     ax.legend(handles[:MOST_NAMED], names[:MOST_NAMED], title=some, **look)
+
+
+def rise(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
+    """The y axis, from `low` to `high` or to some room above the data: of what is flat matplotlib leaves none."""
+    top = ax.dataLim.y1
+    ax.set_ylim(low, low + 1.05 * (top - low) if high is None and low < top < math.inf else high)
 
 
 def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:

@@ -19,7 +19,7 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
-from pacelab.show.figures import DPI, add_legend, images, name_ticks, share_legend, short
+from pacelab.show.figures import DPI, add_legend, images, name_ticks, rise, share_legend, short
 from pacelab.show.tables import Compared, baseline_of, network, settings, show_point
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
     title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
-    ax.set_ylim(*shown.limits)
+    rise(ax, *shown.limits)
     if shown.series == "mos":
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
     for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:

@@ -194,10 +194,12 @@ def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch
     lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
     lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
     lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
-    (curves,), (bars,), (usual,) = (figure.axes for figure in drawn)
+    lab.curves([1, 2], {"flat": [1254, 1255]}, xlabel="window", ylabel="kbit/s")
+    (curves,), (bars,), (usual,), (flat,) = (figure.axes for figure in drawn)
     assert curves.get_ylim()[0] < -0.2
     assert bars.get_xlim()[0] < -0.2
     assert usual.get_ylim()[0] == 0
+    assert flat.get_ylim() == (0, pytest.approx(1.05 * 1255))
 
 
 def test_a_run_without_calls_has_no_worst_call() -> None:

@@ -147,6 +147,27 @@ def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
         assert page.evaluate(COVERED_WORDS) == []
 
 
+CROSSED_WORDS = """() => {
+    const shown = (text) => text.textContent && getComputedStyle(text).visibility !== 'hidden';
+    const seen = [...document.querySelectorAll('.scene text:not(.state)')].filter(shown);
+    const words = seen.map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const cover = (a, b) => across(a, b) > 2 && down(a, b) > 5;
+    return words.flatMap(([word, box], at) =>
+        words.slice(0, at).filter(([, other]) => cover(box, other)).map(([other]) => [word, other]));
+}"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1366, 768)])
+def test_a_tall_network_s_legend_covers_no_word(open_demo, size: tuple[int, int]) -> None:
+    page = open_demo(open_own("random", ["newreno"]))
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_function(f"innerWidth === {size[0]}")
+    page.get_by_role("button", name="Pause").click()
+    assert page.evaluate(CROSSED_WORDS) == []
+
+
 def test_curves_without_any_width_end(open_demo) -> None:
     """Not even a label's "…" has room there."""
     page = open_demo("starvation")

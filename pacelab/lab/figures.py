@@ -192,7 +192,8 @@ def lost(result: RunResult) -> str:
         "queue": "queue full",
         "link-failure": "dropped by AODV",
     }
-    found = [f"{number} {causes.get(name, name)}" for name, number in drops.items() if number]
+    told = {name: causes.get(name, name.replace("hook:", "dropped by the scheme: ")) for name in drops}
+    found = [f"{number} {told[name]}" for name, number in drops.items() if number]
     return "Packets lost: " + (", ".join(found) if found else "none")
 
 

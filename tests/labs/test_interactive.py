@@ -231,6 +231,13 @@ def test_what_aodv_takes_for_a_broken_link_is_lost_once() -> None:
     assert told == f"Packets lost: {drops['link-failure']} dropped by AODV"
 
 
+def test_what_a_scheme_drops_is_said_in_words() -> None:
+    result = run(ONE)
+    result.run["drops"].update({"queue": 2, "hook:duplicate ACK absorbed": 4})
+    told = lab.series(result).text.splitlines()[-1]
+    assert told == "Packets lost: 2 queue full, 4 dropped by the scheme: duplicate ACK absorbed"
+
+
 def test_link_roles_are_those_of_fu() -> None:
     from pacelab import load_topology
 

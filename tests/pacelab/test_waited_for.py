@@ -72,8 +72,8 @@ def test_a_long_one_says_how_long(
 
 
 def test_what_was_set_up_before_is_not_what_is_left(shown: list[str], clock: Clock) -> None:
-    tell(clock, (5, (0.00004,)), (6, (0.1,)))  # real hosts: "0 %, about 38 h left" of a run of 6 s
-    assert shown == ["run: 10 %, about 9 s left", ""]
+    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: it said "0 %, about 4 h left" of 6 s
+    assert shown == ["run: 0 %", "run: 10 %, about 9 s left", ""]
 
 
 def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> None:

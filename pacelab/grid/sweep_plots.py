@@ -123,8 +123,8 @@ def plot_points(
     counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
         name_ticks(ax, [short(_as_written(x, value)) for value in values])
-    elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
-        ax.set_xticks(values)
+    elif all(isinstance(value, int) for value in values) and len(values) <= 20:
+        ax.set_xticks(values, [_as_written(x, value) for value in values])
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
     rise(ax, *quantity.limits)
     ax.grid(alpha=0.3)

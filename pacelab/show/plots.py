@@ -20,7 +20,7 @@ from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
 from pacelab.show.figures import DPI, add_legend, images, name_ticks, rise, share_legend, short
-from pacelab.show.tables import Compared, baseline_of, network, settings, show_point
+from pacelab.show.tables import Compared, baseline_of, network, settings, show_point, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,8 +212,8 @@ def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, 
     if axis is None:
         name_ticks(ax, list(map(short, schemes)))
         ax.set_xlim(-0.5, len(schemes) - 0.5)
-    elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
-        ax.set_xticks(comparison.axes[axis])
+    elif all(isinstance(value, int) for value in comparison.axes[axis]):
+        ax.set_xticks(comparison.axes[axis], [show_value(axis, value) for value in comparison.axes[axis]])
     ax.set_title(show_point(_fixed(comparison, point)))
     ax.grid(alpha=0.3, which="both")
     if axis is not None:
@@ -315,7 +315,7 @@ def axis_label(name: str | None) -> str:
         "hops": "wireless hops",
         "stations": "senders",
         "spacing": "spacing (m)",
-        "rate_bps": "802.11 data rate (bit/s)",
+        "rate_bps": "802.11 data rate (Mbit/s)",
         "window_pkts": "window (packets)",
         "payload_bytes": "payload (bytes)",
         "min_rto_s": "least RTO (s)",

@@ -70,6 +70,17 @@ def test_a_title_has_the_hops_that_all_runs_have() -> None:
     assert ax.get_title(loc="left") == "chain, hops 2"
 
 
+def test_rates_are_along_the_axis_as_they_are_written() -> None:
+    axes: dict[str, list[Any]] = {"rate_bps": [1_000_000, 5_500_000, 11_000_000], "scheme": ["newreno"]}
+    rows = [
+        {"point": {"rate_bps": rate_bps}, "scheme": "newreno", "seed": 1, "goodput_bps": 1.0}
+        for rate_bps in axes["rate_bps"]
+    ]
+    ax = draw(points(axes=axes, rows=rows))
+    assert ax.get_xlabel() == "802.11 data rate (Mbit/s)"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5.5", "11"]
+
+
 def test_where_takes_values_as_an_experiment_has_them() -> None:
     one, other = (draw(points(), x="hops", where=where) for where in ({"rts": "on"}, {"rts": True}))
     assert lines(one) == lines(other)

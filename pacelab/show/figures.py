@@ -82,12 +82,11 @@ def image(figure: Figure, form: str, *, dpi: float) -> bytes:
 
 def find_letters(figure: Figure) -> None:
     """Of what matplotlib's own font lacks, as Chinese names, take what an installed one has; say what none has."""
-    from matplotlib.font_manager import findfont, fontManager, get_font
+    from matplotlib.font_manager import fontManager, get_font
     from matplotlib.text import Text
 
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and not text.get_text().isascii()]
-    known = get_font(findfont("DejaVu Sans")).get_charmap()
-    lacking = {letter for text in texts for letter in text.get_text() if ord(letter) not in known} - {"\n"}
+    lacking = {letter for text in texts for letter in text.get_text() if ord(letter) not in _usual()} - {"\n"}
     families = ["DejaVu Sans"]
     for font in sorted(fontManager.ttflist, key=lambda font: font.name) if lacking else ():
         if font.name.startswith(LAST_RESORT):
@@ -101,6 +100,14 @@ def find_letters(figure: Figure) -> None:
     if lacking:
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from ")
         _say_lacking("".join(sorted(lacking)))
+
+
+@cache
+def _usual() -> frozenset[int]:
+    """What matplotlib's own font has; asked once, as each move of a slider draws a picture."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
 
 
 @cache

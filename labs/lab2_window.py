@@ -125,7 +125,7 @@ lab.curves(lengths, {"measured W*": found, "h/4": rule}, xlabel="hops", ylabel="
 # %%
 def draw(hops, payload, queue, routing):
     goodput = curve(hops, payload, seeds=(1,), seconds=15, queue_pkts=queue, routing=routing)
-    lines = {f"{hops} hops, {payload} bytes, {routing}": list(goodput.values())}
+    lines = {f"{hops} hop{'s' * (hops > 1)}, {payload} bytes, {routing}": list(goodput.values())}
     return lab.curves(
         WINDOWS, lines, xlabel="advertised window (packets)", ylabel="goodput (kbit/s)", marks=[hops / 4]
     )

@@ -25,6 +25,8 @@ USUAL_WIDTH = 80
 """Of a terminal."""
 PATIENCE_S, EACH_S = 2.0, 0.5
 """In a notebook: how long one waits without a word, and how often the line changes."""
+SET_UP = 0.001
+"""Up to this share it is set up, as real hosts are: how long that took says nothing of what is left."""
 
 
 def log(text: str) -> None:
@@ -148,24 +150,23 @@ class _Line:
     def __init__(self, what: str) -> None:
         self._what = what
         self._began_s = self._told_s = time.monotonic()
+        self._begun = self._began_s, 0.0
         self._shown: Any = None
 
     def tell(self, done: float, total: float = 1.0) -> None:
         """So much is done."""
         now_s = time.monotonic()
-        passed_s = now_s - self._began_s
-        if not 0 < done < total or passed_s < PATIENCE_S or now_s - self._told_s < EACH_S:
+        if done < SET_UP * total:
+            self._begun = now_s, done
+        soon = now_s - self._began_s < PATIENCE_S or now_s - self._told_s < EACH_S
+        if soon or not 0 < done < total:
             return
         self._told_s = now_s
-        left_s = passed_s * (total / done - 1)
-        left = (
-            f"{left_s:.0f} s"
-            if left_s < 100
-            else f"{left_s / 60:.0f} min"
-            if left_s < 6000
-            else f"{left_s / 3600:.0f} h"
-        )
-        self._show(f"{self._what}: {100 * done / total:.0f} %, about {left} left")
+        begun_s, begun = self._begun
+        text = f"{self._what}: {100 * done / total:.0f} %"
+        if done > begun:
+            text += f", about {_span((now_s - begun_s) * (total - done) / (done - begun))} left"
+        self._show(text)
 
     def clear(self) -> None:
         """It is over, or was stopped."""
@@ -178,6 +179,13 @@ class _Line:
             self._shown = display.display(display.HTML(text), display_id=True)
         else:
             self._shown.update(display.HTML(text))
+
+
+def _span(seconds: float) -> str:
+    """So long, in words."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
 
 
 @contextlib.contextmanager

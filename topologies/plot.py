@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LABELS = 40
-"""With more nodes only the ends of flows and the gateways are named."""
+"""With more nodes only the ends of flows and the gateways are named, with more of these only gateways."""
 ZOOM = 1.5
 """Ranges larger than so many times the network are not drawn in full: they would leave a dot of it."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -84,7 +84,8 @@ def plot_topology(topology: Topology, ax: Axes | None = None) -> Axes:
         walk = [topology.nodes[node].position_m, *(move.position_m for move in topology.moves if move.node == node)]
         ax.plot(*zip(*walk, strict=True), ":", color="black", linewidth=2, label=f"walk of {topology.nodes[node].name}")
     _draw_ranges(topology, ax)
-    ax.set(xlabel="x (m)", ylabel="y (m)", title=topology.description)
+    ax.set(xlabel="x (m)", ylabel="y (m)")
+    ax.set_title(topology.description, wrap=True)
     ax.set_aspect("equal", adjustable="datalim")
     ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     return ax
@@ -107,6 +108,8 @@ def _line(topology: Topology, a: int, b: int) -> tuple[list[float], list[float]]
 def _draw_nodes(topology: Topology, ax: Axes) -> None:
     many = len(topology.nodes) > MOST_LABELS
     ends = {end for flow in topology.flows for end in (flow.src, flow.dst)} | set(topology.gateways)
+    if len(ends) > MOST_LABELS:
+        ends = set(topology.gateways)
     for marker, label, chosen in (
         ("o", "radio", [i for i, node in enumerate(topology.nodes) if node.wireless and i not in topology.gateways]),
         ("s", "gateway", list(topology.gateways)),

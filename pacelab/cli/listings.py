@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.doctor import Feature
-from pacelab.errors import ConfigError
 from pacelab.options.table import BY_FIELD, BY_FLAG
 from pacelab.schemes import SCHEMES
+from pacelab.show.figures import check_figure, figure_bytes
 from pacelab.topologies.model import Topology
 from pacelab.topologies.plot import describe, is_tall, plot_topology
 from pacelab.topologies.registry import KINDS
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-FORMATS = (".svg", ".png", ".pdf")
 
 __all__ = [
     "describe_topology",
@@ -126,22 +123,12 @@ def _defaults(topology: Topology) -> list[tuple[str, str]]:
 
 def draw_topology(topology: Topology, path: Path) -> bytes:
     """The figure of a topology, in the format that the file's name asks for."""
-    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    if path.suffix not in FORMATS:
-        raise ConfigError(f"--out {str(path)!r}: allowed is a file name that ends in one of {', '.join(FORMATS)}")
-    buffer = BytesIO()
-    with rc_context({"svg.hashsalt": "pacelab"}):
-        figure = Figure(figsize=(8, 9) if is_tall(topology) else (9, 5), layout="constrained")
-        plot_topology(topology, figure.subplots())
-        figure.savefig(
-            buffer, format=path.suffix[1:], metadata=None if path.suffix == ".png" else _NO_DATE[path.suffix]
-        )
-    return buffer.getvalue()
-
-
-_NO_DATE: dict[str, dict[str, None]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    check_figure(path)
+    figure = Figure(figsize=(8, 9) if is_tall(topology) else (9, 5), layout="constrained")
+    plot_topology(topology, figure.subplots())
+    return figure_bytes(figure, path)
 
 
 def doctor_document(features: Sequence[Feature]) -> dict[str, Any]:

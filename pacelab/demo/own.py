@@ -20,6 +20,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import write_file
 from pacelab.running.registry import find_backend
+from pacelab.schemes import SCHEMES
 from pacelab.show.timeline import record_air
 from pacelab.sim.airconfig import compile_air
 from pacelab.topologies.model import Topology
@@ -83,6 +84,10 @@ def open_own(topology: str, schemes: Sequence[str]) -> Own:
     """
     if topology == NEW:
         topology = str(Path(__file__).with_name("static") / "new.yaml")
+    for name in schemes:
+        if name in SCHEMES and SCHEMES[name].traffic == ("voice",):
+            said = "it acts on calls, which its page has not: `pacelab demo voice` shows them"
+            raise ConfigError(f"demo {topology} --scheme {name}: {said}")
     first = Experiment(topology=topology)
     settings: dict[str, Any] = {} if _says_how_long(first.network) else {"duration_s": DURATION_S}
     own = Own(tuple(Experiment(topology=topology, scheme=name, **settings) for name in dict.fromkeys(schemes)))

@@ -19,9 +19,9 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.figures import add_legend, name_ticks, short
+from pacelab.show.figures import add_legend, name_ticks, rise, short
 from pacelab.show.plots import axis_label, styles_of
-from pacelab.show.tables import settings, show_name, show_value
+from pacelab.show.tables import network, settings, show_name, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,10 +123,10 @@ def plot_points(
     counts = _draw_lines(ax, rows, x, values, quantity, lines)
     if not _are_numbers(values):
         name_ticks(ax, [short(_as_written(x, value)) for value in values])
-    elif all(isinstance(value, int) for value in values) and len(values) <= 20 and x not in ("rate_bps",):
-        ax.set_xticks(values)
+    elif all(isinstance(value, int) for value in values) and len(values) <= 20:
+        ax.set_xticks(values, [_as_written(x, value) for value in values])
     ax.set(xlabel=axis_label(x), ylabel=quantity.label)
-    ax.set_ylim(*quantity.limits)
+    rise(ax, *quantity.limits)
     ax.grid(alpha=0.3)
     if lines:
         add_legend(ax)
@@ -137,7 +137,7 @@ def plot_points(
 
 def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: Sequence[str]) -> None:
     fixed = [_show(name, _value(rows[0], name)) for name in picked]
-    ax.set_title(", ".join([points.config["topology"], *fixed]), loc="left", fontsize="medium")
+    ax.set_title(", ".join([network(points.config, without=tuple(points.axes)), *fixed]), loc="left", fontsize="medium")
 
 
 def _note(ax: Axes, text: str) -> None:

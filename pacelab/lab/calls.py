@@ -9,6 +9,7 @@ from pacelab.lab.figures import COLOURS, HATCHES, KBPS, draw_bars, runs_by_name
 from pacelab.lab.picture import Picture
 from pacelab.options.arguments import an, checked
 from pacelab.results.results import RunResult
+from pacelab.show.figures import rise
 
 GOOD_MOS = 3.6
 MARKERS = "os^vDPX*"
@@ -56,11 +57,11 @@ def call_series(result: RunResult) -> Picture:
     above.plot(times, means, color=COLOURS[0], marker="o", markersize=3, label="mean")
     above.axhline(GOOD_MOS, color="black", linestyle="--", linewidth=1)
     above.set(ylabel="MOS (dashed: 3.6)", ylim=(1, 4.5))
-    above.legend(fontsize="small", loc="lower right")
+    above.legend(fontsize="small", loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False)
     total = [sum(flow["goodput_bps"][i] or 0 for flow in tcp) * KBPS for i in range(len(times))]
     below.plot(times, total, color=COLOURS[1], marker="s", markersize=3)
     below.set(xlabel="time (s)", ylabel="TCP goodput, all (kbit/s)")
-    below.set_ylim(bottom=0)
+    rise(below)
     for ax in (above, below):
         ax.grid(alpha=0.3)
     return Picture(figure, f"{_quality(_mos(result), 'good (3.6)')}; TCP {_tcp_kbps(result):.0f} kbit/s in all")

@@ -5,6 +5,7 @@ No meaning by colour alone: bars carry their number and a hatch, lines a marker.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,17 @@ from pacelab.options import arguments
 from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
-from pacelab.show.plots import caption, find_series, plot_goodput, plot_quantity, style_of
+from pacelab.show.figures import add_legend, rise
+from pacelab.show.plots import caption, find_series, is_known, plot_goodput, plot_quantity, style_of, why_no_series
 from pacelab.show.tables import show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KBPS = 1e-3
+MOST_WITHIN, MOST_ABOVE = 4, 8
+"""Names of lines that a panel has room for; that stand above it; more stand beside it."""
+LINES = ("-", "--", ":", "-.")
 COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#7f7f7f", "#f0e442")
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "oo", "++")
 """Okabe and Ito's palette, and a hatch for each colour."""
@@ -86,7 +91,7 @@ def draw_bars(
 ) -> None:
     """As `bars`, into given axes."""
     numbers = list(values.values())
-    low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0, 1e-9])
+    low, top = min([*numbers, 0.0]), max([*numbers, reference[1] if reference else 0.0]) or 1.0
     step = 0.01 * (top - low)
     for place, (name, value) in enumerate(values.items()):
         number = place % looks % len(COLOURS)
@@ -135,19 +140,30 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
     figure = Figure(figsize=(8.5, 0.6 + 1.9 * len(quantities)), layout="constrained")
     panels = figure.subplots(len(quantities), 1, squeeze=False, sharex=True)[:, 0]
     for ax, quantity in zip(panels, quantities, strict=True):
-        shown, key = find_series(quantity)
+        shown = find_series(quantity)
         for place, (name, result, number) in enumerate(lines):
-            points = result.series["flows"][number][key]
-            values = [float("nan") if value is None else value * shown.scale for value in points]
-            look = {"color": COLOURS[place % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
+            values = shown.over_time(result.series["flows"][number])
+            several = len(named) > 1 and len(lines) > len(named)  # then a flow has its colour, a run its line
+            look = {"color": COLOURS[(number if several else place) % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
+            look["linestyle"] = LINES[list(named).index(name) % len(LINES)] if several else "-"
             label = _line_name(name, result, number)
             ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)
+        if not any(is_known(shown.over_time(result.series["flows"][number])) for _, result, number in lines):
+            ax.set(xticks=[], yticks=[])
+            said = why_no_series(lines[0][1]).partition(": allowed")[0]
+            ax.text(0.5, 0.5, f"nothing to draw: {said}", ha="center", va="center", transform=ax.transAxes)
         ax.set_ylabel(shown.label_of_one)
-        ax.set_ylim(*shown.limits)
+        rise(ax, *shown.limits)
         ax.grid(alpha=0.3)
     panels[-1].set_xlabel("time (s)")
-    if len(lines) > 1:
-        panels[0].legend(fontsize="small", ncols=min(len(lines), 4))
+    if len(lines) > MOST_ABOVE:
+        add_legend(panels[0])
+    elif len(lines) > MOST_WITHIN:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.4)
+        panels[0].legend(fontsize="small", ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    elif len(lines) > 1:
+        panels[0].legend(fontsize="small", ncols=len(lines))
     return Picture(figure, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
 
 
@@ -192,7 +208,8 @@ def lost(result: RunResult) -> str:
         "queue": "queue full",
         "link-failure": "dropped by AODV",
     }
-    found = [f"{number} {causes.get(name, name)}" for name, number in drops.items() if number]
+    told = {name: causes.get(name, name.replace("hook:", "dropped by the scheme: ")) for name in drops}
+    found = [f"{number} {told[name]}" for name, number in drops.items() if number]
     return "Packets lost: " + (", ".join(found) if found else "none")
 
 
@@ -266,15 +283,15 @@ def curves(
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if not any(value < 0 for values in lines.values() for value in values):
-        ax.set_ylim(bottom=0)
+        rise(ax)
     _scale_x(ax, x)
     ax.grid(alpha=0.3)
     ax.legend(fontsize="small")
-    top = max((abs(value) for values in lines.values() for value in values), default=0.0)
+    top = max((abs(value) for values in lines.values() for value in values if not math.isnan(value)), default=0.0)
     listed = "; ".join(
         f"{name}: "
         + ", ".join(
-            f"{show(0.0 if abs(value) < top * NOTHING else value)} at {at:g}"
+            f"{'unknown' if math.isnan(value) else show(0.0 if abs(value) < top * NOTHING else value)} at {at:g}"
             for at, value in zip(x, values, strict=True)
         )
         for name, values in lines.items()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from html import escape
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from pacelab.options.arguments import a_text, checked
+from pacelab.show.figures import image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +24,9 @@ class Picture:
 
     def __init__(self, figure: Figure, text: str) -> None:
         from matplotlib import pyplot
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-        buffer = BytesIO()
-        figure.set_dpi(DPI)
-        canvas: Any = FigureCanvasAgg(figure)
-        canvas.print_png(buffer)  # savefig draws each figure twice
+        self.png = image(figure, "png", dpi=DPI)
         pyplot.close(figure)  # else each change of a slider would keep one more figure
-        self.png = buffer.getvalue()
         self.text = text
 
     def _repr_html_(self) -> str:

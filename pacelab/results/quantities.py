@@ -43,6 +43,8 @@ class Quantity:
     """A number for each flow, or of calls for each call."""
     series: str | None = None
     """What it is called over time."""
+    never_zero: bool = False
+    """A 0 over time says that there was none: of a flow without a round trip yet, or without TCP."""
     of_calls: bool = False
 
     @property
@@ -54,6 +56,13 @@ class Quantity:
     def label_of_one(self) -> str:
         """Of an axis of flows, or of moments."""
         return self._with_unit(self.one or self.title)
+
+    def over_time(self, flow: Mapping[str, Any]) -> list[float]:
+        """As shown, from a flow's time series; NaN where it has none."""
+        values = flow.get(self.series or "", [])
+        return [
+            math.nan if value is None or (self.never_zero and value == 0) else value * self.scale for value in values
+        ]
 
     def _with_unit(self, title: str) -> str:
         return f"{title} ({self.unit})" if self.unit else title
@@ -139,6 +148,7 @@ QUANTITIES = (
         read=_mean_of("rtt_mean_s"),
         flows=_of_data("rtt_mean_s"),
         series="rtt_s",
+        never_zero=True,
     ),
     Quantity(
         name="delivered_pkts",
@@ -218,6 +228,7 @@ QUANTITIES = (
         read=_mean_of("cwnd_mean_pkts"),
         flows=_of_data("cwnd_mean_pkts"),
         series="cwnd_pkts",
+        never_zero=True,
     ),
     Quantity(
         name="retries",

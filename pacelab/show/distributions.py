@@ -6,6 +6,7 @@ leaves the left edge high up has starved flows, which a mean does not show.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.schemes.style import Style, look_of
 from pacelab.show.figures import DPI, add_legend, images, share_legend, short
 from pacelab.show.plots import MARKS, find_series, styles_of, why_no_series
-from pacelab.show.tables import Compared, settings, show_point
+from pacelab.show.tables import Compared, network, settings, show_point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,10 +65,10 @@ def draw_curves(ax: Axes, curves: Curves, quantity: Quantity, *, beside: Sequenc
 
 def plot_moments(result: RunResult, ax: Axes, *, quantity: str = "goodput") -> Axes:
     """Of a run: for each flow, the share of its intervals in which it had so much or less."""
-    shown, name = find_series(quantity)
+    shown = find_series(quantity)
     curves = {}
     for number, flow in enumerate(result.series["flows"]):
-        values = [value * shown.scale for value in flow.get(name, []) if value is not None]
+        values = [value for value in shown.over_time(flow) if not math.isnan(value)]
         if values:
             curves[f"flow {flow['id']}"] = (values, look_of(number))
     if not curves:
@@ -112,8 +113,8 @@ def render_curves(comparison: Compared) -> dict[str, bytes]:
     for panel in panels.flat[max(0, len(points) - columns) : len(points)]:
         panel.tick_params(labelbottom=True)  # what is below it may not be seen
     share_legend(figure, list(panels.flat))
-    config = document["config"]
-    figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
+    config, axes = document["config"], tuple(comparison.axes)
+    figure.suptitle(f"{network(config, without=axes)}: {settings(config, without=axes)}", fontsize="medium", wrap=True)
     figure.supxlabel(count_of(quantity, counts, document["seeds"]), fontsize="small")
     return images(figure, f"{quantity.short}-cdf", dpi=DPI)
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pacelab.console import log
 from pacelab.errors import ConfigError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MOST_INSIDE, MOST_ROWS = 6, 13
-"""Names that a legend within axes may have; names one below the other in one that stands beside them."""
+MOST_INSIDE, MOST_ROWS, MOST_NAMED = 6, 13, 26
+"""Names that a legend within axes may have; names one below the other in one that stands beside them; names there."""
 LINE_IN, LETTER_IN = 0.6, 0.07
 """Width of a line's sign and of a letter in such a legend."""
 MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
 MOST_LETTERS = 24
 """Of a name in a figure: all of ours have fewer."""
+LAST_RESORT = "Last Resort"
+"""matplotlib's own, which has a box for every letter."""
 FORMS = ("svg", "png", "pdf")
 DPI = 150
 _NAMELESS: dict[str, dict[str, None]] = {
@@ -67,10 +73,46 @@ def image(figure: Figure, form: str, *, dpi: float) -> bytes:
 
         canvas = FigureCanvasPdf(figure)
     figure.set_dpi(dpi)
+    find_letters(figure)
     buffer = BytesIO()
     with rc_context({"svg.hashsalt": "pacelab", "svg.fonttype": "path"}):
         getattr(canvas, f"print_{form}")(buffer, metadata=dict(_NAMELESS[form]))
     return buffer.getvalue()
+
+
+def find_letters(figure: Figure) -> None:
+    """Of what matplotlib's own font lacks, as Chinese names, take what an installed one has; say what none has."""
+    from matplotlib.font_manager import fontManager, get_font
+    from matplotlib.text import Text
+
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and not text.get_text().isascii()]
+    lacking = {letter for text in texts for letter in text.get_text() if ord(letter) not in _usual()} - {"\n"}
+    families = ["DejaVu Sans"]
+    for font in sorted(fontManager.ttflist, key=lambda font: font.name) if lacking else ():
+        if font.name.startswith(LAST_RESORT):
+            continue
+        if has := {letter for letter in lacking if ord(letter) in get_font(font.fname).get_charmap()}:
+            families.append(font.name)
+            lacking -= has
+    if families[1:]:
+        for text in texts:
+            text.set_fontfamily(families)
+    if lacking:
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from ")
+        _say_lacking("".join(sorted(lacking)))
+
+
+@cache
+def _usual() -> frozenset[int]:
+    """What matplotlib's own font has; asked once, as each move of a slider draws a picture."""
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
+
+
+@cache
+def _say_lacking(letters: str) -> None:
+    log(f"note: no font here has {letters}: boxes stand for it; a font that has it (as Noto Sans CJK) mends that")
 
 
 def short(name: str) -> str:
@@ -87,11 +129,20 @@ def name_ticks(ax: Axes, names: Sequence[str]) -> None:
 
 def add_legend(ax: Axes) -> None:
     """What is drawn here: within the axes, or beside them where it would cover what it explains."""
-    count = len(ax.get_legend_handles_labels()[1])
-    if count <= MOST_INSIDE:
+    handles, names = ax.get_legend_handles_labels()
+    if len(names) <= MOST_INSIDE:
         ax.legend(fontsize="small")
-    else:
-        ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=-(-count // MOST_ROWS))
+        return
+    columns = -(-min(len(names), MOST_NAMED) // MOST_ROWS)
+    some = f"the first {MOST_NAMED} of {len(names)}" if len(names) > MOST_NAMED else None
+    look: dict[str, Any] = {"fontsize": "x-small", "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
+    ax.legend(handles[:MOST_NAMED], names[:MOST_NAMED], title=some, **look)
+
+
+def rise(ax: Axes, low: float = 0.0, high: float | None = None) -> None:
+    """The y axis, from `low` to `high` or to some room above the data: of what is flat matplotlib leaves none."""
+    top = ax.dataLim.y1
+    ax.set_ylim(low, low + 1.05 * (top - low) if high is None and low < top < math.inf else high)
 
 
 def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:

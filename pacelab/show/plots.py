@@ -19,8 +19,8 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
-from pacelab.show.figures import DPI, add_legend, images, name_ticks, share_legend, short
-from pacelab.show.tables import Compared, baseline_of, settings, show_point
+from pacelab.show.figures import DPI, add_legend, images, name_ticks, rise, share_legend, short
+from pacelab.show.tables import Compared, baseline_of, network, settings, show_point, show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,13 +55,13 @@ def styles_of(names: Sequence[str]) -> dict[str, Style]:
     return {name: look_of(without.index(name), OTHERS) if name in without else style_of(name) for name in names}
 
 
-def find_series(given: str) -> tuple[Quantity, str]:
-    """The quantity of this name and what it is called over time; ConfigError where it has no series."""
+def find_series(given: str) -> Quantity:
+    """The quantity of this name; ConfigError where it has no series."""
     quantity = find_quantity(given)
     if quantity.series is None:
         allowed = ", ".join(one.short for one in QUANTITIES if one.series)
         raise ConfigError(f"--y {given}: a run has no time series of it: allowed is one of {allowed}")
-    return quantity, quantity.series
+    return quantity
 
 
 def why_no_series(result: RunResult) -> str:
@@ -69,32 +69,34 @@ def why_no_series(result: RunResult) -> str:
     series = result.series
     if not series["t_s"]:
         return f"this run is shorter than one interval of its time series, {series['interval_s']:g} s"
-    over_time = {one.series: one.short for one in QUANTITIES if one.series}
-    known = [
-        name for name in over_time if any(value is not None for flow in series["flows"] for value in flow.get(name, []))
-    ]
-    return f"no flow of this run has it: allowed is one of {', '.join(over_time[name] for name in known)}"
+    known = [one.short for one in QUANTITIES if one.series and any(is_known(one.over_time(f)) for f in series["flows"])]
+    return f"no flow of this run has it: allowed is one of {', '.join(known)}"
+
+
+def is_known(values: Iterable[float]) -> bool:
+    """Whether any of them is there to draw."""
+    return not all(map(math.isnan, values))
 
 
 @checked(result=an(RunResult), ax=optional(axes))
 def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "goodput") -> Axes:
     """A run's time series, one line per flow that has it: goodput, cwnd, rtt, or of calls mos or delay."""
     ax = ax or _new_axes()
-    shown, name = find_series(quantity)
+    shown = find_series(quantity)
     config = result.run["config"]
-    flows = [flow for flow in result.series["flows"] if any(value is not None for value in flow.get(name, []))]
+    flows = [flow for flow in result.series["flows"] if is_known(shown.over_time(flow))]
     if not flows:
         raise ConfigError(f"--y {quantity}: {why_no_series(result)}")
     for number, flow in enumerate(flows):
-        values = [float("nan") if value is None else value * shown.scale for value in flow[name]]
+        values = shown.over_time(flow)
         marks: dict[str, Any] = {"markersize": 4, "markevery": max(1, len(values) // MARKS)}
         look = look_of(number)._asdict() | marks
         ax.plot(result.series["t_s"], values, label=f"flow {flow['id']}", **look)
     title = f"{result.run['topology']['description']}, {acting_name(result.run)}"
     ax.set(xlabel="time (s)", ylabel=shown.label_of_one)
     ax.set_title(title, fontsize="medium", wrap=True)
-    ax.set_ylim(*shown.limits)
-    if name == "mos":
+    rise(ax, *shown.limits)
+    if shown.series == "mos":
         ax.axhline(ACCEPTABLE_MOS, color="#7f7f7f", linewidth=0.8)
     for handover in result.host.get("controller", NO_HANDOVERS)["handovers"]:
         text = f" {handover['station']}: {handover['from']} to {handover['to']}"
@@ -102,7 +104,7 @@ def plot_series(result: RunResult, ax: Axes | None = None, *, quantity: str = "g
         ax.annotate(text, (handover["at_s"], 0.02), xycoords=("data", "axes fraction"), fontsize="small")
     if len(flows) > 1:
         add_legend(ax)
-    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if name == "mos" else ""
+    grey = f"; grey: {ACCEPTABLE_MOS}, acceptable" if shown.series == "mos" else ""
     _caption(ax, f"{settings(config)}; n = 1, seed {config['seed']}, no interval{grey}")
     return ax
 
@@ -210,8 +212,8 @@ def _frame(ax: Axes, comparison: Compared, schemes: list[str], point: dict[str, 
     if axis is None:
         name_ticks(ax, list(map(short, schemes)))
         ax.set_xlim(-0.5, len(schemes) - 0.5)
-    elif all(isinstance(value, int) for value in comparison.axes[axis]) and axis != "rate_bps":
-        ax.set_xticks(comparison.axes[axis])
+    elif all(isinstance(value, int) for value in comparison.axes[axis]):
+        ax.set_xticks(comparison.axes[axis], [show_value(axis, value) for value in comparison.axes[axis]])
     ax.set_title(show_point(_fixed(comparison, point)))
     ax.grid(alpha=0.3, which="both")
     if axis is not None:
@@ -281,8 +283,8 @@ def render_comparison(comparison: Compared) -> dict[str, bytes]:
             drawn.append(plot(comparison, panel, point=point))
     if axis is not None:
         share_legend(figure, drawn)
-    config = comparison.compare["config"]
-    figure.suptitle(f"{config['topology']}: {settings(config, without=tuple(comparison.axes))}", fontsize="medium")
+    config, axes = comparison.compare["config"], tuple(comparison.axes)
+    figure.suptitle(f"{network(config, without=axes)}: {settings(config, without=axes)}", fontsize="medium", wrap=True)
     figure.supxlabel(caption(comparison), fontsize="small")
     return images(figure, name, dpi=DPI)
 
@@ -313,7 +315,7 @@ def axis_label(name: str | None) -> str:
         "hops": "wireless hops",
         "stations": "senders",
         "spacing": "spacing (m)",
-        "rate_bps": "802.11 data rate (bit/s)",
+        "rate_bps": "802.11 data rate (Mbit/s)",
         "window_pkts": "window (packets)",
         "payload_bytes": "payload (bytes)",
         "min_rto_s": "least RTO (s)",

@@ -9,6 +9,7 @@ from pacelab.options.table import BY_FIELD
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import acting_name
+from pacelab.topologies.registry import KINDS
 from pacelab.units import BPS_PER_MBPS
 
 if TYPE_CHECKING:
@@ -272,11 +273,23 @@ def settings(config: dict[str, Any], *, without: tuple[str, ...] = ()) -> str:
     return ", ".join(text for name, text in words.items() if name not in without)
 
 
+def network(config: dict[str, Any], *, without: Sequence[str] = ()) -> str:
+    """The topology, with its hops and what of its options is not as by default."""
+    kind = KINDS.get(config["topology"])
+    usual = {option.name: option.default for option in kind.options} if kind else {}
+    chosen = {
+        name: value
+        for name, value in config["topology_options"].items()
+        if name not in without and (name == "hops" or name not in usual or value != usual[name])
+    }
+    return ", ".join(filter(None, (config["topology"], show_point(chosen))))
+
+
 def comparison_title(comparison: Compared) -> str:
     """What was compared, and what the columns mean."""
     document = comparison.compare
-    config, interval = document["config"], document["interval"]
-    about = f"{config['topology']}, {settings(config, without=tuple(comparison.axes))}"
+    config, interval, axes = document["config"], document["interval"], tuple(comparison.axes)
+    about = f"{network(config, without=axes)}, {settings(config, without=axes)}"
     if document.get("y"):
         shown = f"{find_quantity(document['y']).label} ± {interval['level']:.0%} interval over"
         return f"{about}\n{shown} {len(document['seeds'])} seed(s); differences seed by seed"

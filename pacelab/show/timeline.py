@@ -13,6 +13,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import above_zero, an, axes, checked, optional
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
+from pacelab.show.figures import short
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.backend import run_scheme
 from pacelab.topologies.domain import plain
@@ -174,8 +175,8 @@ def title_of(experiment: Experiment) -> str:
 
 
 def lane_names(experiment: Experiment) -> dict[int, str]:
-    """The wireless nodes, number -> name."""
-    return {number: node.name for number, node in enumerate(experiment.network.nodes) if node.wireless}
+    """The wireless nodes, number -> name as it fits."""
+    return {number: short(node.name) for number, node in enumerate(experiment.network.nodes) if node.wireless}
 
 
 def choose_lanes(names: Mapping[int, str], records: Sequence[Record], window_ns: Window) -> list[int]:

@@ -31,7 +31,7 @@ from pacelab.errors import HostError  # noqa: E402
 from pacelab.sim.engine import run_air  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
-PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080})
+PROJECTORS = ({"width": 1366, "height": 768}, {"width": 1920, "height": 1080}, {"width": 3840, "height": 2160})
 SLIDER_P95_S, FIRST_PAINT_S, UPDATES_PER_S = 1.0, 2.0, 20
 
 
@@ -145,6 +145,27 @@ def test_page_fits_a_narrow_window(open_demo, name: str) -> None:
         assert across > (0.8 if width <= 850 else 0.45) * width
         assert min(box["height"] for box in scenes) > 100
         assert page.evaluate(COVERED_WORDS) == []
+
+
+CROSSED_WORDS = """() => {
+    const shown = (text) => text.textContent && getComputedStyle(text).visibility !== 'hidden';
+    const seen = [...document.querySelectorAll('.scene text:not(.state)')].filter(shown);
+    const words = seen.map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const across = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const cover = (a, b) => across(a, b) > 2 && down(a, b) > 5;
+    return words.flatMap(([word, box], at) =>
+        words.slice(0, at).filter(([, other]) => cover(box, other)).map(([other]) => [word, other]));
+}"""
+
+
+@pytest.mark.parametrize("size", [(390, 844), (1366, 768)])
+def test_a_tall_network_s_legend_covers_no_word(open_demo, size: tuple[int, int]) -> None:
+    page = open_demo(open_own("random", ["newreno"]))
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.wait_for_function(f"innerWidth === {size[0]}")
+    page.get_by_role("button", name="Pause").click()
+    assert page.evaluate(CROSSED_WORDS) == []
 
 
 def test_curves_without_any_width_end(open_demo) -> None:

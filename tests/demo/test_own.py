@@ -115,6 +115,7 @@ def test_scheme_without_a_network_is_refused() -> None:
             None,
             "demo 'starvatoin': did you mean 'starvation'? allowed is one of hidden, exposed, reuse, ",
         ),
+        ("chain", "newreno,edca", "demo chain --scheme edca: it acts on calls, which its page has not: `pacelab demo"),
         ("chian", "newreno", "demo 'chian': did you mean 'chain'? "),
     ],
 )

@@ -194,10 +194,39 @@ def test_a_gain_below_zero_is_within_its_picture(monkeypatch: pytest.MonkeyPatch
     lab.curves([1, 2], {"gain": [0.1, -0.2]}, xlabel="hops", ylabel="gain")
     lab.bars({"gain": -0.2, "none": 0.1}, unit="gain")
     lab.curves([1, 2], {"goodput": [3, 5]}, xlabel="hops", ylabel="kbit/s")
-    (curves,), (bars,), (usual,) = (figure.axes for figure in drawn)
+    lab.curves([1, 2], {"flat": [1254, 1255]}, xlabel="window", ylabel="kbit/s")
+    (curves,), (bars,), (usual,), (flat,) = (figure.axes for figure in drawn)
     assert curves.get_ylim()[0] < -0.2
     assert bars.get_xlim()[0] < -0.2
     assert usual.get_ylim()[0] == 0
+    assert flat.get_ylim() == (0, pytest.approx(1.05 * 1255))
+
+
+def test_what_nothing_is_known_of_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    nan = math.nan
+    shown = lab.curves([1, 2], {"a": [1, nan], "b": [nan, nan]}, xlabel="x", ylabel="y")
+    assert shown.text == "y against x. a: 1 at 1, unknown at 2; b: unknown at 1, unknown at 2"
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    lab.series(run(ONE.vary(duration_s=0.5)), "goodput")
+    lab.bars({"none": 0.0}, unit="kbit/s")
+    (series,), (bars,) = (figure.axes for figure in drawn)
+    said = "nothing to draw: this run is shorter than one interval of its time series, 1 s"
+    assert [text.get_text() for text in series.texts] == [said]
+    assert bars.get_xlim()[1] > 1
+
+
+def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    many = Experiment(topology="cross-gateway", direction="mixed", duration_s=1, series_interval_s=0.5)
+    lab.series({"one": run(many), "other": run(many.vary(seed=2))}, "goodput")
+    ((ax,),) = (figure.axes for figure in drawn)
+    looks = [(line.get_color(), line.get_linestyle()) for line in ax.lines]
+    assert [color for color, _ in looks[:4]] == [color for color, _ in looks[4:]]
+    assert [line for _, line in looks] == 4 * ["-"] + 4 * ["--"]
+    box = ax.get_legend().get_window_extent()
+    assert box.y0 >= ax.get_window_extent().y1  # above the panel, not over its curves
 
 
 def test_a_run_without_calls_has_no_worst_call() -> None:
@@ -227,6 +256,13 @@ def test_what_aodv_takes_for_a_broken_link_is_lost_once() -> None:
     assert drops["mac-rts"] == sum(link["drops_rts"] for link in result.run["links"] or ()) > 0
     told = lab.series(result).text.splitlines()[-1]
     assert told == f"Packets lost: {drops['link-failure']} dropped by AODV"
+
+
+def test_what_a_scheme_drops_is_said_in_words() -> None:
+    result = run(ONE)
+    result.run["drops"].update({"queue": 2, "hook:duplicate ACK absorbed": 4})
+    told = lab.series(result).text.splitlines()[-1]
+    assert told == "Packets lost: 2 queue full, 4 dropped by the scheme: duplicate ACK absorbed"
 
 
 def test_link_roles_are_those_of_fu() -> None:

@@ -112,7 +112,7 @@ USAGE = [
     ("lab --hops 3", "--hops", "pacelab lab --help"),
     ("lab --out taken", "taken'", "a new or an empty folder"),
     ("topologies ring", "'ring'", "chain, cell, hidden, exposed, reuse"),
-    ("topologies chain --plot --out chain.txt", "chain.txt'", ".svg, .png, .pdf"),
+    ("topologies chain --plot --out chain.txt", "chain.txt'", ".svg, .png or .pdf"),
 ]
 
 

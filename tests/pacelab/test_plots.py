@@ -14,7 +14,7 @@ from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
-from pacelab.show.figures import images, name_ticks, share_legend
+from pacelab.show.figures import add_legend, image, images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
@@ -225,3 +225,31 @@ def test_flows_of_a_run_are_told_apart_without_colour() -> None:
     drawn = plot_series(result, Figure().subplots()).lines
     assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in drawn}) == 20
     assert {line.get_color() for line in drawn} <= {style.color for style in LINES}
+
+
+def test_of_very_many_lines_the_first_are_named() -> None:
+    ax = Figure().subplots()
+    for number in range(60):
+        ax.plot([0, 1], [number, number], label=f"flow {number}")
+    add_legend(ax)
+    legend = ax.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [f"flow {number}" for number in range(26)]
+    assert legend.get_title().get_text() == "the first 26 of 60"
+
+
+def test_a_comparison_s_title_has_the_hops_and_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr("pacelab.show.plots.images", lambda figure, _name, dpi: drawn.append(figure) or {})
+    options = {"hops": 3, "wired": False, "spacing": 200.0}
+    config = Experiment(topology_options=options).config()
+    render_comparison(Comparison(compare=comparison({}, [{}]).compare | {"config": config}, host={}))
+    title = drawn[0]._suptitle
+    assert title.get_text().startswith("chain, hops 3, wired no: 802.11b, 11 Mbit/s, ")
+    assert title.get_wrap()
+
+
+def test_letters_that_no_font_has_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    figure = Figure()
+    figure.text(0, 0, "n1 \N{RIGHTWARDS ARROW} \U000103a0")
+    assert image(figure, "png", dpi=50) == image(figure, "png", dpi=50)
+    assert capsys.readouterr().err.count("note: no font here has \U000103a0: ") == 1

@@ -64,9 +64,16 @@ def test_an_unknown_one_is_told_what_it_is_like(given: str, told: str) -> None:
 
 
 def test_what_has_no_series_is_refused_over_time() -> None:
-    assert find_series("cwnd")[1] == "cwnd_pkts"
+    assert find_series("cwnd").series == "cwnd_pkts"
     with pytest.raises(ConfigError, match="--y jain: a run has no time series of it: allowed is one of goodput, rtt"):
         find_series("jain")
+
+
+def test_a_round_trip_that_there_was_not_is_none_over_time() -> None:
+    flow = {"rtt_s": [0.0, 0.25, None], "cwnd_pkts": [0.0, 2.0, None], "goodput_bps": [0.0, 1e3, None]}
+    told = {name: str(find_quantity(name).over_time(flow)) for name in ("rtt", "cwnd", "goodput", "mos")}
+    expected = {"rtt": "[nan, 250.0, nan]", "cwnd": "[nan, 2.0, nan]", "goodput": "[0.0, 1.0, nan]", "mos": "[]"}
+    assert told == expected
 
 
 def test_a_difference_is_taken_seed_by_seed() -> None:
@@ -184,6 +191,13 @@ def test_compare_plot_and_labs_call_them_alike(in_tmp: Path, capsys: pytest.Capt
     told = figures.comparison(found).text
     assert told == figures.comparison(found, y="goodput").text
     assert told.startswith("Goodput in kbit/s. hops 2 newreno: ")
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_flow_without_round_trips_is_not_drawn_at_0_ms() -> None:
+    udp = pacelab.run(Experiment(topology="hidden", traffic="udp-saturated", duration_s=2))
+    with pytest.raises(ConfigError, match=r"--y rtt: no flow of this run has it: allowed is one of goodput$"):
+        plot_series(udp, Figure().subplots(), quantity="rtt")
 
 
 @pytest.mark.usefixtures("engine")

@@ -59,6 +59,26 @@ def test_plot_draws_means_and_intervals_by_scheme() -> None:
     assert ax.containers[1].lines[0].get_color() == SCHEMES["tcp-gap"].style.color
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("wireless hops", "goodput (kbit/s)")
     assert "n = 3 per point, seeds 1-3; bars: 95% t intervals" in ax.texts[-1].get_text()
+    assert ax.get_title(loc="left") == "chain, rts on"
+
+
+def test_a_title_has_the_hops_that_all_runs_have() -> None:
+    axes = {name: values for name, values in AXES.items() if name != "hops"}
+    config = Experiment(topology_options={"hops": 2}).config()
+    rows = [row | {"point": {"rts": row["point"]["rts"]}} for row in points().rows if row["point"]["hops"] == 2]
+    ax = draw(points(config=config, axes=axes, rows=rows), x="rts")
+    assert ax.get_title(loc="left") == "chain, hops 2"
+
+
+def test_rates_are_along_the_axis_as_they_are_written() -> None:
+    axes: dict[str, list[Any]] = {"rate_bps": [1_000_000, 5_500_000, 11_000_000], "scheme": ["newreno"]}
+    rows = [
+        {"point": {"rate_bps": rate_bps}, "scheme": "newreno", "seed": 1, "goodput_bps": 1.0}
+        for rate_bps in axes["rate_bps"]
+    ]
+    ax = draw(points(axes=axes, rows=rows))
+    assert ax.get_xlabel() == "802.11 data rate (Mbit/s)"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "5.5", "11"]
 
 
 def test_where_takes_values_as_an_experiment_has_them() -> None:

@@ -71,6 +71,11 @@ def test_a_long_one_says_how_long(
     assert shown == [said, ""]
 
 
+def test_what_was_set_up_before_is_not_what_is_left(shown: list[str], clock: Clock) -> None:
+    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: it said "0 %, about 4 h left" of 6 s
+    assert shown == ["run: 0 %", "run: 10 %, about 9 s left", ""]
+
+
 def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> None:
     def stop() -> None:
         with console.waited_for("run", None) as hear:

@@ -58,7 +58,7 @@ export class Curves {
       ink.fillStyle = "#7a1f00";
       ink.fillRect(x(now), EDGE_PX.top, 1, height - EDGE_PX.bottom - EDGE_PX.top);
     }
-    const ends = lines.map(({ values }, index) => {
+    const ends = lines.flatMap(({ values }, index) => {
       const [color, dash] = LINES[index % LINES.length];
       Object.assign(ink, { strokeStyle: color, lineWidth: 3 });
       ink.setLineDash(dash);
@@ -70,7 +70,8 @@ export class Curves {
         pen = true;
       });
       ink.stroke();
-      return { label: labels[index], color, at: y(Math.min(values.findLast((value) => value !== null) ?? low, top)) };
+      const last = values.findLast((value) => value !== null);
+      return last === undefined ? [] : [{ label: labels[index], color, at: y(Math.min(last, top)) }]; // no line, no name at its end
     });
     ink.setLineDash([]);
     Object.assign(ink, { textAlign: "left", font: `bold ${letters}px sans-serif`, lineWidth: 1 });

@@ -509,11 +509,12 @@ export class PacelabOwn extends HTMLElement {
     if (!shown.length) return;
     const { nodes, flows } = this.network;
     const mean = (values) => { const known = values.filter((value) => value !== null); return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null; };
-    const over = (view, what, join) => view.series.t_s.map((_, at) => join(view.series.flows.map((flow) => flow[what][at])));
+    const known = (what, value) => (what === "rtt_s" ? value || null : value); // 0 s: there has been no round trip
+    const over = (view, what, join) => view.series.t_s.map((_, at) => join(view.series.flows.map((flow) => known(what, flow[what][at]))));
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     const single = shown.length === 1;
     const lines = (what, join, scale) => (single
-      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what] }))
+      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what].map((value) => known(what, value)) }))
       : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
     ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
     const { t_s } = shown[0].view.series;
@@ -521,9 +522,9 @@ export class PacelabOwn extends HTMLElement {
     const which = flows.length > MOST_LINES ? ` of the first ${MOST_LINES} flows` : "";
     this.goodput.show({ what: single ? `Goodput${which}` : "Goodput of all flows", unit: "kbit/s", t_s, lines: lines("goodput_bps", sum, 1e-3), now });
     const trips = lines("rtt_s", mean, 1e3);
-    const known = trips.some(({ values }) => values.some((value) => value !== null));
-    this.trip.canvas.hidden = !known;
-    if (known) this.trip.show({ what: single ? `Round trip${which}` : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
+    const any = trips.some(({ values }) => values.some((value) => value !== null));
+    this.trip.canvas.hidden = !any;
+    if (any) this.trip.show({ what: single ? `Round trip${which}` : "Round trip, mean of the flows", unit: "ms", t_s, lines: trips, now });
   }
 
   seek(at) {

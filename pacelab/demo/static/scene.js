@@ -6,6 +6,7 @@ const STEP_M = 10;
 const COLLISION = "✖ collision";
 const DENSE = 7; // with more nodes, what each waits for would cover its neighbour
 const LEAST_PX = 16.01; // of a label: read from the back of a room
+const LEAST_ASPECT = 0.9; // width by height
 const STARVED = 0.04; // of a full arrow
 const ASIDE = { tcp: 1, voice: 2.6, other: 2.6 }; // of a flow with a look, in units
 
@@ -51,20 +52,21 @@ export class Scene {
     const [xs, ys] = [seen.map(([x]) => x), seen.map(([, y]) => y)];
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
     const height = Math.max(width * this.least, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
-    const left = (Math.min(...xs) + Math.max(...xs) - width) / 2;
+    const wide = Math.max(width, LEAST_ASPECT * height); // a tall scene has its scale and the ranges' legend side by side, too
+    const left = (Math.min(...xs) + Math.max(...xs) - wide) / 2;
     const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
     this.flat = height < 0.6 * width;
     this.unit = width / (this.flat ? 100 : 72); // a square scene is given half of the page's width
     this.scale.replaceChildren();
-    const words = { left: left + width - 40 * this.unit, top: top + height - 9 * this.unit }; // the ranges' legend
-    const below = this.shown.some((node) => this.places[node][0] > words.left && this.places[node][1] > words.top - 6 * this.unit);
-    const deep = height + (below ? 12 * this.unit : 0);
-    this.svg.setAttribute("viewBox", `${left} ${top} ${width} ${deep}`);
+    const words = { left: left + Math.min(wide - 40 * this.unit, wide > width ? wide / 2 : wide), top: top + height - Math.max(15 * this.unit, height / 5) }; // the ranges' legend
+    const below = this.shown.some((node) => this.places[node][0] > words.left && this.places[node][1] > words.top);
+    const deep = height + (below ? Math.max(12 * this.unit, height / 7) : 0);
+    this.svg.setAttribute("viewBox", `${left} ${top} ${wide} ${deep}`);
     const [x, y] = [left + 3 * this.unit, top + deep - 2 * this.unit];
     make("path", { d: `M${x} ${y}h100`, "stroke-width": this.unit / 4 }, this.scale);
     const text = make("text", { x: x + 110, y: y + this.unit / 2, "font-size": 2.3 * this.unit }, this.scale);
     text.textContent = "100 m";
-    const end = left + width - 2 * this.unit;
+    const end = left + wide - 2 * this.unit;
     this.legend = ["decode", "sense"].map((kind, row) => {
       const line = make("path", { class: kind, "stroke-width": this.unit / 4 }, this.scale);
       const text = make("text", { x: end, "text-anchor": "end" }, this.scale);

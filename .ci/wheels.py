@@ -104,7 +104,6 @@ def build(name: str, target: Target) -> Path:
         "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
         "CARGO": "cargo-zigbuild",
         "CARGO_BUILD_TARGET": f"{target.rust}{target.glibc}",
-        "CARGO_PROFILE_RELEASE_DEBUG": "none",
         "CARGO_PROFILE_RELEASE_STRIP": "symbols",
         "DIST_EXTRA_CONFIG": str(options),
         "MACOSX_DEPLOYMENT_TARGET": MACOS,

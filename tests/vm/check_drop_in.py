@@ -115,11 +115,11 @@ class DropIn(unittest.TestCase):
             radios.join()
             time.sleep(2.5)
             # Four senders' buffers hold three times what the daemon's queue does.
-            rates = radios.saturate([(0, 1)] * 4, 4)
+            rates = radios.saturate([(0, 1)] * 4, 1)
             counters = radios.station_dump(0, 1)
         print(f"  clean link, four senders: {sum(rates):.0f} bit/s, {counters}", flush=True)
         assert sum(rates) > 3e5
-        assert counters["tx packets"] > 2 * 5 * sum(rates) / 8 / PAYLOAD_BYTES  # most were refused
+        assert counters["tx packets"] > 2 * 2 * sum(rates) / 8 / PAYLOAD_BYTES  # most were refused
         assert counters["tx failed"] == 0
 
     def test_a_station_at_five_gigahertz_is_heard_as_its_carrier_lets_it(self) -> None:

@@ -23,6 +23,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pacelab import log
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, no_formula, strangers
@@ -66,6 +67,8 @@ def homeward(
             found["canvas.csv"] = canvas(header, ours, column, total, possible).encode()
         elif IDENTIFIER in header and GRADE in header:
             found["moodle.csv"] = moodle(header, ours).encode()
+        elif IDENTIFIER in header:
+            log(f"{roster}: no column {GRADE!r}, so no moodle.csv: take the worksheet of an assignment with a grade")
     for submission, verdict in zip(submissions, verdicts, strict=True):
         if submission.platform == "gradescope" and verdict.status == "graded":
             document: dict[str, Any] = results(verdict, hidden=hidden)

@@ -300,7 +300,7 @@ def caption(comparison: Compared) -> str:
     length = "" if document["config"]["stop_after_pkts"] else f" of {document['config']['duration_s']:g} s"
     interval = document["interval"]
     over = "seeds" if document.get("y") else interval["over"]
-    text = f"n = {counts} {over}{length}, {span}"
+    text = f"n = {counts} {'seed' if (counts, over) == ('1', 'seeds') else over}{length}, {span}"
     return text + (f"; bars: {interval['level']:.0%} t intervals" if samples[-1] > 1 else "; no interval")
 
 

@@ -565,7 +565,9 @@ def test_no_zero_goes_home_while_a_hand_in_is_nobodys(tmp_path: Path, form: str)
     assert sent("Jo Smith") == ["Ann"]
 
 
-def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(tmp_path: Path) -> None:
+def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     place = tmp_path / "class" / "Ann Lee_12_assignsubmission_file_"
     place.mkdir(parents=True)
     (place / "=1+cmd.py").write_text("# 50\ndef packets_in_the_air(hops): return 1\n")
@@ -579,6 +581,9 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(tmp_path: Path)
     _, line = csv.reader(io.StringIO(files["moodle.csv"].decode(), newline=""))
     assert line[:4] == ["Participant 12", "Ann Lee", "5.00", "10,00"]
     assert line[4].startswith("'=1+cmd.py has no stamp")
+    roster.write_text("Identifier;Full name\nParticipant 12;Ann Lee\n")
+    assert homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden") == {}
+    assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
 
 
 def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:

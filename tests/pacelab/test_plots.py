@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -109,6 +110,11 @@ def test_x_axis_prefers_hops_then_any_number() -> None:
 
 def test_caption_states_n_seeds_and_interval() -> None:
     assert caption(HOPS) == "n = 5 seeds of 60 s, seeds 1-5; bars: 95% t intervals"
+    one = deepcopy(HOPS)
+    one.compare["seeds"] = [1]
+    for row in one.rows:
+        row["goodput_bps"]["samples"] = row["goodput_bps"]["samples"][:1]
+    assert caption(one) == "n = 1 seed of 60 s, seed 1; no interval"
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ class RootHelper(unittest.TestCase):
         refused = as_user("pacelab run hidden --backend tap --seconds 1 --out nobody", user="nobody")
         assert refused.returncode == 3, refused.stderr
         assert "group" in refused.stderr, refused.stderr
-        off = goodput_bps("--warmup 2 --rts off --backend tap", 10)
-        on = goodput_bps("--warmup 2 --rts on --backend tap", 10)
+        off = goodput_bps("--warmup 2 --rts off --backend tap", 6)
+        on = goodput_bps("--warmup 2 --rts on --backend tap", 6)
         print(f"  real hosts: off {off:.0f}, on {on:.0f} bit/s")
         assert 2 * off < on
         assert unit("pacelab-helper.service", "ActiveState") == "active"
@@ -78,7 +78,7 @@ class RootHelper(unittest.TestCase):
         assert goodput_bps("--backend tap", 4) > 0  # the socket starts it again
 
     def test_the_group_compares_schemes_on_the_real_wifi_stack(self) -> None:
-        options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 10 --warmup 2"
+        options = "--hops 3 --backend hwsim --schemes newreno,tcp-gap --seeds 1 --seconds 6 --warmup 2"
         done = as_user(f"pacelab compare chain {options} --out hwsim")
         print(done.stdout)
         assert done.returncode == 0, done.stderr

@@ -36,6 +36,8 @@ PASSED, PARTIAL, FAILED, MISSING, NOT_GRADED = "passed", "partial", "failed", "m
 MAX_COUNTED = 2
 """Checks repeated with steps counted, per submission: five seconds each. Further suspects stay "not graded" unless an
 endless or fatal call was proven in the same place."""
+OUT_OF_MEMORY = ("MemoryError", "SystemError")
+"""What Python raises, by chance, where it could as well have died."""
 WALL_S = 120.0
 """For one submission; what is left then is not graded. The models take 1 to 4 s of processor time."""
 SHOWN_STEPS = 14
@@ -307,7 +309,8 @@ class _Grading:
                     self._proven[doing] = f"{doing}() computes on and on, as was proven above: an endless loop?"
                 elif isinstance(failure, Asleep):
                     self._asleep_s = ASLEEP_AGAIN_S
-                elif counted and not isinstance(failure, Raised):  # the process is gone, and would be again
+                # The process is gone, and would be again.
+                elif counted and (not isinstance(failure, Raised) or failure.type in OUT_OF_MEMORY):
                     self._proven[doing] = f"as above: {failure}"
                 finding = _nothing("an answer", str(failure))
             except Exception as error:  # of ours: a check that was not ready for this code

@@ -151,14 +151,21 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
                 session.request("call", None, "f", ["x" * 500_000], {}, doing="f()")
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    sys.setrecursionlimit(10**9)\n    def f(): return f()\n    return f()\n",
+        # As that may end by chance:
+        "    sum(range(5 * 10**7))\n    raise SystemError('error return without exception set')\n",
+    ],
+)
 def test_what_ends_its_process_when_counted_is_a_verdict_each_time(
-    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch
+    best: Walls, grade: Judge, monkeypatch: pytest.MonkeyPatch, body: str
 ) -> None:
     """Not only as often as calls are counted."""
     monkeypatch.setattr(judge_module, "MAX_COUNTED", 1)
-    recursion = "    sys.setrecursionlimit(10**9)\n    def f(): return f()\n    return f()\n"
     only = ("equal-rates", "unequal-rates")
-    verdict = grade(f"import sys\n{DELAY}{recursion}", best, only=only, limits=Limits(memory_bytes=200 << 20))
+    verdict = grade(f"import sys\n{DELAY}{body}", best, only=only, limits=Limits(memory_bytes=200 << 20))
     assert verdict.status == "graded", text_report(verdict)
     assert verdict.points == 0
 

@@ -22,7 +22,7 @@ from pacelab.topologies.registry import KINDS  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 SIZE = {"width": 1366, "height": 1000}
-SETTLED = "document.querySelector('pacelab-own')?.lastRefreshMs && !document.querySelector('pacelab-own').busy"
+SETTLED = "document.querySelector('pacelab-own')?.lastRefreshMs != null && !document.querySelector('pacelab-own').busy"
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def open_page(browser: Any, tmp_path: Path, complaints: list[str]) -> Iterator[A
 
 def do(page: Any, act: Any) -> None:
     """Something that runs the air again, and wait for it."""
-    page.evaluate("document.querySelector('pacelab-own').lastRefreshMs = 0")
+    page.evaluate("document.querySelector('pacelab-own').lastRefreshMs = null")
     act()
     page.wait_for_function(SETTLED)
 

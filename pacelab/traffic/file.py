@@ -2,7 +2,7 @@
 
     version: 1
     flows:
-      - {flow: 0}                                         # a flow of the topology, by its number
+      - {flow: 0}                                         # a flow of the topology, by its number, at its times
       - {flow: 1, stop: 130 s}
       - {flow: 1, start: 160 s}
       - {from: n0, to: host, kind: cbr, rate: 500 kbit/s, burst: 5, payload: 1000 B}
@@ -10,7 +10,8 @@
       - {from: n0, to: host, cc: vegas}                   # a congestion control of its own, one of the engine's
       - {from: n0, to: host, kind: voice}                 # a call, both directions
 
-It takes the place of the topology's own flows. What a line leaves out is as the experiment's options say.
+It takes the place of the topology's own flows. What a line leaves out is as the experiment's options say; when a flow
+of the topology starts and stops, as the topology does.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def apply_traffic_file(options: Options, topology: Topology) -> tuple[Topology, 
 
 def _flow(document: Document, options: Options, topology: Topology, i: int, line: Line) -> Flow:
     numbers = {node.name: number for number, node in enumerate(topology.nodes)}
+    begins_s, ends_s = 0.0, None
     if (line.flow is None) == (line.source is None and line.to is None):
         raise document.error(("flows", i), "allowed is either `flow`, a number, or `from` and `to`, names of nodes")
     if line.flow is not None:
@@ -100,7 +102,8 @@ def _flow(document: Document, options: Options, topology: Topology, i: int, line
         if own.call is not None:
             what = f"{line.flow}: it is one direction of a call; allowed is `from` and `to` with `kind: voice`"
             raise document.error(("flows", i, "flow"), what)
-        src, dst = own.src, own.dst
+        src, dst, begins_s = own.src, own.dst, own.start_s
+        ends_s = None if line.kind == "file" else own.stop_s
     else:
         for key, name in (("from", line.source), ("to", line.to)):
             if name not in numbers:
@@ -110,10 +113,12 @@ def _flow(document: Document, options: Options, topology: Topology, i: int, line
     if src == dst:
         raise document.error(("flows", i), "both ends are the same node; allowed are two different ones")
     flow = Flow(src=src, dst=dst, call=i if line.kind == "voice" else None)
-    start_s = start_delay_s(options, flow) if line.start is None else line.start
-    if line.stop is not None and line.stop <= start_s:
-        raise document.error(("flows", i, "stop"), f"not after start; allowed is more than {start_s:g} s")
-    return dataclasses.replace(flow, start_s=start_s, stop_s=line.stop)
+    start_s = begins_s + start_delay_s(options, flow) if line.start is None else line.start
+    stop_s = ends_s if line.stop is None else line.stop
+    if stop_s is not None and stop_s <= start_s:
+        what = "not after start" if line.stop is not None else f"the topology's {stop_s:g} s is not after start"
+        raise document.error(("flows", i, "stop"), f"{what}; allowed is more than {start_s:g} s")
+    return dataclasses.replace(flow, start_s=start_s, stop_s=stop_s)
 
 
 TCP = ("tcp", "file", "http")

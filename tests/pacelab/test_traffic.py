@@ -125,6 +125,35 @@ def test_traffic_file_takes_the_place_of_the_topologys_flows(in_tmp: Path) -> No
     assert experiment.vary(scheme="tcp-gap").traffic_kind == "tcp"
 
 
+TIMED = """\
+version: 1
+name: timed
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: b, at: [200 m, 0 m]}
+flows:
+  - {from: a, to: b, start: 2 s, stop: 6 s}
+"""
+
+
+def test_a_flow_of_the_topology_keeps_its_times(in_tmp: Path) -> None:
+    Path("timed.yaml").write_text(TIMED)
+
+    def times(line: str, **options: float) -> tuple[float, float | None]:
+        Path("flows.yaml").write_text(f"version: 1\nflows: [{{flow: 0{line}}}]\n")
+        (flow,) = air_flows(Experiment(topology="timed.yaml", traffic="flows.yaml", **options))
+        return flow["start_s"], flow.get("stop_s")
+
+    assert times("") == (2.0, 6.0)
+    assert times("", tcp_start_s=1.0) == (3.0, 6.0)
+    assert times(", start: 3 s") == (3.0, 6.0)
+    assert times(", stop: 4 s") == (2.0, 4.0)
+    assert times(", kind: file") == (2.0, None)
+    with pytest.raises(ConfigError, match=r"flows\.yaml:2: flows\.0.*the topology's 6 s is not after start"):
+        times(", start: 7 s")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "start", "allowed"),
     [

@@ -172,7 +172,7 @@ def test_curves_without_any_width_end(open_demo) -> None:
     """Not even a label's "…" has room there."""
     page = open_demo("starvation")
     page.locator(".air").evaluate("air => { air.style.width = 0; }")
-    page.wait_for_function("document.querySelector('.curves').width === 1", timeout=5000)
+    page.wait_for_function("document.querySelector('.curves').width === 1")
 
 
 def test_page_engine_gives_the_native_bytes(open_demo) -> None:

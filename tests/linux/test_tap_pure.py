@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from pacelab.hosts.network.tcp_counters import Counters, read_counters
 from pacelab.hosts.network.wire_path import WirePath
 from pacelab.hosts.plan import Move
 from pacelab.hosts.processes import Child, last_document
-from pacelab.hosts.report import late_start
+from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
 from pacelab.hosts.traffic import iperf
 from pacelab.hosts.traffic.quantiles import quantiles
 from pacelab.hosts.traffic.traffic import Measured, TcpRun
@@ -27,6 +28,7 @@ from pacelab.units import NS_PER_S
 
 S = 1_000_000_000
 MS = 1_000_000
+NO_COUNT = Counters(timeouts=0, retransmitted=0)
 
 
 def test_wire_queues_and_overflows() -> None:
@@ -78,7 +80,7 @@ def report_of(*intervals: dict[str, Any], **more: str) -> bytes:
 def test_iperf_report_is_placed_by_its_end() -> None:
     text = report_of(
         stream(0, 1.0, 1000, retransmits=2, snd_cwnd=2920, rtt=81_000),
-        stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, rtt=82_000),
+        stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, snd_wnd=2944, rtt=82_000),
         error="interrupt - the server has terminated",
     )
     intervals, complaint = iperf.read_report(text, ended_ns=20 * S)
@@ -87,7 +89,8 @@ def test_iperf_report_is_placed_by_its_end() -> None:
         (18 * S + S // 2, 19 * S + S // 2, 1000),
         (19 * S + S // 2, 20 * S, 500),
     ]
-    assert (intervals[0].retransmits, intervals[0].cwnd_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
+    assert (intervals[0].retransmits, intervals[0].window_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
+    assert intervals[1].window_bytes == 2944  # what the receiver lets be under way, not how far reno would go
 
 
 def test_iperf_report_drops_an_interval_told_twice() -> None:
@@ -138,8 +141,23 @@ def test_iperf_resample_splits_an_interval_over_the_series() -> None:
     series = iperf.resample(intervals, WINDOW)
     # the flow ran from 10.25 to 12.25 s
     assert series["goodput_bps"] == pytest.approx([750 * 8, (250 + 1500) * 8, 500 * 8, 0.0])
-    assert series["cwnd_bytes"] == [10, 20, 20, None]
+    assert series["window_bytes"] == [10, 20, 20, None]
     assert iperf.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
+
+
+def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
+    plan = plan_of(topology="chain", duration_s=2.0, window_pkts=2)
+    window = Window(start_ns=0, measured_ns=0, end_ns=2 * S, interval_ns=S)
+    run = TcpRun(0, plan.flows[0], cast("Child", None))
+    text = report_of(stream(0, 1.0, 1460, snd_cwnd=1460), stream(1.0, 2.0, 1460, snd_cwnd=4 * 1460))
+    run.sent = run.received = iperf.read_report(text, ended_ns=2 * S)[0]
+    nothing = Counter[str]()
+    stations = [{"name": node.name} | dict.fromkeys((*COUNTED, *GAUGES), 0) for node in plan.nodes]
+    stats = {"drops": nothing, "frames": nothing, "stations": stations}
+    measured = Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[NO_COUNT] * 9)
+    air = air_result(plan, measured, before=stats, after=stats, hooks=[], wire_drops=0)
+    assert air["flows"][0]["cwnd_mean_pkts"] == 1.5
+    assert air["series"]["flows"][0]["cwnd_pkts"] == [1.0, 2.0]
 
 
 def test_iperf_results_of_tcp_and_udp() -> None:

@@ -106,7 +106,11 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         changes.apply(fraction * plan.duration_s)
         told.progress(fraction)
 
-    measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
+    def begin() -> None:
+        before.update(lab.medium.call("stats"))
+        lab.mark_wires()
+
+    measured = traffic.run(tick, begin)
     after = lab.medium.call("stats")
     shares = (read_load() - load).shares()
     end_captures(captures)

@@ -6,13 +6,17 @@ import json
 import re
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from test_tap_plan import plan_of
 
+from pacelab.errors import HostError
 from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
+from pacelab.hosts.lab import Lab
 from pacelab.hosts.machine import Load, judge, read_load
 from pacelab.hosts.mininet.mininet_hosts import iperf_results
 from pacelab.hosts.network.meter import Meter, Window
@@ -45,6 +49,23 @@ def test_wire_idles_between_packets() -> None:
     wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
     assert wire.take(0, 1500) == 41_200_000
     assert wire.take(100 * MS, 40) == 140_032_000
+
+
+def test_wires_whose_relay_does_not_answer_are_no_result() -> None:
+    relay = SimpleNamespace(name="the wires' relay", end=lambda: b'{"ready": true}\n')
+    with pytest.raises(HostError, match="the wires' relay did not answer at the end of the run"):
+        Lab.wire_report(cast("Lab", SimpleNamespace(relay=relay)))
+
+
+def test_drops_of_the_kernels_wires_count_since_the_mark() -> None:
+    plan = plan_of(topology="chain", topology_options={"wired_hops": 1})
+    dropped = [3, 0, 5, 2]
+    queues = [Mock(get_nested=Mock(return_value={"drops": count})) for count in dropped]
+    netlink = [Mock(get_qdiscs=Mock(side_effect=[[queue] for queue in queues]))] * len(plan.nodes)
+    lab = SimpleNamespace(plan=plan, relay=None, wires="netem", _netlink=netlink, _index=lambda *_: 1)
+    lab._netem_drops = lambda: Lab._netem_drops(cast("Lab", lab))
+    Lab.mark_wires(cast("Lab", lab))
+    assert Lab.wire_report(cast("Lab", lab)) == {"counters": {"wired-queue": 7 - 3}}
 
 
 WINDOW = Window(start_ns=10 * S, measured_ns=11 * S, end_ns=13 * S + S // 2, interval_ns=S)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -36,12 +36,14 @@ def air_result(
     after: dict[str, Any],
     hooks: list[dict[str, Any]],
     wire_drops: int,
+    hook_drops: Mapping[str, int],
 ) -> dict[str, Any]:
     """The result. `before` and `after` are mediumd's statistics at the two ends of the measured part."""
     drops = {cause: after["drops"][cause] - before["drops"][cause] for cause in (*DROPS, *OUTSIDE)}
     drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
     if plan.wires:
         drops["wired-queue"] = wire_drops
+    drops |= {f"hook:{reason}": count for reason, count in hook_drops.items()}
     flows = [_flow(plan, measured, number) for number in range(len(plan.flows))]
     return {
         "version": 1,

@@ -176,7 +176,8 @@ def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
     stations = [{"name": node.name} | dict.fromkeys((*COUNTED, *GAUGES), 0) for node in plan.nodes]
     stats = {"drops": nothing, "frames": nothing, "stations": stations}
     measured = Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[NO_COUNT] * 9)
-    air = air_result(plan, measured, before=stats, after=stats, hooks=[], wire_drops=0)
+    air = air_result(plan, measured, before=stats, after=stats, hooks=[], wire_drops=0, hook_drops={"lred": 3})
+    assert air["drops"]["hook:lred"] == 3
     assert air["flows"][0]["cwnd_mean_pkts"] == 1.5
     assert air["series"]["flows"][0]["cwnd_pkts"] == [1.0, 2.0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ from pacelab.hosts.processes import Child, last_document
 from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
 from pacelab.hosts.traffic import iperf
 from pacelab.hosts.traffic.quantiles import quantiles
-from pacelab.hosts.traffic.traffic import Measured, TcpRun
+from pacelab.hosts.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.units import NS_PER_S
 
 S = 1_000_000_000
@@ -49,6 +50,22 @@ def test_wire_idles_between_packets() -> None:
     wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
     assert wire.take(0, 1500) == 41_200_000
     assert wire.take(100 * MS, 40) == 140_032_000
+
+
+def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no room"))
+    child = Child("echo", ["sh", "-c", "cat; echo why >&2"], stdin=b"said")
+    with child._output, child._errors:
+        assert (child.finish(), child.last_words()) == (b"said", "why")
+    flow = Mock(process=Mock(netns=None), src=0, dst=1, stop_s=1.0, start_s=0.0)
+    with monkeypatch.context() as patch:
+        started = Mock()
+        patch.setattr("pacelab.hosts.traffic.traffic.Child", started)
+        traffic = SimpleNamespace(_plan=plan_of(topology="chain"), _report_s=1.0)
+        run = TcpRun(0, flow, started)
+        Traffic._serve(cast("Traffic", traffic), 0, flow)
+        Traffic._call(cast("Traffic", traffic), run)
+    assert [call.kwargs["variables"] for call in started.call_args_list] == [{"TMPDIR": "/run"}] * 2
 
 
 def test_wires_whose_relay_does_not_answer_are_no_result() -> None:

@@ -23,6 +23,8 @@ SLACK_S = 3600
 PACED_UP_TO = "1G"
 """A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
 NO_REPORT = "it printed no report"
+IN_MEMORY = {"TMPDIR": "/run"}
+"""In the environment: what it sends it keeps in a file, for which a full disk has no room. A run's /run is a tmpfs."""
 LONGEST_S = 86_400
 """iperf3's own limit of -t."""
 

@@ -15,7 +15,9 @@ from pacelab.controller.core.messages import FiveTuple, FoundRule, Match, Port, 
 FLOW, PAIR, MAC, MISS = 100, 50, 10, 0
 """Priorities by kind of match; ours for ARP and LLDP are above all."""
 CONTROL = 60_000
-BASE = (MISS, CONTROL)
+IPV4_MISS = 20
+"""Above MAC: a rule for other frames to a host, as IPv6 has it, takes no IPv4, whose flows are to be known."""
+BASE = (MISS, IPV4_MISS, CONTROL)
 """Priorities of `base_rules`, and of no others of ours."""
 IDLE_S = 30
 """A rule that carries nothing for so long goes."""
@@ -66,6 +68,7 @@ def base_rules(switch: Any) -> list[Any]:
     told = {"flags": ofp.OFPFF_SEND_FLOW_REM}
     return [
         _flow_mod(switch, parser.OFPMatch(), MISS, whole, **told),
+        _flow_mod(switch, parser.OFPMatch(eth_type=IPV4, vlan_vid=ofp.OFPVID_NONE), IPV4_MISS, whole, **told),
         _flow_mod(switch, parser.OFPMatch(eth_type=ARP), CONTROL, whole, **told),
         _flow_mod(switch, parser.OFPMatch(eth_type=LLDP), CONTROL, whole, **told),
     ]

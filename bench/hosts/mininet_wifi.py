@@ -19,10 +19,15 @@ import sys
 import time
 from pathlib import Path
 
-from mininet.log import setLogLevel
-from mn_wifi.link import adhoc, wmediumd
-from mn_wifi.net import Mininet_wifi
-from mn_wifi.wmediumdConnector import interference
+try:
+    from mininet.log import setLogLevel
+    from mn_wifi.link import adhoc, wmediumd
+    from mn_wifi.net import Mininet_wifi
+    from mn_wifi.wmediumdConnector import interference
+except ModuleNotFoundError as lacking:
+    LACKS = lacking.name
+else:
+    LACKS = None
 
 PAYLOAD_BYTES = 1472
 PORT = 5000
@@ -149,6 +154,8 @@ def main():
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], default=list(CASES))
     parser.add_argument("--seconds", type=float, default=6.0)
     options = parser.parse_args()
+    if LACKS is not None:
+        parser.error(f"this Python has no {LACKS}: run it as `mininet-wifi-python {sys.argv[0]}` (see --help)")
     setLogLevel("error")
     for name in options.cases:
         print(json.dumps(measure(name, options.seconds)), flush=True)

@@ -26,6 +26,7 @@ from pacelab.controller.core.messages import (
     AskCounters,
     AskRules,
     BarrierDone,
+    BaseRuleGone,
     Counted,
     DeleteRule,
     Disconnect,
@@ -65,6 +66,8 @@ class Brain:
         self._forwarder = Forwarder(self.network, self.locations, self.flows, self.journal)
         self._starts: dict[int, deque[int]] = {}
         self._found: dict[int, tuple[int, tuple[FoundRule, ...]]] = {}
+        self._emptied: set[int] = set()
+        """Switches whose rules were taken out, and that have not said yet what is left."""
         self._asked: dict[int, int] = {}
         self._lldp_ns = self._count_ns = 0
         self._macs: dict[int, Place] = {}
@@ -121,7 +124,10 @@ class Brain:
                     self._cut(now_ns, self.network.remove_switch(dpid), "its switch has gone")
             case PortChanged(dpid, port, gone):
                 self._port_changed(now_ns, dpid, port, gone=gone)
+            case BaseRuleGone(dpid):
+                self._base_rule_gone(now_ns, dpid)
             case RulesFound(dpid, rules):
+                self._emptied.discard(dpid)
                 self._found[dpid] = (now_ns + SETTLE_NS, rules)
             case Refused(dpid, reason):
                 self.counters["refused by a switch"] += 1
@@ -132,6 +138,14 @@ class Brain:
         if flow is not None and flow.counting_switch == event.dpid:
             flow.read(event.dpid, event.packets, event.size_bytes)
             self._forwarder.forget(flow)
+
+    def _base_rule_gone(self, now_ns: int, dpid: int) -> None:
+        """A table was emptied: without our rules nothing of that switch comes here, so nothing would mend it later."""
+        self._forwarder.actions.append(SetUp(dpid))
+        if dpid not in self._emptied:
+            self._emptied.add(dpid)
+            self._forwarder.actions.append(AskRules(dpid))
+            self.journal.note(now_ns, "rules-lost", switch=f"{dpid:x}", reason="somebody took out rules of ours")
 
     # Requests.
 
@@ -191,6 +205,7 @@ class Brain:
             self._turn_away(now_ns, dpid, "there is no room for more switches")
             return
         starts.append(now_ns)
+        self._emptied.discard(dpid)
         self.journal.note(now_ns, "switch-up", switch=f"{dpid:x}", ports=len(event.ports))
         self._forwarder.actions += [SetUp(dpid), AskRules(dpid)]
         for end, mac in self.network.ports():

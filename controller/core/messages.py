@@ -117,6 +117,12 @@ class RuleGone(NamedTuple):
     size_bytes: int
 
 
+class BaseRuleGone(NamedTuple):
+    """Somebody has taken out a rule of `SetUp`, and perhaps all others with it."""
+
+    dpid: int
+
+
 class BarrierDone(NamedTuple):
     """All that was sent to the switch before the barrier is in its tables."""
 
@@ -131,7 +137,18 @@ class Refused(NamedTuple):
     reason: str
 
 
-Event = SwitchUp | SwitchDown | PortChanged | PacketIn | Counted | RulesFound | RuleGone | BarrierDone | Refused
+Event = (
+    SwitchUp
+    | SwitchDown
+    | PortChanged
+    | PacketIn
+    | Counted
+    | RulesFound
+    | RuleGone
+    | BaseRuleGone
+    | BarrierDone
+    | Refused
+)
 
 # Actions
 

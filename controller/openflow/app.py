@@ -9,7 +9,16 @@ from os_ken.controller import ofp_event
 from os_ken.controller.handler import DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
 from os_ken.ofproto import ofproto_v1_3 as ofp
 
-from pacelab.controller.core.messages import BarrierDone, Counted, PacketIn, PortChanged, Refused, RuleGone, RulesFound
+from pacelab.controller.core.messages import (
+    BarrierDone,
+    BaseRuleGone,
+    Counted,
+    PacketIn,
+    PortChanged,
+    Refused,
+    RuleGone,
+    RulesFound,
+)
 from pacelab.controller.openflow import convert
 from pacelab.controller.openflow.connection import Connection
 from pacelab.controller.openflow.shell import COUNTERS, RULES, Shell
@@ -50,9 +59,13 @@ class WiredSide(OSKenApp):  # type: ignore[misc]
 
     @set_ev_cls(ofp_event.EventOFPFlowRemoved, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def flow_removed(self, event: Any) -> None:
-        """A rule has gone by itself."""
+        """A rule has gone by itself, or somebody took out one that we need."""
         message = event.msg
-        if message.reason == ofp.OFPRR_IDLE_TIMEOUT and self.shell.is_current(message.datapath):
+        if not self.shell.is_current(message.datapath):
+            return
+        if message.reason == ofp.OFPRR_DELETE and message.priority in convert.BASE:
+            self.shell.feed(BaseRuleGone(message.datapath.id))
+        elif message.reason == ofp.OFPRR_IDLE_TIMEOUT:
             self.shell.feed(RuleGone(message.datapath.id, message.cookie, message.packet_count, message.byte_count))
 
     @set_ev_cls(ofp_event.EventOFPFlowStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]

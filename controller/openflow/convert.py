@@ -15,6 +15,10 @@ from pacelab.controller.core.messages import FiveTuple, FoundRule, Match, Port, 
 FLOW, PAIR, MAC, MISS = 100, 50, 10, 0
 """Priorities by kind of match; ours for ARP and LLDP are above all."""
 CONTROL = 60_000
+IPV4_MISS = 20
+"""Above MAC: a rule for other frames to a host, as IPv6 has it, takes no IPv4, whose flows are to be known."""
+BASE = (MISS, IPV4_MISS, CONTROL)
+"""Priorities of `base_rules`, and of no others of ours."""
 IDLE_S = 30
 """A rule that carries nothing for so long goes."""
 PROBE_BYTES = 128
@@ -59,12 +63,14 @@ def read_entries_lightly() -> None:
 
 
 def base_rules(switch: Any) -> list[Any]:
-    """ARP, LLDP and what meets no rule go to the controller, whole."""
+    """ARP, LLDP and what meets no rule go to the controller, whole. Who takes one of them out is told of."""
     whole = [parser.OFPActionOutput(ofp.OFPP_CONTROLLER, ofp.OFPCML_NO_BUFFER)]
+    told = {"flags": ofp.OFPFF_SEND_FLOW_REM}
     return [
-        _flow_mod(switch, parser.OFPMatch(), MISS, whole),
-        _flow_mod(switch, parser.OFPMatch(eth_type=ARP), CONTROL, whole),
-        _flow_mod(switch, parser.OFPMatch(eth_type=LLDP), CONTROL, whole),
+        _flow_mod(switch, parser.OFPMatch(), MISS, whole, **told),
+        _flow_mod(switch, parser.OFPMatch(eth_type=IPV4, vlan_vid=ofp.OFPVID_NONE), IPV4_MISS, whole, **told),
+        _flow_mod(switch, parser.OFPMatch(eth_type=ARP), CONTROL, whole, **told),
+        _flow_mod(switch, parser.OFPMatch(eth_type=LLDP), CONTROL, whole, **told),
     ]
 
 

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
 from pacelab.results.outcome import Outcome, Progress
+from pacelab.topologies.beside import Beside
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
     from pacelab.results.pcap import PcapFile
     from pacelab.schemes import Scheme
+
+AS_IT_IS = ("utf-8", "surrogateescape")
+"""A file's bytes stay its own, whatever its encoding."""
 
 
 class RealHosts:
@@ -55,7 +59,7 @@ class RealHosts:
         if pcap is not None:
             pcap.check()
             plan = plan.model_copy(update={"capture_bytes": pcap.snap_bytes})
-        result = run_plan(experiment, plan, on_progress, code="" if own is None else own.code, pcap=pcap)
+        result = run_plan(experiment, plan, on_progress, own=_own_files(experiment, own), pcap=pcap)
         points = tuple(point for point, _node in scheme.sites(experiment.network))
         refuse_failed(scheme, points, result["air"]["hooks"])
         for flow, planned in zip(result["air"]["flows"], experiment.flows, strict=True):
@@ -74,5 +78,20 @@ def _with_code(experiment: Experiment, scheme: Scheme) -> Scheme | None:
     """The scheme with what a guest is to load, or None when its pacelab has it."""
     if is_own(experiment.scheme) and not scheme.code:
         path, _, name = experiment.scheme.rpartition(":")
-        scheme = replace(scheme, code=f"{Path(path).read_text(encoding='utf-8')}\n\nSCHEME = {name}\n")
+        scheme = replace(scheme, code=f"{Path(path).read_text(*AS_IT_IS)}\n\nSCHEME = {name}\n")
     return scheme if scheme.code and experiment.where == "uml" else None
+
+
+def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
+    """What a guest is to load: the scheme, and what its file imports beside it."""
+    from pacelab.hosts.where.job import OWN
+
+    if own is None:
+        return {}
+    found = {}
+    if is_own(experiment.scheme):
+        path = Path(experiment.scheme.rpartition(":")[0])
+        beside = Beside(path)
+        for file in (file for name in beside.found for file in beside.files(name)):
+            found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
+    return found | {OWN: own.code.encode(*AS_IT_IS)}

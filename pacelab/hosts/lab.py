@@ -38,6 +38,7 @@ class Lab:
         self.set_off: Callable[[float], None] | None = None
         """What makes the hosts follow the plan's moves by themselves (see `Changes`)."""
         self._netlink: list[IPRoute] = []
+        self._dropped_before = 0
         self._make_hosts()
         for node in plan.nodes:
             with inside(node.name):
@@ -70,11 +71,20 @@ class Lab:
         if self.switched is not None and (ended := self.switched.ended()):
             raise HostError(f"{ended[0]} ended in the middle of a run: {ended[1]}")
 
+    def mark_wires(self) -> None:
+        """Measuring begins: drops of wires count from now on."""
+        if self.relay is not None:
+            self.relay.process.send_signal(wire_relay.BEGIN)
+        self._dropped_before = self._netem_drops()
+
     def wire_report(self) -> dict[str, Any]:
-        """Ends the relay of the wires; its counters and lateness, or nothing when there is none."""
+        """Ends the relay of the wires; counters since the mark, and a relay's lateness; nothing when there are none."""
         if self.relay is None:
-            return {}
+            drops = self._netem_drops() - self._dropped_before
+            return {"counters": {"wired-queue": drops}} if self.wires == "netem" else {}
         report: dict[str, Any] = last_document(self.relay.end())
+        if "counters" not in report:
+            raise HostError(f"{self.relay.name} did not answer at the end of the run; try once more")
         self.relay = None
         return report
 
@@ -138,6 +148,18 @@ class Lab:
         limit = ["limit", str(wire.queue_pkts + round(under_way))]
         for host in (wire.a, wire.b):
             _add_netem(self.plan.nodes[host].name, name, [*delay, *rate, *limit])
+
+    def _netem_drops(self) -> int:
+        """Packets that wires of the kernel's have had no room for, since they were put in."""
+        if self.wires != "netem":
+            return 0
+        drops = 0
+        for number, wire in enumerate(self.plan.wires):
+            for host in (wire.a, wire.b):
+                index = self._index(host, addresses.wire_name(number))
+                for queue in self._netlink[host].get_qdiscs(index=index):
+                    drops += queue.get_nested("TCA_STATS2", "TCA_STATS_QUEUE")["drops"]
+        return drops
 
     def _configure(self, host: int) -> None:
         ports = addresses.interfaces(self.plan, host)

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +46,7 @@ def environment() -> dict[str, str]:
 
 
 class Child:
-    """One process. What it prints goes to files without a name: it never waits for us to read."""
+    """One process. What it prints goes to files in memory: it never waits for us to read."""
 
     process: subprocess.Popen[bytes] | Fork
 
@@ -170,7 +169,8 @@ def last_document(text: bytes) -> dict[str, Any]:
 
 
 def _scratch() -> IO[bytes]:
-    return tempfile.TemporaryFile()
+    """A file in memory: a full disk is no reason that a run fails."""
+    return os.fdopen(os.memfd_create("pacelab"), "w+b")
 
 
 def _content(file: IO[bytes]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -36,12 +36,14 @@ def air_result(
     after: dict[str, Any],
     hooks: list[dict[str, Any]],
     wire_drops: int,
+    hook_drops: Mapping[str, int],
 ) -> dict[str, Any]:
     """The result. `before` and `after` are mediumd's statistics at the two ends of the measured part."""
     drops = {cause: after["drops"][cause] - before["drops"][cause] for cause in (*DROPS, *OUTSIDE)}
     drops = {cause: count for cause, count in drops.items() if cause in DROPS or count}
     if plan.wires:
         drops["wired-queue"] = wire_drops
+    drops |= {f"hook:{reason}": count for reason, count in hook_drops.items()}
     flows = [_flow(plan, measured, number) for number in range(len(plan.flows))]
     return {
         "version": 1,
@@ -113,7 +115,7 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
     sent = iperf.bytes_between(run.sent, window.measured_ns, window.end_ns)
     seen = [part for part in run.sent if window.measured_ns < part.end_ns <= window.end_ns + NS_PER_S // 10]
     rtts = [part.rtt_s for part in seen if part.rtt_s is not None]
-    windows = [part.cwnd_bytes / segment for part in seen if part.cwnd_bytes is not None]
+    windows = [_window_pkts(plan, part.window_bytes) for part in seen]
     resent = sum(part.retransmits or 0 for part in seen)
     goodput_bps = received * BITS_PER_BYTE / window.measured_s
     return {
@@ -125,7 +127,7 @@ def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
         "timeouts": _timeouts(plan, measured, run),
         "rtt_mean_s": _mean(rtts),
         "rtt_sd_s": _deviation(rtts),
-        "cwnd_mean_pkts": _mean(windows),
+        "cwnd_mean_pkts": _mean([size for size in windows if size is not None]),
         "finished_s": None,
         "rtt_quantiles_s": None,
         "cwnd_share": None,
@@ -171,9 +173,14 @@ def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
     sender = iperf.resample(run.sent, measured.window)
     return {
         "goodput_bps": iperf.resample(run.received, measured.window)["goodput_bps"],
-        "cwnd_pkts": [None if size is None else size / plan.tcp.segment_bytes for size in sender["cwnd_bytes"]],
+        "cwnd_pkts": [_window_pkts(plan, size) for size in sender["window_bytes"]],
         "rtt_s": sender["rtt_s"],
     }
+
+
+def _window_pkts(plan: Plan, window_bytes: int | None) -> float | None:
+    """As the simulator counts it: no more than the receiver lets be under way, which not every iperf3 tells."""
+    return None if window_bytes is None else min(float(plan.tcp.window_pkts), window_bytes / plan.tcp.segment_bytes)
 
 
 def _interval_ends_s(plan: Plan, measured: Measured) -> list[float]:

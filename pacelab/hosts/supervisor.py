@@ -106,7 +106,12 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         changes.apply(fraction * plan.duration_s)
         told.progress(fraction)
 
-    measured = traffic.run(tick, lambda: before.update(lab.medium.call("stats")))
+    def begin() -> None:
+        before.update(lab.medium.call("stats"))
+        lab.mark_wires()
+        agents.mark()
+
+    measured = traffic.run(tick, begin)
     after = lab.medium.call("stats")
     shares = (read_load() - load).shares()
     end_captures(captures)
@@ -138,7 +143,9 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     if busy:
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
     return {
-        "air": air_result(plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops),
+        "air": air_result(
+            plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
+        ),
         "fidelity": fidelity,
         "notes": notes,
         "host": host,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import gc
 import os
 import select
+import signal
 import time
 from collections import deque
 from collections.abc import Callable
@@ -46,6 +47,8 @@ from pacelab.units import NS_PER_S
 
 TICK_NS = NS_PER_S
 NEVER_NS = 1 << 63
+BEGIN = signal.SIGUSR1
+"""A run's measuring begins: what the algorithm drops counts from now on."""
 LEFT_BEHIND = "removed what an agent that was killed left behind: {}"
 _COLLECT_TICKS = 30
 _LATENESS_KEPT = 4096
@@ -229,6 +232,7 @@ class Agent:
             monitor=self._monitor,
             traffic=self._traffic,
         )
+        undo.callback(signal.signal, BEGIN, signal.signal(BEGIN, lambda *_: self._shell.dropped.clear()))
         undo.callback(self._rules.remove)
         if removed := [*self._rules.install(), *kernel_pacing.remove_stale()]:
             self._say(LEFT_BEHIND.format(", ".join(removed)))
@@ -259,6 +263,8 @@ class Agent:
             timeout_s = max(0.0, (until_ns - now_ns) / NS_PER_S)
             ready = select.select(watched, (), (), timeout_s)[0]
             now_ns = clock()
+            if stop.fileno() in ready:
+                stop.drain()
             if wanted_ns is not None and wanted_ns <= now_ns:
                 self._lateness_ns.append(now_ns - wanted_ns)
                 shell.timeout(now_ns)

@@ -9,6 +9,7 @@ Invariants, those of `pacelab.pacer.core.contract` as the simulator's has them (
 
 from __future__ import annotations
 
+import operator
 from collections import Counter, OrderedDict, deque
 from pathlib import PurePath
 from traceback import extract_tb
@@ -143,6 +144,9 @@ class HookShell:
         self._held[handle] = _Held(packet, segment, self._clamped(segment, packet))
         if self._reports:
             self._remember(segment, packet.data)
+        if not self.hook.event_mask & EventMask.SEGMENT:
+            self._forward(now_ns, handle, keep=False)
+            return
         flow = segment.flow
         far = flow.dst if point in OUTWARD else flow.src
         rates = self._paths.rates_bps(far)
@@ -167,10 +171,10 @@ class HookShell:
             return None
         try:
             wanted = self.hook.deadline()
-        except Exception as error:
+            return None if wanted is None else _whole_ns(wanted)
+        except (Exception, SystemExit) as error:
             self._bypass(error)
             return None
-        return None if wanted is None else wanted[0]
 
     def fit(self, mtu_bytes: int) -> None:
         """The air's MTU, which may change."""
@@ -186,8 +190,8 @@ class HookShell:
     def counters(self) -> dict[str, int]:
         """The hook's own; empty when it cannot tell."""
         try:
-            return dict(self.hook.counters())
-        except Exception as error:
+            return _whole_counts(self.hook.counters())
+        except (Exception, SystemExit) as error:
             if self.failure is None:
                 self._bypass(error)
             return {}
@@ -218,10 +222,10 @@ class HookShell:
             while (action := hook.poll_action()) is not None:
                 if not self._carry_out(now_ns, action):
                     self.errors += 1
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._bypass(error)
 
-    def _bypass(self, error: Exception) -> None:
+    def _bypass(self, error: BaseException) -> None:
         self.failure = f"{type(error).__name__}: {error} ({_place_of(error)})"
         self.let_go()
 
@@ -252,6 +256,8 @@ class HookShell:
             case SetExtraBackoff(slots, wall_clock):
                 self.done["backoff_set"] += 1
                 return self._port.set_extra_backoff(slots, wall_clock)
+            case _:
+                raise TypeError(f"poll_action() gave {action!r:.80}, which is none of the actions")
 
     def _forward(self, now_ns: int, handle: int, *, keep: bool) -> bool:
         held = self._held.pop(handle, None)
@@ -313,7 +319,22 @@ class HookShell:
             self._recent.popitem(last=False)
 
 
-def _place_of(error: Exception) -> str:
+def _whole_ns(wanted: tuple[int, str]) -> int:
+    try:
+        return operator.index(wanted[0])
+    except (TypeError, LookupError):
+        raise TypeError(f"deadline() gave {wanted!r:.80}: allowed is None, or a whole number of ns and why") from None
+
+
+def _whole_counts(counters: dict[str, int]) -> dict[str, int]:
+    try:
+        return {name: operator.index(count) for name, count in counters.items()}
+    except (TypeError, AttributeError):
+        allowed = "allowed is a mapping of names to whole numbers"
+        raise TypeError(f"counters() gave {counters!r:.80}: {allowed}") from None
+
+
+def _place_of(error: BaseException) -> str:
     """File, line and function that raised it."""
     frame = extract_tb(error.__traceback__)[-1]
     return f"{PurePath(frame.filename).name}, line {frame.lineno}, in {frame.name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import socket
 from types import FrameType
@@ -24,6 +25,11 @@ class StopSignal:
     def fileno(self) -> int:
         """For select."""
         return self._receiver.fileno()
+
+    def drain(self) -> None:
+        """Not readable until the next one comes; any other signal that has a handler makes it so, too."""
+        with contextlib.suppress(BlockingIOError):
+            self._receiver.recv(4096)
 
     def close(self) -> None:
         """No more."""

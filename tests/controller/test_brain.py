@@ -306,6 +306,19 @@ def test_a_switch_that_lost_its_rules_gets_them_again() -> None:
     assert msg.Match(flow=key_of(frame)) in fabric.tables[2]
 
 
+def test_a_table_that_somebody_emptied_is_filled_again() -> None:
+    fabric = ready()
+    frame = tcp_frame(H1, H2, src_mac=M1)
+    fabric.send(P1, frame)
+    fabric.tables[2].clear()
+    fabric.actions.clear()
+    fabric.tell(msg.BaseRuleGone(2))
+    assert fabric.actions == [msg.SetUp(2), msg.AskRules(2)]
+    fabric.wait(2 * NS_PER_S)
+    assert msg.Match(flow=key_of(frame)) in fabric.tables[2]
+    assert fabric.notes("rules-lost")
+
+
 def arp_rules(fabric: Fabric) -> dict[tuple[int, int], int]:
     """(switch, MAC) -> port."""
     return {

@@ -187,6 +187,39 @@ def test_malformed_openflow_ends_that_connection_only(running: Running) -> None:
     good.close()
 
 
+def test_a_switch_whose_rules_somebody_took_out_gets_them_again(running: Running) -> None:
+    with running.connect() as link:
+        shake_hands(link, 7)
+        wait_until(lambda: running.switches() == ["0000000000000007"])
+        link.settimeout(10)
+        assert [given_flow_mod(link) for _ in range(4)] == [0, 20, convert.CONTROL, convert.CONTROL]
+        match = struct.pack("!HH4x", 1, 4)
+        gone = struct.pack("!QHBBIIHHQQ", 0, 0, ofp.OFPRR_DELETE, 0, 1, 0, 0, 0, 0, 0) + match
+        link.sendall(struct.pack("!BBHI", 4, ofp.OFPT_FLOW_REMOVED, 8 + len(gone), 9) + gone)
+        assert given_flow_mod(link) == 0
+
+
+def given_flow_mod(link: socket.socket) -> int:
+    """Priority of the next rule that is put in; the switch is to say when it goes."""
+    while True:
+        head = link.recv(8, socket.MSG_WAITALL)
+        body = link.recv(int.from_bytes(head[2:4], "big") - 8, socket.MSG_WAITALL)
+        if head[1] == ofp.OFPT_FLOW_MOD:
+            assert int.from_bytes(body[36:38], "big") == ofp.OFPFF_SEND_FLOW_REM
+            return int.from_bytes(body[22:24], "big")
+
+
+def test_ipv4_without_a_rule_is_heard_of_whatever_goes_by_mac() -> None:
+    found = {rule.priority: rule.match for rule in convert.base_rules(SWITCH)}
+    assert dict(found[convert.IPV4_MISS].items()) == {
+        "eth_type": frames.IPV4,
+        "vlan_vid": 0,
+    }  # with a tag it goes by MAC
+    assert (
+        convert.MISS < convert.priority_of(Match(mac=1)) < convert.IPV4_MISS < convert.priority_of(Match(pair=(1, 2)))
+    )
+
+
 def test_two_connections_of_one_switch_leave_the_newer(running: Running) -> None:
     with running.connect() as one, running.connect() as other:
         shake_hands(one, 7)

@@ -85,8 +85,12 @@ def test_readme_pacelab_command_exists(command: str) -> None:
     assert {word.split("=")[0] for word in words if word.startswith("--")} <= shown, f"{command}: has {sorted(shown)}"
 
 
-@pytest.mark.parametrize("place", sorted(ROOT.glob("bench/users/*.py")), ids=lambda place: place.name)
-def test_what_measures_for_users_says_how_it_is_called(place: Path) -> None:
+@pytest.mark.parametrize(
+    "place",
+    [*sorted(ROOT.glob("bench/users/*.py")), ROOT / "bench/hosts/mininet_wifi.py"],
+    ids=lambda place: place.name,
+)
+def test_what_measures_says_how_it_is_called(place: Path) -> None:
     ran = subprocess.run([sys.executable, place, "--help"], capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.startswith(f"usage: {place.name}")

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
+import select
+import signal
 import sys
+from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.agents.start import task_of
+from pacelab.hosts.agents import run
+from pacelab.hosts.agents.start import Agents, task_of
 from pacelab.hosts.agents.task import Task
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.plan import dump_plan, read_plan
+from pacelab.hosts.plan import Hook, dump_plan, read_plan
 from pacelab.hosts.validation import read_document
 from pacelab.pacer.core.null import NullHook
+from pacelab.pacer.linux.agent import BEGIN
+from pacelab.pacer.linux.stop_signal import StopSignal
 from pacelab.schemes import HookSettings
 
 
@@ -59,6 +69,35 @@ def test_each_relay_of_link_red_draws_from_a_stream_of_its_own() -> None:
     _, tasks = tasks_of(topology="chain", scheme="lred")
     first = [task.settings.stream("lred").random() for task in tasks]
     assert len(set(first)) == len(tasks) > 2
+
+
+def test_what_an_own_scheme_prints_is_no_document(monkeypatch: Any, capsys: Any) -> None:
+    _, tasks = tasks_of(topology="chain", scheme="lred")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(tasks[0].model_dump_json().encode())))
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(run, "perform", lambda _task: print('{"event": 3}'))
+    run.main()
+    assert capsys.readouterr() == ("", '{"event": 3}\n')
+
+
+@pytest.mark.parametrize("warmup", [False, True])
+def test_drops_of_a_scheme_count_from_the_mark_on(*, warmup: bool) -> None:
+    with contextlib.closing(StopSignal()) as stop:
+        dropped = Counter(lred=2)
+        before = signal.signal(BEGIN, lambda *_: dropped.clear())
+        try:
+            child = Mock(name="agent", finish=lambda: json.dumps({"event": "end", "drops": dropped}).encode())
+            child.process.send_signal = lambda number: os.kill(os.getpid(), number)
+            agents = Agents([(Hook(point="link", host=0), child)], [])
+            if warmup:
+                agents.mark()
+                assert select.select([stop], [], [], 1)[0]
+            stop.drain()
+            dropped["lred"] += 1
+            agents.end()
+        finally:
+            signal.signal(BEGIN, before)
+    assert (agents.drops, stop.given) == ({"lred": 1 if warmup else 3}, False)
 
 
 @pytest.mark.parametrize(("sense", "hops"), [(250.0, 1), (1000.0, 4)])

@@ -216,6 +216,40 @@ def test_shell_any_method_that_raises_bypasses(shell, hook, port, make, monkeypa
     assert port.log == [("accept", 1, None)]
 
 
+@pytest.mark.parametrize(
+    ("method", "gave", "said"),
+    [
+        ("poll_action", 5, r"poll_action\(\) gave 5, which is none of the actions"),
+        ("deadline", 5, r"deadline\(\) gave 5: allowed is None, or a whole number of ns and why"),
+        ("deadline", (0.5, "soon"), r"deadline\(\) gave \(0.5, 'soon'\): allowed"),
+        ("counters", {"mean": 1.5}, r"counters\(\) gave {'mean': 1.5}: allowed is a mapping of names to whole numbers"),
+        ("counters", None, r"counters\(\) gave None: allowed"),
+    ],
+)
+def test_shell_bypasses_what_is_none_of_the_contracts(shell, hook, port, make, monkeypatch, method, gave, said) -> None:
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    monkeypatch.setattr(hook, method, lambda: gave)
+    shell.timeout(0)
+    shell.deadline_ns()
+    assert shell.counters() == ({} if method == "counters" else {"acted": 1})
+    assert re.match(f"TypeError: {said}", shell.failure)
+    assert port.log == [("accept", 1, None)]
+
+
+def test_shell_an_algorithm_that_exits_is_bypassed(shell, hook, port, make, monkeypatch) -> None:
+    hook.raises = SystemExit("bye")
+    shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.tcp()))
+    assert shell.failure.startswith("SystemExit: bye (test_shell.py, line ")
+    assert port.log == [("accept", 1, None)]
+
+
+def test_shell_spares_a_hook_the_packets_that_it_does_not_want(hook, port, make) -> None:
+    hook.event_mask = EventMask.TRANSMIT
+    shell = HookShell(hook, port, paths=PathTable(default_bps=RATES), mtu_bytes=1500)
+    shell.see(0, Point.LINK, Queued(0, 1, make.tcp()))
+    assert (port.log, shell.held, hook.seen) == ([("accept", 1, None)], 0, [])
+
+
 def test_shell_what_is_no_segment_passes_and_is_counted(shell, hook, port, make) -> None:
     shell.see(0, Point.WIRED_TO_AIR, Queued(0, 1, make.ip(b"\x08\0" + bytes(6), protocol=1)))
     assert port.log == [("accept", 1, None)]

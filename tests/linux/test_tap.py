@@ -63,6 +63,26 @@ def test_run_folder_is_that_of_any_back_end(tmp_path: Path) -> None:
     assert sum(rates_bps) / len(rates_bps) == pytest.approx(flow["goodput_bps"])
 
 
+NARROW = """
+version: 1
+name: narrow
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: near, at: [0 m, 0 m]}
+  - {name: gateway, at: [200 m, 0 m]}
+  - {name: host, at: [600 m, 0 m], wired: true}
+wires: [{between: [gateway, host], rate: 100 kbit/s, delay: 10 ms, queue: 1}]
+flows: [{from: near, to: host, stop: 500 ms}]
+"""
+
+
+def test_drops_of_a_wire_count_from_the_end_of_the_warmup_on(tmp_path: Path) -> None:
+    (tmp_path / "narrow.yaml").write_text(NARROW)
+    options = ("--traffic", "cbr", "--cbr-rate", "0.4", "--seconds", "1", "--warmup", "0.7")
+    document = run(str(tmp_path / "narrow.yaml"), *options, "--out", str(tmp_path / "run"))
+    assert document["run"]["drops"]["wired-queue"] == 0  # nothing is sent any more
+
+
 def test_the_receivers_window_bounds_what_is_under_way(tmp_path: Path) -> None:
     # 3 segments of 1460 bytes per round trip of at least 80 ms
     document = run(

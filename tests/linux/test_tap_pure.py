@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from test_tap_plan import plan_of
 
+from pacelab.errors import HostError
 from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
+from pacelab.hosts.lab import Lab
 from pacelab.hosts.machine import Load, judge, read_load
 from pacelab.hosts.mininet.mininet_hosts import iperf_results
 from pacelab.hosts.network.meter import Meter, Window
@@ -19,14 +25,15 @@ from pacelab.hosts.network.tcp_counters import Counters, read_counters
 from pacelab.hosts.network.wire_path import WirePath
 from pacelab.hosts.plan import Move
 from pacelab.hosts.processes import Child, last_document
-from pacelab.hosts.report import late_start
+from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
 from pacelab.hosts.traffic import iperf
 from pacelab.hosts.traffic.quantiles import quantiles
-from pacelab.hosts.traffic.traffic import Measured, TcpRun
+from pacelab.hosts.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.units import NS_PER_S
 
 S = 1_000_000_000
 MS = 1_000_000
+NO_COUNT = Counters(timeouts=0, retransmitted=0)
 
 
 def test_wire_queues_and_overflows() -> None:
@@ -43,6 +50,39 @@ def test_wire_idles_between_packets() -> None:
     wire = WirePath(rate_bps=10_000_000, delay_ns=40 * MS, queue_pkts=50)
     assert wire.take(0, 1500) == 41_200_000
     assert wire.take(100 * MS, 40) == 140_032_000
+
+
+def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "no room"))
+    child = Child("echo", ["sh", "-c", "cat; echo why >&2"], stdin=b"said")
+    with child._output, child._errors:
+        assert (child.finish(), child.last_words()) == (b"said", "why")
+    flow = Mock(process=Mock(netns=None), src=0, dst=1, stop_s=1.0, start_s=0.0)
+    with monkeypatch.context() as patch:
+        started = Mock()
+        patch.setattr("pacelab.hosts.traffic.traffic.Child", started)
+        traffic = SimpleNamespace(_plan=plan_of(topology="chain"), _report_s=1.0)
+        run = TcpRun(0, flow, started)
+        Traffic._serve(cast("Traffic", traffic), 0, flow)
+        Traffic._call(cast("Traffic", traffic), run)
+    assert [call.kwargs["variables"] for call in started.call_args_list] == [{"TMPDIR": "/run"}] * 2
+
+
+def test_wires_whose_relay_does_not_answer_are_no_result() -> None:
+    relay = SimpleNamespace(name="the wires' relay", end=lambda: b'{"ready": true}\n')
+    with pytest.raises(HostError, match="the wires' relay did not answer at the end of the run"):
+        Lab.wire_report(cast("Lab", SimpleNamespace(relay=relay)))
+
+
+def test_drops_of_the_kernels_wires_count_since_the_mark() -> None:
+    plan = plan_of(topology="chain", topology_options={"wired_hops": 1})
+    dropped = [3, 0, 5, 2]
+    queues = [Mock(get_nested=Mock(return_value={"drops": count})) for count in dropped]
+    netlink = [Mock(get_qdiscs=Mock(side_effect=[[queue] for queue in queues]))] * len(plan.nodes)
+    lab = SimpleNamespace(plan=plan, relay=None, wires="netem", _netlink=netlink, _index=lambda *_: 1)
+    lab._netem_drops = lambda: Lab._netem_drops(cast("Lab", lab))
+    Lab.mark_wires(cast("Lab", lab))
+    assert Lab.wire_report(cast("Lab", lab)) == {"counters": {"wired-queue": 7 - 3}}
 
 
 WINDOW = Window(start_ns=10 * S, measured_ns=11 * S, end_ns=13 * S + S // 2, interval_ns=S)
@@ -78,7 +118,7 @@ def report_of(*intervals: dict[str, Any], **more: str) -> bytes:
 def test_iperf_report_is_placed_by_its_end() -> None:
     text = report_of(
         stream(0, 1.0, 1000, retransmits=2, snd_cwnd=2920, rtt=81_000),
-        stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, rtt=82_000),
+        stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, snd_wnd=2944, rtt=82_000),
         error="interrupt - the server has terminated",
     )
     intervals, complaint = iperf.read_report(text, ended_ns=20 * S)
@@ -87,7 +127,8 @@ def test_iperf_report_is_placed_by_its_end() -> None:
         (18 * S + S // 2, 19 * S + S // 2, 1000),
         (19 * S + S // 2, 20 * S, 500),
     ]
-    assert (intervals[0].retransmits, intervals[0].cwnd_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
+    assert (intervals[0].retransmits, intervals[0].window_bytes, intervals[0].rtt_s) == (2, 2920, 0.081)
+    assert intervals[1].window_bytes == 2944  # what the receiver lets be under way, not how far reno would go
 
 
 def test_iperf_report_drops_an_interval_told_twice() -> None:
@@ -138,8 +179,24 @@ def test_iperf_resample_splits_an_interval_over_the_series() -> None:
     series = iperf.resample(intervals, WINDOW)
     # the flow ran from 10.25 to 12.25 s
     assert series["goodput_bps"] == pytest.approx([750 * 8, (250 + 1500) * 8, 500 * 8, 0.0])
-    assert series["cwnd_bytes"] == [10, 20, 20, None]
+    assert series["window_bytes"] == [10, 20, 20, None]
     assert iperf.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
+
+
+def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
+    plan = plan_of(topology="chain", duration_s=2.0, window_pkts=2)
+    window = Window(start_ns=0, measured_ns=0, end_ns=2 * S, interval_ns=S)
+    run = TcpRun(0, plan.flows[0], cast("Child", None))
+    text = report_of(stream(0, 1.0, 1460, snd_cwnd=1460), stream(1.0, 2.0, 1460, snd_cwnd=4 * 1460))
+    run.sent = run.received = iperf.read_report(text, ended_ns=2 * S)[0]
+    nothing = Counter[str]()
+    stations = [{"name": node.name} | dict.fromkeys((*COUNTED, *GAUGES), 0) for node in plan.nodes]
+    stats = {"drops": nothing, "frames": nothing, "stations": stations}
+    measured = Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[NO_COUNT] * 9)
+    air = air_result(plan, measured, before=stats, after=stats, hooks=[], wire_drops=0, hook_drops={"lred": 3})
+    assert air["drops"]["hook:lred"] == 3
+    assert air["flows"][0]["cwnd_mean_pkts"] == 1.5
+    assert air["series"]["flows"][0]["cwnd_pkts"] == [1.0, 2.0]
 
 
 def test_iperf_results_of_tcp_and_udp() -> None:

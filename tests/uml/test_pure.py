@@ -18,7 +18,7 @@ import pytest
 from pacelab.errors import ConfigError, HostError, ProtocolError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.agents.start import task_of
-from pacelab.hosts.backend import _with_code
+from pacelab.hosts.backend import _own_files, _with_code
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.network.tcp_settings import sysctls
 from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
@@ -28,6 +28,7 @@ from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.options.table import BY_FIELD
 from pacelab.running.registry import in_real_time
+from pacelab.schemes import find_scheme
 from pacelab.topologies.domain import Words
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="guests are for Linux")
@@ -65,17 +66,27 @@ MINE = Scheme(name="mine", summary="", source="", link=lambda settings: NullHook
 
 
 def test_a_scheme_of_ones_own_goes_into_a_guest_and_nowhere_else(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(OWN)
+    (tmp_path / "mine.py").write_text(f"# -*- coding: latin-1 -*- M\xfcller\n{OWN}import table\n", "latin-1")
+    (tmp_path / "table.py").write_text("import parts.whole")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "__init__.py").touch()
+    (tmp_path / "parts" / "whole.py").write_text("# -*- coding: latin-1 -*-\nNAME = 'M\xfcller'", "latin-1")
     own = experiment(scheme=f"{tmp_path / 'mine.py'}:MINE")
     found = _with_code(own, own.chosen_scheme)
     assert found is not None
     plan = compile_plan(own, found)
-    write_job(tmp_path, plan, found.code)
-    assert read_job(tmp_path) == plan
+    (job := tmp_path / "job").mkdir()
+    write_job(job, plan, _own_files(own, found))
+    assert read_job(job) == plan
+    assert sorted(path.relative_to(job).as_posix() for path in job.rglob("*.py")) == [
+        "own.py",
+        "parts/__init__.py",
+        "parts/whole.py",
+        "table.py",
+    ]
+    assert (job / "parts/whole.py").read_bytes() == (tmp_path / "parts/whole.py").read_bytes()
     assert task_of(plan, plan.scheme.hooks[0]).scheme == "/job/own.py:SCHEME"
-    scope: dict[str, object] = {}
-    exec(compile((tmp_path / "own.py").read_text(), "own.py", "exec"), scope)
-    assert getattr(scope["SCHEME"], "name", None) == "mine"
+    assert find_scheme(f"{job / 'own.py'}:SCHEME").name == "mine"
     with pytest.raises(ConfigError, match=r"plan: scheme: code of one's own is for guests"):
         read_plan(dump_plan(plan))
     with pytest.raises(ConfigError, match=r"of your own: root runs registered ones only, --where uml yours too"):

@@ -34,6 +34,7 @@ TOKEN = "PACELAB_METRICS_TOKEN"
 
 def main() -> int:
     """Run the agent that the JSON document on standard input says."""
+    sys.stdout = sys.stderr  # of one's own scheme; the agent's documents have the descriptor for themselves
     perform(read_document(Task, sys.stdin.buffer.read(MOST_BYTES), "task"))
     return 0
 

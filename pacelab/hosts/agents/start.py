@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 from ipaddress import IPv4Network
@@ -34,6 +35,8 @@ class Agents:
         self._hooks, self._idle = hooks, idle
         self.lateness_s: dict[str, float] = {}
         """Of packets that were held, once all have ended: the worst agent's quantiles."""
+        self.drops: Counter[str] = Counter()
+        """What the scheme has dropped since the mark, by its reason, once all have ended."""
         self.faults: list[str] = []
         """What spoilt the run, once all have ended: agents that stood still."""
 
@@ -42,6 +45,13 @@ class Agents:
         for child in (*self._idle, *(child for _hook, child in self._hooks)):
             if not child.alive():
                 raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
+
+    def mark(self) -> None:
+        """Measuring begins."""
+        from pacelab.pacer.linux.agent import BEGIN
+
+        for _hook, child in self._hooks:
+            child.process.send_signal(BEGIN)
 
     def end(self) -> list[dict[str, Any]]:
         """End them; each one's report, as `hooks` of the engine's result has it."""
@@ -56,6 +66,8 @@ class Agents:
             known = [value for value in late_us if value is not None]
             if known:
                 self.lateness_s[name] = max(known) / US_PER_S
+        for _hook, status in last:
+            self.drops.update(status.get("drops", {}))
         return [_report(hook, status) for hook, status in last]
 
     def _last_of(self, child: Child) -> dict[str, Any]:

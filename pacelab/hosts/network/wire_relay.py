@@ -1,8 +1,8 @@
 """Wired links without netem: a TAP device at each end, and this process between them, which delays.
 
 `main` reads a configuration, one JSON line on stdin, prints `{"ready": true}` when both ends of every link are up, and
-after SIGTERM one line of counters. Lateness is the clock at the hand-over less the planned arrival; it never
-accumulates: arrivals follow from when a packet was read. Measured in docs/real-hosts.md.
+after SIGTERM one line of counters, since the signal `BEGIN`. Lateness is the clock at the hand-over less the planned
+arrival; it never accumulates: arrivals follow from when a packet was read. Measured in docs/real-hosts.md.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from pacelab.hosts.traffic.quantiles import quantiles
 from pacelab.units import NS_PER_S, ns_from_s
 
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
+BEGIN = signal.SIGUSR1
+"""Measuring begins."""
 _LARGEST_FRAME_BYTES = 65_536
 _BURST = 32
 """Frames read at once from one device before the others have their turn."""
@@ -54,6 +56,10 @@ class Relay:
         for wire in wires:
             one, other = (self._end(wire, *end) for end in wire["ends"])
             one.far, other.far = other, one
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self.counters = dict.fromkeys(self.counters, 0)
 
     def run(self, stop: list[bool]) -> None:
         """Relay until `stop` is no longer empty."""
@@ -102,6 +108,7 @@ def main() -> int:
     stop: list[bool] = []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(True))
     relay = Relay(json.loads(sys.stdin.readline()))
+    signal.signal(BEGIN, lambda *_: relay.begin())
     print(json.dumps({"ready": True, "sched_fifo": become_real_time(priority=20)}), flush=True)
     relay.run(stop)
     lateness = {name: value / NS_PER_S for name, value in quantiles(relay.lateness_ns).items()}

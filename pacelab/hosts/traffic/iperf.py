@@ -23,6 +23,8 @@ SLACK_S = 3600
 PACED_UP_TO = "1G"
 """A bound on the pace has the kernel pace; this one is above all radios' rates (tcp(7), SO_MAX_PACING_RATE)."""
 NO_REPORT = "it printed no report"
+IN_MEMORY = {"TMPDIR": "/run"}
+"""In the environment: what it sends it keeps in a file, for which a full disk has no room. A run's /run is a tmpfs."""
 LONGEST_S = 86_400
 """iperf3's own limit of -t."""
 
@@ -62,7 +64,10 @@ class Interval:
     end_ns: int
     payload_bytes: int
     retransmits: int | None = None
-    cwnd_bytes: int | None = None
+    window_bytes: int | None = None
+    """In use: the congestion window, or what the receiver advertises where that is less. Linux lets the former grow on,
+    up to twice the latter.
+    """
     rtt_s: float | None = None
 
 
@@ -87,12 +92,13 @@ def read_report(text: bytes, *, ended_ns: int) -> tuple[list[Interval], str]:
 
 def _interval(stream: dict[str, Any], origin_ns: int) -> Interval:
     rtt_us = stream.get("rtt")
+    windows = [stream[name] for name in ("snd_cwnd", "snd_wnd") if stream.get(name)]
     return Interval(
         start_ns=origin_ns + round(stream["start"] * NS_PER_S),
         end_ns=origin_ns + round(stream["end"] * NS_PER_S),
         payload_bytes=stream["bytes"],
         retransmits=stream.get("retransmits"),
-        cwnd_bytes=stream.get("snd_cwnd"),
+        window_bytes=min(windows, default=None),
         rtt_s=rtt_us / 1e6 if rtt_us else None,
     )
 
@@ -103,7 +109,7 @@ def bytes_between(intervals: Sequence[Interval], start_ns: int, end_ns: int) -> 
 
 
 def resample(intervals: Sequence[Interval], window: Window) -> dict[str, list[Any]]:
-    """The run's series of what one side reported: rate, congestion window in bytes, round-trip time."""
+    """The run's series of what one side reported: rate, window in use in bytes, round-trip time."""
     rates: list[float] = []
     windows: list[float | None] = []
     rtts: list[float | None] = []
@@ -113,9 +119,9 @@ def resample(intervals: Sequence[Interval], window: Window) -> dict[str, list[An
         rates.append(bytes_between(intervals, start_ns, end_ns) * BITS_PER_BYTE * NS_PER_S / (end_ns - start_ns))
         # What a report says of the socket is of its end; the one that ends last in here is the newest.
         here = [part for part in intervals if start_ns < part.end_ns <= end_ns + window.interval_ns // 2]
-        windows.append(here[-1].cwnd_bytes if here else None)
+        windows.append(here[-1].window_bytes if here else None)
         rtts.append(here[-1].rtt_s if here else None)
-    return {"goodput_bps": rates, "cwnd_bytes": windows, "rtt_s": rtts}
+    return {"goodput_bps": rates, "window_bytes": windows, "rtt_s": rtts}
 
 
 def _share(part: Interval, start_ns: int, end_ns: int) -> float:

@@ -132,7 +132,9 @@ class Traffic:
             address=address(flow.dst),
             interval_s=self._report_s,
         )
-        return Child(f"iperf3 of flow {number}", command, netns=self._plan.nodes[flow.dst].name)
+        return Child(
+            f"iperf3 of flow {number}", command, netns=self._plan.nodes[flow.dst].name, variables=iperf.IN_MEMORY
+        )
 
     def _wait_listening(self, run: TcpRun) -> None:
         """A client that comes before its server has failed for good."""
@@ -157,7 +159,7 @@ class Traffic:
             tcp=self._plan.tcp,
         )
         run.called_ns = time.monotonic_ns()
-        run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name)
+        run.client = Child(run.server.name, command, netns=self._plan.nodes[flow.src].name, variables=iperf.IN_MEMORY)
 
     def _look_after(self, now_ns: int) -> None:
         """Keep the receivers' windows where they belong."""

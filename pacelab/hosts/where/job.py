@@ -1,6 +1,6 @@
 """The folder that a guest shares with its host: the plan of one run goes in, lines of JSON come out.
 
-own.py      the code of a scheme of one's own, where the plan has one
+own.py      the code of a scheme of one's own, where the plan has one, and what it imports beside it
 job.json    version, and the plan (pacelab.hosts.plan)
 messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result": ...} or {"error": ...}
 """
@@ -8,8 +8,9 @@ messages    as a supervisor's: {"progress": 0.5} now and then, at last {"result"
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ProtocolError
@@ -21,13 +22,14 @@ VERSION = 1
 JOB, MESSAGES, OWN = "job.json", "messages", "own.py"
 
 
-def write_job(folder: Path, plan: Plan, code: str = "") -> None:
-    """Lay a job down."""
+def write_job(folder: Path, plan: Plan, own: Mapping[str, bytes] = MappingProxyType({})) -> None:
+    """Lay a job down. `own`: files of a scheme of one's own, by their place in the folder."""
     from pacelab.hosts.plan import dump_plan
 
     (folder / JOB).write_text(json.dumps({"version": VERSION, "plan": dump_plan(plan).decode()}))
-    if code:
-        (folder / OWN).write_text(code, encoding="utf-8")
+    for name, content in own.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
     (folder / MESSAGES).touch()
 
 

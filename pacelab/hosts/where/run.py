@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pacelab.options.places import UML, VM
@@ -14,18 +15,23 @@ if TYPE_CHECKING:
 
 
 def run_plan(
-    experiment: Experiment, plan: Plan, on_progress: Progress, *, code: str = "", pcap: PcapFile | None = None
+    experiment: Experiment,
+    plan: Plan,
+    on_progress: Progress,
+    *,
+    own: Mapping[str, bytes],
+    pcap: PcapFile | None = None,
 ) -> dict[str, Any]:
     """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
 
-    For User-Mode Linux alone: `code` of a scheme that pacelab has not, and a capture file to write.
+    For User-Mode Linux alone: `own` files, of a scheme that pacelab has not, and a capture file to write.
     """
     from pacelab.hosts import session
 
     if experiment.where == UML:
         from pacelab.hosts.where import uml
 
-        return uml.run_plan(plan, on_progress, code, pcap)
+        return uml.run_plan(plan, on_progress, own, pcap)
     if experiment.where == VM:
         from pacelab.hosts.where import vm
 

@@ -18,7 +18,9 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import HostError
@@ -50,13 +52,15 @@ _NO_ROOM = "Kernel mode signal 7"
 _LOOK_S, _WEIGH_S = 0.05, 2.0
 
 
-def run_plan(plan: Plan, on_progress: Progress, code: str = "", pcap: PcapFile | None = None) -> dict[str, Any]:
-    """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `code`: of a scheme of one's own."""
+def run_plan(
+    plan: Plan, on_progress: Progress, own: Mapping[str, bytes] = MappingProxyType({}), pcap: PcapFile | None = None
+) -> dict[str, Any]:
+    """Run a plan; what the guest's supervisor found, and `guest`: what it ran on. `own`: see `write_job`."""
     files = find_files()
     ours = code_for(files)
     with work_folder() as work:
         try:
-            place = _lay_out(work, files, ours, plan, code)
+            place = _lay_out(work, files, ours, plan, own)
         except OSError as error:
             raise HostError(f"--where uml: laying out a guest in {work}: {error.strerror}; {_ELSEWHERE}") from error
         with Core() as core:
@@ -175,7 +179,7 @@ class _Guest:
         self._process.wait()
 
 
-def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, code: str) -> Path:
+def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
     """The kernel's working folder."""
     for name, target in (("root", files.tree), ("code", ours)):
         (work / name).symlink_to(target)
@@ -183,7 +187,7 @@ def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, code: str) -
     (work / KERNEL).chmod(0o755)
     job = work / "job"
     job.mkdir()
-    write_job(job, plan, code)
+    write_job(job, plan, own)
     if os.geteuid() == 0:
         for path in (work, *work.rglob("*")):
             if not path.is_symlink():

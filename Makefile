@@ -19,6 +19,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
+# What a user has set for a Python of the own (conda, ROS, a cluster's) is not of the one in .venv.
+unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
+export PIP_USER := 0
 
 .PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
 

@@ -265,3 +265,18 @@ def test_patiently_breaks_the_silence() -> None:
         [str(TOOLS / "patiently"), "sleeping", "sleep", "5"], capture_output=True, text=True, check=True
     )
     assert "  sleeping: " in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_what_is_set_for_another_python_does_not_reach_the_one_that_make_sets_up(tmp_path: Path) -> None:
+    (tmp_path / "shown.mk").write_text("shown:\n\t@env\n")
+    others = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "UV_PROJECT_ENVIRONMENT")
+    ran = subprocess.run(
+        ["make", "-s", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), "-f", "shown.mk", "shown"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **dict.fromkeys(others, "/opt/conda")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown = dict(line.partition("=")[::2] for line in ran.stdout.splitlines())
+    assert {name: shown[name] for name in others if name in shown} == {"PIP_USER": "0"}

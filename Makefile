@@ -216,6 +216,7 @@ clean:  ## remove all that was built; runs/ stays
 
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
+	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -280,3 +281,24 @@ def test_what_is_set_for_another_python_does_not_reach_the_one_that_make_sets_up
     )
     shown = dict(line.partition("=")[::2] for line in ran.stdout.splitlines())
     assert {name: shown[name] for name in others if name in shown} == {"PIP_USER": "0"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
+    """As a student does where root has cloned."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for needed in ("uv.lock", "requirements.txt", "tools"):
+            (folder / needed).symlink_to(ROOT / needed)
+        folder.chmod(0o555)
+        ran = subprocess.run(
+            ["make", "-C", name, "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+            env={"PATH": os.environ["PATH"], "HOME": name},
+            user=65534 if os.geteuid() == 0 else None,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        folder.chmod(0o755)
+    assert ran.returncode != 0
+    assert f"{folder.resolve()}: you may not write here: copy it into your home" in ran.stderr

@@ -214,10 +214,17 @@ lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest 
 clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist *.egg-info pacelab/_medium.* pacelab/native/*.so pacelab/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# All of an environment's programs name its folder: where that was moved or copied, it is made anew.
+MADE_BY := $(shell sed -n '/^command = .* -m venv /p' $(VENV)/pyvenv.cfg 2>/dev/null)
+MOVED := $(if $(MADE_BY),$(if $(findstring $() $(CURDIR)/$(VENV)|,$(MADE_BY)|),,moved))
+.PHONY: moved
+moved:
+	@echo "$(VENV) was made in another folder, so it is made anew."
+
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
-$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
+$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED)
 	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
-	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(VENV)
+	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
 	@tools/patiently "Python packages" tools/sync --group build
@@ -250,11 +257,11 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@touch $@
 
 # Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
-# the engine keeps one core busy: the algorithms are compiled beside it.
+# the engine keeps one core busy: the algorithms are compiled beside it, and would not hear Ctrl-C there.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@tools/prerequisites >/dev/null
 	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
-	@nice $(PY) tools/native & tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
+	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
 	    --features pyo3/extension-module --crate-type cdylib -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
 	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -302,3 +304,50 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
         folder.chmod(0o755)
     assert ran.returncode != 0
     assert f"{folder.resolve()}: you may not write here: copy it into your home" in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(("before", "anew"), [("", False), ("/elsewhere", True)])
+def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path, before: str, anew: bool) -> None:
+    for name in ("uv.lock", "requirements.txt", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv").mkdir()
+    command = f"command = /usr/bin/python3 -m venv {before}{tmp_path.resolve()}/.venv"
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"home = /usr/bin\n{command}\n")
+    (tmp_path / ".venv" / ".installed").touch()
+    ran = subprocess.run(
+        ["make", "-n", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("venv --clear .venv" in ran.stdout) == anew, ran.stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Machine) -> None:
+    folder = machine.folder
+    begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
+    machine.program("cargo", f"case $* in rustc*) echo >{engine}; exec sleep 60 ;; esac")
+    machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
+    (folder / "tools").mkdir()
+    (folder / "tools/prerequisites").symlink_to(folder / "bin/cargo")
+    (folder / "tools/patiently").symlink_to(TOOLS / "patiently")
+    for name in ("pyproject.toml", "setup.py"):
+        (folder / name).touch()
+    command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
+    build = subprocess.Popen(
+        [*command, "CARGO=bin/cargo", "PY=bin/python", "RUST="],
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 30
+    while not (begun.exists() and engine.exists()) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(build.pid, signal.SIGINT)
+    assert build.wait(30) != 0
+    while not ended.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert ended.exists()

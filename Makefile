@@ -214,17 +214,20 @@ lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest 
 clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist *.egg-info pacelab/_medium.* pacelab/native/*.so pacelab/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# All of an environment's programs name its folder: where that was moved or copied, it is made anew.
+# All of an environment's programs name its folder, and its packages are for one Python: where that folder was moved or copied,
+# or the system's Python is newer now, it is made anew.
 MADE_BY := $(shell sed -n '/^command = .* -m venv /p' $(VENV)/pyvenv.cfg 2>/dev/null)
-MOVED := $(if $(MADE_BY),$(if $(findstring $() $(CURDIR)/$(VENV)|,$(MADE_BY)|),,moved))
-.PHONY: moved
-moved:
-	@echo "$(VENV) was made in another folder, so it is made anew."
+MOVED := $(if $(MADE_BY),$(if $(findstring $() $(CURDIR)/$(VENV)|,$(MADE_BY)|),,stale))
+AGED := $(if $(MOVED),,$(shell [ ! -e $(VENV)/pyvenv.cfg ] || \
+    [ -e $(VENV)/lib/python$$($(PY) -ISc 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ] || echo stale))
+.PHONY: stale
+stale:
+	@echo "$(VENV) was made in another folder, or by another Python: it is made anew."
 
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
-$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED)
+$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
 	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
-	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED),--clear )$(VENV)
+	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
 	@tools/patiently "Python packages" tools/sync --group build

@@ -307,11 +307,18 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
-@pytest.mark.parametrize(("before", "anew"), [("", False), ("/elsewhere", True)])
-def test_an_environment_that_was_moved_is_made_anew(tmp_path: Path, before: str, anew: bool) -> None:
+@pytest.mark.parametrize(
+    ("before", "python", "anew"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
+)
+def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
+    tmp_path: Path, before: str, python: str, anew: bool
+) -> None:
     for name in ("uv.lock", "requirements.txt", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv/lib/python3.11").mkdir(parents=True)
+    (tmp_path / ".venv/bin").mkdir()
+    (tmp_path / ".venv/bin/python").write_text(f"#!/bin/sh\necho {python}\n")
+    (tmp_path / ".venv/bin/python").chmod(0o755)
     command = f"command = /usr/bin/python3 -m venv {before}{tmp_path.resolve()}/.venv"
     (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"home = /usr/bin\n{command}\n")
     (tmp_path / ".venv" / ".installed").touch()

@@ -227,6 +227,8 @@ stale:
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
 $(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
 	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
+	@[ -d pacelab/pacer/core ] || { echo "The links of this folder are lost, pacelab/pacer is none: unpack it anew here by unzip or tar," \
+	    "or git clone -c core.symlinks=true" >&2; exit 1; }
 	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"

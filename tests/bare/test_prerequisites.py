@@ -307,6 +307,24 @@ def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_folder_whose_links_became_files_is_told_how_to_keep_them(tmp_path: Path) -> None:
+    """As Windows unpacks it, or Python's zipfile: it was compiled for minutes first."""
+    for name in ("uv.lock", "requirements.txt", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "pacelab").mkdir()
+    (tmp_path / "pacelab/pacer").write_text("../pacer")
+    ran = subprocess.run(
+        ["make", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHON": "false", "PACELAB_ONLY_ASK": "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert "unpack it anew here by unzip or tar, or git clone -c core.symlinks=true" in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize(
     ("before", "python", "anew"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
 )

@@ -19,6 +19,9 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
+# What a user has set for a Python of the own (conda, ROS, a cluster's) is not of the one in .venv.
+unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
+export PIP_USER := 0
 
 .PHONY: help lab hello demo docs site test-site notebooks test test-linux test-labs sentences test-rubric fuzz vm vm-test vm-provision vagrant-test bare-test uml-kernel test-uml build guided wheel wheels wheels-test bench format lint test-rust test-python test-thorough coverage lock clean
 
@@ -211,9 +214,22 @@ lock: $(VENV)/.installed  ## all dependencies of pyproject.toml at their newest 
 clean:  ## remove all that was built; runs/ stays
 	rm -rf .venv build dist *.egg-info pacelab/_medium.* pacelab/native/*.so pacelab/native/made.txt $(DEMO_ENGINE) medium/target .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
+# All of an environment's programs name its folder, and its packages are for one Python: where that folder was moved or copied,
+# or the system's Python is newer now, it is made anew.
+MADE_BY := $(shell sed -n '/^command = .* -m venv /p' $(VENV)/pyvenv.cfg 2>/dev/null)
+MOVED := $(if $(MADE_BY),$(if $(findstring $() $(CURDIR)/$(VENV)|,$(MADE_BY)|),,stale))
+AGED := $(if $(MOVED),,$(shell [ ! -e $(VENV)/pyvenv.cfg ] || \
+    [ -e $(VENV)/lib/python$$($(PY) -ISc 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) ] || echo stale))
+.PHONY: stale
+stale:
+	@echo "$(VENV) was made in another folder, or by another Python: it is made anew."
+
 # What `make lab` needs: uv where it has a wheel for this machine, PaceLab's requirements, what builds the extension.
-$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites
-	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(VENV)
+$(VENV)/.installed: uv.lock requirements.txt tools/uv.txt tools/prerequisites $(MOVED) $(AGED)
+	@[ -w . ] || { echo "$(CURDIR): you may not write here: copy it into your home and call make there" >&2; exit 1; }
+	@[ -d pacelab/pacer/core ] || { echo "The links of this folder are lost, pacelab/pacer is none: unpack it anew here by unzip or tar," \
+	    "or git clone -c core.symlinks=true" >&2; exit 1; }
+	@python=$$(tools/prerequisites) && set -x && $$python -m venv $(if $(MOVED)$(AGED),--clear )$(VENV)
 	@echo "Python packages:"
 	@tools/patiently uv $(PY) -m pip install -q --only-binary=:all: --require-hashes -r tools/uv.txt || echo "without uv, by pip"
 	@tools/patiently "Python packages" tools/sync --group build
@@ -246,11 +262,11 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@touch $@
 
 # Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
-# the engine keeps one core busy: the algorithms are compiled beside it.
+# the engine keeps one core busy: the algorithms are compiled beside it, and would not hear Ctrl-C there.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@tools/prerequisites >/dev/null
 	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
-	@nice $(PY) tools/native & tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
+	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
 	    --features pyo3/extension-module --crate-type cdylib -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
 	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .

@@ -319,7 +319,7 @@ def _similar(
     left out.
     """
     from pacelab.grading.records.roster import claimed_by
-    from pacelab.grading.similarity import MISSING, available, similar
+    from pacelab.grading.similarity import MISSING, MOST_COMPARED, available, similar, whole
 
     if not available():
         log(MISSING)
@@ -328,7 +328,13 @@ def _similar(
     with progress_bar("similarity", quiet=quiet) as tell:
         pairs = similar(found, wanted, tell)
     told = [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]
-    return [*told[:SHOWN_PAIRS], *([f"and {len(told) - SHOWN_PAIRS:,} pairs more"] if len(told) > SHOWN_PAIRS else [])]
+    if len(told) > SHOWN_PAIRS:
+        told[SHOWN_PAIRS:] = [f"and {len(told) - SHOWN_PAIRS:,} pairs more"]
+    lengths = {item.student: len(whole(item)) for item in found}
+    cut = [(student, length) for student, length in lengths.items() if length > MOST_COMPARED]
+    return told + [
+        f"{name}: of {length:,} characters the first {MOST_COMPARED:,} were compared" for name, length in cut
+    ]
 
 
 def _write(

@@ -407,7 +407,14 @@ def near(expected: float, got: Any, *, what: str, tolerance: float = 1e-6) -> No
     if isinstance(got, bool) or not isinstance(got, int | float):
         raise Wrong(f"{what} = {expected:,.6g}", f"{_short(got)}, which is no number")
     if abs(got - expected) > tolerance * max(abs(expected), 1e-12):
-        raise Wrong(f"{what} = {expected:,.6g}", f"{got:,.6g}")
+        wanted, came = _apart(expected, got)
+        raise Wrong(f"{what} = {wanted}", came)
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Both with as many digits as it takes to see that they differ."""
+    shown = [(f"{one:,.{digits}g}", f"{other:,.{digits}g}") for digits in (6, 9, 12, 17)]
+    return next((pair for pair in shown if pair[0] != pair[1]), shown[-1])
 
 
 def exactly(expected: Any, got: Any, *, what: str) -> None:

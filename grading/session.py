@@ -75,7 +75,12 @@ class Raised(StudentFailure):
         todo = advice(error["type"], error["text"], called=doing != IMPORTING)
         super().__init__(f"{doing} raised {error['type']}: {error['text']}{where}" + (f": {todo}" if todo else ""))
         self.type = error["type"]
+        self._kinds = error["kinds"].split()
         self.text = error["text"]
+
+    def is_a(self, kind: str) -> bool:
+        """Whether it is one of Python's own of this name, or extends it: `except` would catch it."""
+        return kind in self._kinds
 
 
 class Ended(StudentFailure):
@@ -253,7 +258,7 @@ class Session:
                 f"{doing} made {self._limits.steps_per_call:,} steps without returning (in {plain(str(value), 100)}): "
                 "an endless loop?"
             )
-        if outcome == "raised" and isinstance(value, dict) and value.keys() == {"type", "text", "where"}:
+        if outcome == "raised" and isinstance(value, dict) and value.keys() == {"type", "kinds", "text", "where"}:
             told = {key: plain(str(item), 600) for key, item in value.items()}
             if told["type"] == "MemoryError":
                 raise TooMuch(f"{doing} needed more than {self._limits.memory_bytes >> 20} MiB of memory")

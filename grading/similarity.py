@@ -19,6 +19,8 @@ from pacelab.grading.receive.submission import Submission
 
 NOISE_TOKENS, GUARANTEED_TOKENS = 25, 30
 """Matches shorter than the first are never reported, those longer than the second always."""
+MOST_COMPARED = 1 << 17
+"""Characters of a hand-in; the models have 5,000. A megabyte takes 12 s and much memory, and it may have 32."""
 SHOWN_FROM = 0.8
 MODEL = "the model solution"
 MISSING = "similarity was not looked at: `pip install copydetect`"
@@ -51,11 +53,7 @@ def similar(
     `on_done` hears how much of all pairs was compared, 0..1.
     """
     template = _fingerprint("template", assignment.template, None)
-    texts = [
-        (submission.student, "\n".join([submission.source, *(text for _, text in submission.helpers)]))
-        for submission in submissions
-        if submission.source
-    ]
+    texts = [(submission.student, whole(submission)[:MOST_COMPARED]) for submission in submissions if submission.source]
     prints = {
         name: _fingerprint(name, text, list(template.hashes)) for name, text in [*texts, (MODEL, assignment.model)]
     }
@@ -72,6 +70,11 @@ def similar(
             pair = Pair(first=first, second=second, share_first=float(share_first), share_second=float(share_second))
             found.append(pair)
     return sorted(found, key=lambda pair: (-max(pair.share_first, pair.share_second), pair.first, pair.second))
+
+
+def whole(submission: Submission) -> str:
+    """The graded file with what it imports."""
+    return "\n".join([submission.source or "", *(text for _, text in submission.helpers)])
 
 
 def _fingerprint(name: str, text: str, template: Any) -> Any:

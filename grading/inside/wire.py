@@ -1,8 +1,9 @@
-"""The pipe between the grader and a student's process: frames of JSON, version 2.
+"""The pipe between the grader and a student's process: frames of JSON, version 3.
 
     frame     length (4 octets, big endian), then that many octets of JSON in UTF-8
     request   [nonce, operation, argument...]
-    answer    [nonce, "ok", value] or [nonce, "raised", {"type", "text", "where"}]
+    answer    [nonce, "ok", value] or [nonce, "raised", {"type", "kinds", "text", "where"}]
+              kinds: Python's own exceptions that it is one of
     before an answer, any number of times: [nonce, "asks", [operation, argument...]] of what was borrowed, to which the
               grader says ["ok", value] or ["raised", {"type", "text"}]
 
@@ -31,7 +32,7 @@ import json
 import os
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 HELLO = "hello"
 HEADER_BYTES = 4
 MAX_REQUEST_BYTES = 1 << 20

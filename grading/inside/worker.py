@@ -399,7 +399,9 @@ def describe(error: BaseException, doing: str = "") -> dict[str, str]:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     if isinstance(error, ImportError) and error.path:
         text = text.replace(f" ({error.path})", "")  # a place on the grader's machine
-    return {"type": type(error).__name__[:80], "text": text[:600], "where": (where or doing)[:600]}
+    kinds = " ".join(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    told = {"type": type(error).__name__[:80], "kinds": kinds, "text": text, "where": where or doing}
+    return {key: value[:600] for key, value in told.items()}
 
 
 def _remember(name: str, source: str) -> None:

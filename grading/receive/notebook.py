@@ -26,7 +26,7 @@ from pacelab.grading.receive.statements import (
     there_of,
     with_changes,
 )
-from pacelab.grading.receive.texts import READER
+from pacelab.grading.receive.texts import READER, most_bytes
 
 MAX_CELLS = 1000
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)
@@ -52,15 +52,24 @@ def cells_of(text: str, kind: str) -> list[str]:
         raise ValueError(type(error).__name__) from None
 
 
-def is_notebook(text: str) -> bool:
-    """Whether it is a notebook's text, whatever the file is called."""
+def is_notebook(text: str, name: str = "") -> bool:
+    """Whether it is a notebook's text, whatever the file is called; by its name a broken one, which is no script."""
     if not text.lstrip().startswith("{"):
-        return False
+        return name.lower().endswith(".ipynb") and not _is_script(text)
     try:
         cells_of(text, "code")
     except ValueError:
-        return False
+        return name.lower().endswith(".ipynb")
     return True
+
+
+def _is_script(text: str) -> bool:
+    if len(text) > most_bytes("script.py"):
+        return False
+    try:
+        return bool(ast.parse(text).body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def module_of(
@@ -71,9 +80,8 @@ def module_of(
     What is left out is named if the names `wanted` need it, be it a cell that is no Python. `local` are modules beside
     the notebook: to be imported, too. With `lean` only what the names `wanted` need.
     """
-    notebook = name.lower().endswith(".ipynb") or is_notebook(text)
     try:
-        sources = cells_of(text, "code") if notebook else [text]
+        sources = cells_of(text, "code") if is_notebook(text, name) else [text]
     except ValueError as error:
         problem = f"{name} is no notebook that can be read ({error}): save it again from Jupyter"
         return Module(source=None, problems=(problem,))

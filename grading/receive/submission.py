@@ -195,7 +195,7 @@ def _definitions(source: str, assignment: Assignment) -> set[str]:
 def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
     """What a file that is graded should be called instead: a notebook remains one."""
     base = name.rsplit("/", 1)[-1]
-    notebook = base.lower().endswith(".ipynb") or is_notebook(content.decode("utf-8-sig", "replace"))
+    notebook = is_notebook(content.decode("utf-8-sig", "replace"), base)
     right = f"{assignment.file.removesuffix('.py')}{'.ipynb' if notebook else '.py'}"
     if base.lower() == right:
         return []
@@ -231,7 +231,7 @@ def _text_of(
     if assignment.lean and (other := guessed(text)) not in (None, assignment.number):
         problems.append(f"{name} is of {label(other)}, this is {assignment.label}: hand in the other")
         return None
-    if name.lower().endswith(".ipynb") or assignment.lean or EXPORTED.search(text) or is_notebook(text):
+    if assignment.lean or EXPORTED.search(text) or is_notebook(text, name):
         module = module_of(text, name, assignment.names, local, lean=assignment.lean)
         problems += module.problems
         return module.source

@@ -36,7 +36,7 @@ POINTS_POSSIBLE = "    Points Possible"
 TABLES = ("canvas.csv", "moodle.csv")
 FEEDBACK = "Feedback comments"
 EXCUSED = "EX"
-GRADE, IDENTIFIER, MAXIMUM = "Grade", "Identifier", "maximum grade"
+GRADE, IDENTIFIER, MAXIMUM, SCALE = "Grade", "Identifier", "maximum grade", "scale"
 
 
 def homeward(
@@ -64,9 +64,16 @@ def homeward(
         if header[:1] == ["Student"] and "ID" in header and "Section" in header:
             total = max((row.of for row in rows), default=0.0)
             possible = next((line for line in padded if POINTS_POSSIBLE.strip() in line[0]), [])
-            found["canvas.csv"] = canvas(header, ours, column, total, possible).encode()
+            if len(own := _titled(header, column)) > 1:
+                named = " or ".join(repr(header[place]) for place in own)
+                log(f"{roster}: {len(own)} columns are titled {column!r}, so no canvas.csv: say --column {named}")
+            else:
+                found["canvas.csv"] = canvas(header, ours, column, total, possible).encode()
         elif IDENTIFIER in header and GRADE in header:
             found["moodle.csv"] = moodle(header, ours).encode()
+            if _of_scale(header):
+                told = "moodle.csv has the remarks alone: fill in the words, or grade by points there"
+                log(f"{roster}: grades of a scale, which takes no points, so {told}")
         elif IDENTIFIER in header:
             log(f"{roster}: no column {GRADE!r}, so no moodle.csv: take the worksheet of an assignment with a grade")
     for submission, verdict in zip(submissions, verdicts, strict=True):
@@ -89,8 +96,7 @@ def canvas(
     Canvas takes them as they are. Whom that column excuses (EX) remains excused.
     """
     kept = [place for place, name in enumerate(header) if name in CANVAS_STUDENT]
-    own = re.compile(rf"{re.escape(column)}( \(\d+\))?")
-    place = next((place for place, name in enumerate(header) if own.fullmatch(name)), None)
+    place = next(iter(_titled(header, column)), None)
     title = column if place is None else header[place]
     most = (_number(possible[place]) if possible and place is not None else None) or total
     made = [[*(header[place] for place in kept), title], [POINTS_POSSIBLE, *[""] * (len(kept) - 1), f"{most:g}"]]
@@ -101,21 +107,35 @@ def canvas(
     return _written(made)
 
 
+def _titled(header: Sequence[str], column: str) -> list[int]:
+    """Where the export has columns of this title, which may stand with or without their number."""
+    own = re.compile(rf"{re.escape(column)}( \(\d+\))?")
+    return [place for place, name in enumerate(header) if own.fullmatch(name)]
+
+
 def moodle(header: Sequence[str], ours: Sequence[tuple[Sequence[str], Row]]) -> str:
-    """The worksheet with grades: out of the maximum that stands there, which may be another than ours."""
+    """The worksheet with grades: out of the maximum that stands there, which may be another than ours.
+
+    One of a scale keeps those that it has: Moodle takes its words alone, and passes over numbers without saying so.
+    """
     made = [list(header)]
     for line, row in ours:
         filled = list(line)
-        filled[header.index(GRADE)] = f"{row.score * _scale(header, line, row):.2f}"
+        if not _of_scale(header):
+            filled[header.index(GRADE)] = f"{row.score * _scale(header, line, row):.2f}"
         if FEEDBACK in header:
             filled[header.index(FEEDBACK)] = no_formula(row.remarks)
         made.append(filled)
     return _written(made)
 
 
+def _of_scale(header: Sequence[str]) -> bool:
+    return any(name.casefold() == SCALE for name in header)
+
+
 def _scale(header: Sequence[str], line: Sequence[str], row: Row) -> float:
     place = next((place for place, name in enumerate(header) if name.casefold() == MAXIMUM), None)
-    most = None if place is None else _number(line[place])  # a worksheet of a scale has no such column
+    most = None if place is None else _number(line[place])
     if most is None:
         return 1.0
     return most / row.of if row.of else 0.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -63,6 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(_system_line(error), HostError.exit_code)
     except Exception as error:
         traceback.print_exc()
+        if isinstance(error, ImportError) and (others := os.environ.get("PYTHONPATH")):
+            told = f"{error}: modules in PYTHONPATH ({others}) come before those that were installed with it"
+            return _fail(f"{told}: try again after `unset PYTHONPATH`", HostError.exit_code)
         return _fail(f"this is a bug ({type(error).__name__}: {error}): please report it with the lines above", BUG)
 
 

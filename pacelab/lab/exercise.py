@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacelab.lab.limited import Yielded
+
 LIMIT_S = 3.0
 """For a function of a few lines. Simulations of an exercise take far less."""
 VALUE = "  expected "
@@ -44,6 +46,8 @@ def complain_about_number(value: Any, *, none: str = "does it return its result,
     """What is wrong with a value that should be a finite number, or nothing; `none` is asked of one that is None."""
     if value is None:
         return f"came None: {none}"
+    if isinstance(value, Yielded):
+        return f"came {list(value)!r:.60} by `yield`: a number is asked for, so write `return` in its place."
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return f"came {show(value)}, which is no number."
     try:
@@ -67,4 +71,5 @@ def show(value: Any) -> str:
         text = "of thousands of digits"
     except Exception as error:  # a class of the student's own
         text = f"whose repr raises {type(error).__name__}"
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+    kind = "generator" if isinstance(value, Yielded) else type(value).__name__
+    return f"{kind} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from types import CoroutineType
+from types import CoroutineType, GeneratorType
 from typing import Any, TextIO
 
 from pacelab.lab.errors import Todo
@@ -31,6 +31,10 @@ MOST_PRINTED = 100_000
 
 class _Stop(BaseException):
     """Ends a loop that does not end; no `except Exception` catches it."""
+
+
+class Yielded(list[Any]):
+    """The values of a generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +112,9 @@ def _run(function: Callable[..., Any], arguments: dict[str, Any], found: list[Ou
         if isinstance(value, CoroutineType):
             value.close()  # else Python warns, with a place in here
             raise TypeError("nobody awaits it: write `def` in the place of `async def`")
-        found.append(Outcome(value=list(islice(value, MOST_YIELDED)) if isinstance(value, Iterator) else value))
+        if isinstance(value, Iterator):
+            value = (Yielded if isinstance(value, GeneratorType) else list)(islice(value, MOST_YIELDED))
+        found.append(Outcome(value=value))
     except Todo:
         found.append(Outcome(todo=True))
     except _Stop as stop:

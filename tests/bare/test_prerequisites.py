@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
+import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -265,3 +268,111 @@ def test_patiently_breaks_the_silence() -> None:
         [str(TOOLS / "patiently"), "sleeping", "sleep", "5"], capture_output=True, text=True, check=True
     )
     assert "  sleeping: " in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_what_is_set_for_another_python_does_not_reach_the_one_that_make_sets_up(tmp_path: Path) -> None:
+    (tmp_path / "shown.mk").write_text("shown:\n\t@env\n")
+    others = ("PYTHONHOME", "PYTHONPATH", "PIP_TARGET", "PIP_PREFIX", "PIP_USER", "UV_PROJECT_ENVIRONMENT")
+    ran = subprocess.run(
+        ["make", "-s", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), "-f", "shown.mk", "shown"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **dict.fromkeys(others, "/opt/conda")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    shown = dict(line.partition("=")[::2] for line in ran.stdout.splitlines())
+    assert {name: shown[name] for name in others if name in shown} == {"PIP_USER": "0"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_who_calls_make_in_a_folder_of_another_is_told_to_copy_it() -> None:
+    """As a student does where root has cloned."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for needed in ("uv.lock", "requirements.txt", "tools"):
+            (folder / needed).symlink_to(ROOT / needed)
+        folder.chmod(0o555)
+        ran = subprocess.run(
+            ["make", "-C", name, "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+            env={"PATH": os.environ["PATH"], "HOME": name},
+            user=65534 if os.geteuid() == 0 else None,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        folder.chmod(0o755)
+    assert ran.returncode != 0
+    assert f"{folder.resolve()}: you may not write here: copy it into your home" in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_a_folder_whose_links_became_files_is_told_how_to_keep_them(tmp_path: Path) -> None:
+    """As Windows unpacks it, or Python's zipfile: it was compiled for minutes first."""
+    for name in ("uv.lock", "requirements.txt", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "pacelab").mkdir()
+    (tmp_path / "pacelab/pacer").write_text("../pacer")
+    ran = subprocess.run(
+        ["make", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHON": "false", "PACELAB_ONLY_ASK": "yes"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode != 0
+    assert "unpack it anew here by unzip or tar, or git clone -c core.symlinks=true" in ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize(
+    ("before", "python", "anew"), [("", "3.11", False), ("/old", "3.11", True), ("", "3.13", True)]
+)
+def test_an_environment_that_was_moved_or_whose_python_is_newer_is_made_anew(
+    tmp_path: Path, before: str, python: str, anew: bool
+) -> None:
+    for name in ("uv.lock", "requirements.txt", "tools"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv/lib/python3.11").mkdir(parents=True)
+    (tmp_path / ".venv/bin").mkdir()
+    (tmp_path / ".venv/bin/python").write_text(f"#!/bin/sh\necho {python}\n")
+    (tmp_path / ".venv/bin/python").chmod(0o755)
+    command = f"command = /usr/bin/python3 -m venv {before}{tmp_path.resolve()}/.venv"
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text(f"home = /usr/bin\n{command}\n")
+    (tmp_path / ".venv" / ".installed").touch()
+    ran = subprocess.run(
+        ["make", "-n", "-C", str(tmp_path), "-f", str(ROOT / "Makefile"), ".venv/.installed"],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("venv --clear .venv" in ran.stdout) == anew, ran.stdout
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Machine) -> None:
+    folder = machine.folder
+    begun, ended, engine = (folder / name for name in ("begun", "ended", "engine"))
+    machine.program("cargo", f"case $* in rustc*) echo >{engine}; exec sleep 60 ;; esac")
+    machine.program("python", f"trap 'kill $!; echo >{ended}; exit' TERM; sleep 60 & echo >{begun}; wait")
+    (folder / "tools").mkdir()
+    (folder / "tools/prerequisites").symlink_to(folder / "bin/cargo")
+    (folder / "tools/patiently").symlink_to(TOOLS / "patiently")
+    for name in ("pyproject.toml", "setup.py"):
+        (folder / name).touch()
+    command = ["make", "-C", str(folder), "-f", str(ROOT / "Makefile"), "-o", ".venv/.installed", ".venv/.built"]
+    build = subprocess.Popen(
+        [*command, "CARGO=bin/cargo", "PY=bin/python", "RUST="],
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 30
+    while not (begun.exists() and engine.exists()) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(build.pid, signal.SIGINT)
+    assert build.wait(30) != 0
+    while not ended.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert ended.exists()

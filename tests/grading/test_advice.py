@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import pytest
 
 from pacelab import Drop, Forward
+from pacelab.grading.assignment import Wrong
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
 from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
+from pacelab.grading.lab import near
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
@@ -60,7 +62,7 @@ def test_what_cannot_be_done_here_is_told_what_to_do_instead(
     [("SystemExit", "0"), ("EOFError", "EOF when reading a line"), ("PermissionError", "[Errno 1]")],
 )
 def test_what_a_called_function_cannot_do_is_to_be_left_out(kind: str, text: str) -> None:
-    raised = str(Raised({"type": kind, "text": text, "where": ""}, "GatewayPacer.handle()"))
+    raised = str(Raised({"type": kind, "kinds": "", "text": text, "where": ""}, "GatewayPacer.handle()"))
     assert raised.endswith(": leave it out")
 
 
@@ -100,8 +102,15 @@ def test_what_is_newer_than_this_python_is_told_without_a_place_on_this_machine(
 
 
 def test_a_right_number_of_another_type_is_told_what_to_return() -> None:
-    error = {"type": "TypeError", "text": "a Fraction was returned where a plain value was asked for", "where": ""}
+    text = "a Fraction was returned where a plain value was asked for"
+    error = {"type": "TypeError", "kinds": "TypeError", "text": text, "where": ""}
     assert str(Raised(error, "f()")).endswith("return numbers, texts or lists of them: float(...), list(...)")
+
+
+def test_numbers_that_differ_are_told_with_the_digits_in_which_they_do() -> None:
+    with pytest.raises(Wrong) as caught:
+        near(1_440_000 / 7, 205_714, what="bound")
+    assert (caught.value.finding.expected, caught.value.finding.got) == ("bound = 205,714.286", "205,714")
 
 
 def test_what_draws_without_a_seed_draws_the_same_at_each_grading(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,5 +158,6 @@ def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])
 def test_an_exception_of_the_codes_own_is_left_as_it_is(kind: str) -> None:
-    raised = Raised({"type": kind, "text": "of my own: PermissionError: no", "where": "line 3"}, "f()")
+    error = {"type": kind, "kinds": kind, "text": "of my own: PermissionError: no", "where": "line 3"}
+    raised = Raised(error, "f()")
     assert str(raised) == f"f() raised {kind}: of my own: PermissionError: no (line 3)"

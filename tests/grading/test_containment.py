@@ -284,7 +284,8 @@ class Fuzzed:
         if operation == "load":
             return self._names
         if self._draw.random() < 0.03:
-            raise Raised({"type": self._draw.choice(["ValueError", "X"]), "text": "t", "where": ""}, doing)
+            kind = self._draw.choice(["ValueError", "X"])
+            raise Raised({"type": kind, "kinds": kind, "text": "t", "where": ""}, doing)
         value = hook_answer(self._draw) if operation in ("seen", "sent", "timeout") else anything(self._draw)
         try:
             return checked(value)

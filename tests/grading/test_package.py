@@ -15,7 +15,7 @@ import pytest
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.grading import handout
+from pacelab.grading import handout, similarity
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.commands import _similar
@@ -135,6 +135,18 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
     pairs = similar(submissions, assignment)
     assert [(pair.first, pair.second) for pair in pairs] == [("ann", MODEL)]
     assert "ann" in pairs[0].describe()
+
+
+def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not available():
+        pytest.skip("copydetect is not installed: pip install copydetect")
+    monkeypatch.setattr(similarity, "MOST_COMPARED", 4000)
+    assignment = find_assignment(2)
+    far = f"{'# x' * 2000}\n{assignment.model}"
+    submissions = [Submission(student=name, source=text) for name, text in (("ann", far), ("bob", assignment.model))]
+    pair, told = _similar(submissions, [], assignment)
+    assert pair.startswith("bob (")
+    assert told == f"ann: of {len(far):,} characters the first 4,000 were compared"
 
 
 def test_what_is_imported_is_compared_too_and_a_groups_hand_ins_are_not_with_each_other(

@@ -13,12 +13,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pacelab.grading.assignment import TOTAL_POINTS, Assignment
+from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Wrong
 from pacelab.grading.assignments import ASSIGNMENTS, registry
+from pacelab.grading.assignments.a2_window.checks import _choice
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
@@ -102,6 +104,9 @@ OTHER_FORMS = (
     ),
     (1, "enumerate(links):\n        for", "enumerate(links.copy()):\n        for"),
     (2, "rate >= (1 - tolerance) * best", "best - rate <= tolerance * best"),
+    (2, 'raise ValueError("no measurement")', "raise StatisticsError"),
+    (2, 'raise RuntimeError("the window is full")', 'raise type("Full", (RuntimeError,), {})'),
+    (2, 'raise ValueError("a window of at least 1")', 'raise type("TooSmall", (ValueError,), {})'),
     (
         3,
         "return sqrt(sum((rtt - mean) ** 2 for rtt in self._samples) / (n - 1)) / mean",
@@ -120,9 +125,16 @@ OTHER_FORMS = (
 def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str, other: str) -> None:
     model = ASSIGNMENTS[number].model
     assert model.count(usual) == 1
-    source = f"from math import log10\nfrom statistics import stdev\n{model.replace(usual, other)}"
+    source = f"from math import log10\nfrom statistics import StatisticsError, stdev\n{model.replace(usual, other)}"
     verdict = grade(source, ASSIGNMENTS[number], full=False)
     assert verdict.points == verdict.total, text_report(verdict)
+
+
+def test_a_window_that_is_whole_may_be_a_float() -> None:
+    lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
+    assert _choice(lab, 6) == 3
+    with pytest.raises(Wrong):
+        _choice(lab, 7)
 
 
 @pytest.mark.parametrize("number", ASSIGNMENTS)

@@ -586,6 +586,38 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
     assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("text", "made", "says"),
+    [
+        (
+            "Identifier,Full name,Grade,Scale,Feedback comments\nParticipant 1,ann,Good,Poor,\n",
+            {"moodle.csv": ["Participant 1", "ann", "Good", "Poor", ""]},
+            "grades of a scale, which takes no points, so moodle.csv has the remarks alone",
+        ),
+        (
+            "Student,ID,Section,A (7),A (9)\nann,1,S,,\n",
+            {},
+            "2 columns are titled 'A', so no canvas.csv: say --column 'A (7)' or 'A (9)'",
+        ),
+    ],
+)
+def test_where_points_have_no_place_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, made: dict[str, list[str]], says: str
+) -> None:
+    (tmp_path / "class" / "ann").mkdir(parents=True)
+    (tmp_path / "class" / "ann" / "window.py").write_text(numbered(5))
+    roster = tmp_path / "roster.csv"
+    roster.write_text(text)
+    students = read_roster(roster)
+    submissions = received([tmp_path / "class"], students).submissions
+    verdicts = [graded(submission) for submission in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    lines = {name: next(csv.reader([content.decode().splitlines()[1]])) for name, content in files.items()}
+    assert lines == made
+    assert says in capsys.readouterr().err
+
+
 def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
     """A spreadsheet drops empty cells at a line's end."""
     for name in ("ann", "cy"):
@@ -607,9 +639,8 @@ def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
         ["Participant 1", "ann", "2.50", "50", ""],
         ["Participant 2", "cy", "5.00", "", ""],
     ]
-    for header, points in (("Maximum grade", "2.50"), ("Scale", "5.00")):  # in other capitals, and of a scale
-        worksheet = f"Identifier,Full name,Grade,{header}\nParticipant 1,ann,,50\n"
-        assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", points, "50"]
+    worksheet = "Identifier,Full name,Grade,Maximum grade\nParticipant 1,ann,,50\n"  # in other capitals
+    assert sent(worksheet, "moodle.csv")[1] == ["Participant 1", "ann", "2.50", "50"]
     assert sent("Student,ID,Section\nann,1,A\ncy,2\n", "canvas.csv")[2:] == [
         ["ann", "1", "A", "5.00"],
         ["cy", "2", "", "5.00"],

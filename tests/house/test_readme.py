@@ -1,4 +1,4 @@
-"""Every command that README.md and CONTRIBUTING.md tell the reader to type exists."""
+"""Every command that a page tells the reader to type exists, with its options."""
 
 from __future__ import annotations
 
@@ -18,16 +18,22 @@ import pytest
 from pacelab.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "CONTRIBUTING.md")
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(ROOT.glob("docs/*.md")),
+    *sorted(ROOT.glob("*/README.md")),
+)
+BEFORE = r"(?:sudo )?(?:\.venv/bin/)?"
 
 
 def commands(program: str) -> list[str]:
     """Commands starting with `program` in code: at the start of an indented line or of a `code` span."""
     found: dict[str, None] = {}
     for page in PAGES:
-        text = (ROOT / page).read_text("utf-8")
-        for line in re.findall(rf"^(?:    |\t)({program} .*)$|`({program} [^`]*)`", text, re.MULTILINE):
-            found["".join(line).split("  ")[0].split("#")[0].strip()] = None
+        text = page.read_text("utf-8")
+        for line in re.findall(rf"^(?:    |\t){BEFORE}({program} .*)$|`{BEFORE}({program} [^`]*)`", text, re.MULTILINE):
+            found[re.split("  |#|&&", "".join(line))[0].strip()] = None
     return list(found)
 
 
@@ -114,7 +120,7 @@ def test_every_file_that_a_page_names_is_there() -> None:
     """`PAPER` and the N of `labN.py` stand for any."""
     missing = [
         f"{page.relative_to(ROOT)}: {path}"
-        for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("*/README.md"), *ROOT.glob("docs/*.md")]
+        for page in PAGES
         for path in PATH.findall(page.read_text("utf-8"))
         if path not in MADE and not list(ROOT.glob(re.sub(r"[A-Z]{2,}(?=/)|N(?=\.)", "*", path)))
     ]

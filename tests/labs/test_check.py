@@ -242,6 +242,9 @@ def test_a_generator_is_the_student_s_code_too(capsys: pytest.CaptureFixture[str
     assert "no list of numbers" in complaint(lambda **given: dict.fromkeys(leave_ms(**given)), "lab4.release")
     with pytest.raises(lab.Todo, match="write the function"):
         SelfCheck().check("lab4.release", unwritten)
+    told = "came [0, 10.0] by `yield`: a number is asked for, so write `return` in its place."
+    assert told in complaint(lambda **_: leave_ms([0, 0], 10.0), "lab0.goodput")
+    assert "came generator [0, 10.0]" in complaint(lambda **_: leave_ms([0, 0], 10.0), "lab6.verdict")
 
 
 def prints(count: int) -> None:

@@ -179,6 +179,20 @@ def test_cli_bug_is_exit_4(in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert list(in_tmp.iterdir()) == []
 
 
+def test_cli_a_package_of_another_python_is_told_to_be_left_out(
+    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ImportError("numpy of Python 3.10")
+
+    monkeypatch.setattr("pacelab.sim.backend.run_air", broken)
+    monkeypatch.setenv("PYTHONPATH", "/opt/ros/lib")
+    assert main(["run", "chain"]) == 3
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("pacelab: numpy of Python 3.10: modules in PYTHONPATH (/opt/ros/lib) come before those")
+    assert told.endswith("try again after `unset PYTHONPATH`")
+
+
 def test_cli_interrupt_is_exit_130(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,7 +77,7 @@ def no_measurement(lab: Lab) -> None:
     try:
         got = best({"$map": []})
     except Raised as error:
-        if error.type == "ValueError":
+        if error.is_a("ValueError"):
             return
         raise Wrong("ValueError without a measurement", error.type) from None
     raise Wrong("ValueError without a measurement", repr(got))
@@ -87,7 +87,7 @@ def _full(window: RemoteObject) -> None:
     try:
         got = window.call("send")
     except Raised as error:
-        if error.type == "RuntimeError":
+        if error.is_a("RuntimeError"):
             return
         raise Wrong("RuntimeError from send() when the window is full", error.type) from None
     raise Wrong("RuntimeError from send() when the window is full", f"packet {got} was sent")
@@ -186,7 +186,7 @@ def _refused(window: RemoteObject) -> None:
         try:
             window.call("set_limit", limit)
         except Raised as error:
-            if error.type == "ValueError":
+            if error.is_a("ValueError"):
                 continue
             raise
         raise Wrong(f"ValueError from set_limit({limit})", "no error")
@@ -196,7 +196,7 @@ def _not_made(lab: Lab) -> None:
     try:
         lab.new("SlidingWindow", limit=0)
     except Raised as error:
-        if error.type == "ValueError":
+        if error.is_a("ValueError"):
             return
         raise Wrong("ValueError from SlidingWindow(limit=0)", error.type) from None
     raise Wrong("ValueError from SlidingWindow(limit=0)", "no error")
@@ -215,6 +215,8 @@ def _chain(hops: int, window: int, seed: int) -> Experiment:
 
 def _choice(lab: Lab, hops: int) -> int:
     got = lab.function("choose_window")(hops)
+    if isinstance(got, float) and got.is_integer():
+        got = int(got)
     if isinstance(got, bool) or not isinstance(got, int) or not 1 <= got <= 1000:
         raise Wrong(f"a window for {hops} hops: a whole number of at least 1", repr(got)[:80])
     return got

@@ -224,16 +224,20 @@ export class Scene {
       text.setAttribute("y", within ? 0 : radius + 0.7 * font);
       text.classList.toggle("outside", !within);
       text.classList.toggle("covered", !shown);
-      if (node === this.selected) this.nameAbove(text);
+      text.setAttribute("visibility", "visible");
+      if (node === this.selected) this.nameAbove(text, !within);
       state.classList.toggle("covered", !free(box([x, y - STATE_UP * unit - font / 2], font, font / 2), node));
     }
   }
 
-  /** A selected node's neighbours may be drawn after it: its name is, once more, above them. */
-  nameAbove(text) {
+  /** A selected node's neighbours may be drawn after it: a name that is outside of it is drawn above them. */
+  nameAbove(text, outside) {
+    this.above.replaceChildren();
+    if (!outside) return;
     const name = text.cloneNode(true);
     name.setAttribute("transform", text.parentNode.getAttribute("transform"));
-    this.above.replaceChildren(...(text.classList.contains("outside") ? [name] : []));
+    this.above.append(name);
+    text.setAttribute("visibility", "hidden");
   }
 
   /** A font's size in metres: so many units, and never under 16 pixels of the page. */

@@ -185,7 +185,7 @@ def _draw(
         look = looks[scheme]._asdict()
         ax.errorbar(x, means, yerr=halves, label=short(scheme), capsize=3, markersize=5, linewidth=1.4, **look)
     if not known:
-        ax.text(0.5, 0.5, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
+        ax.text(0.5, 0.6, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
     _frame(ax, comparison, schemes, point)
 
 

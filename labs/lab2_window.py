@@ -140,10 +140,10 @@ lab.explore(
 )
 
 # %% [markdown]
-# Set *routing* to `aodv`, 7 hops. Static routes lose a few per cent at a large window; AODV loses about half, over ten
-# seeds of a minute each. (The 15 s of one seed that are drawn here lose anything from a sixth to three quarters.) It
-# takes each packet that the link layer gave up for a broken link and looks for a new route, which is the old one. Many
-# of the losses that papers report for large windows need that.
+# Set *routing* to `aodv`, 7 hops. Static routes lose a few per cent at a large window; AODV loses about half, over
+# ten seeds of a minute each. (The 15 s of one seed that are drawn here lose anything from next to nothing to nine
+# tenths, by payload and queue.) It takes each packet that the link layer gave up for a broken link and looks for a
+# new route, which is the old one. Many of the losses that papers report for large windows need that.
 #
 # Wherever the controls stand, over static routes: the first window of the figure that is h/4 + 1 or more carries within
 # a tenth of the best, and with a queue of 10 packets or more a window of 32 loses less than a fifth. With AODV, such a

@@ -219,8 +219,8 @@ lab.explore(
 # to a quarter more. On one and two hops nothing is gained. And one run proves little: upwards over 11 hops with AODV
 # `tcp-gap-eval` loses a third with seed 1, and gains with most others.
 #
-# Compare the round trips, downwards: behind the gateway's queue TCP's own round trip is more than a second long. The
-# packets wait there and not in the air. Upwards the wait is at the source, before TCP's clock starts.
+# Compare the round trips, downwards over 7 hops: behind the gateway's queue TCP's own round trip is more than a second
+# long. The packets wait there and not in the air. Upwards the wait is at the source, before TCP's clock starts.
 #
 # **An outage.** Now 9 hops, down, AODV, seed 4: in 3 of the ten seeds NewReno delivers nothing for more than ten
 # seconds. Nothing is lost meanwhile. A relay has taken its next link for broken and asks around for another way; its

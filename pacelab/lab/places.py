@@ -149,7 +149,7 @@ def _disturbers(topology: Topology) -> str:
 def _draw_pairs(ax: Axes, topology: Topology) -> None:
     for number, flow in enumerate(topology.flows):
         start, end = topology.nodes[flow.src].position_m, topology.nodes[flow.dst].position_m
-        y = 0.3 if number and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
+        y = 0.45 if number and flow.dst != topology.flows[0].dst else 0.0  # a receiver that both share is one dot
         for (x, _), marker, name in (
             (start, "s", topology.nodes[flow.src].name),
             (end, "o", topology.nodes[flow.dst].name),
@@ -159,7 +159,7 @@ def _draw_pairs(ax: Axes, topology: Topology) -> None:
         arrow = {"arrowstyle": "-|>", "color": COLOURS[number], "linewidth": 1.6}
         ax.annotate("", xy=(end[0], y), xytext=(start[0], y), arrowprops=arrow)
         _span(ax, start[0], topology.sense_m, -0.35 - 0.25 * number, f"{topology.nodes[flow.src].name} is sensed")
-    ax.set(xlabel="x (m)", ylim=(-0.85, 0.75))
+    ax.set(xlabel="x (m)", ylim=(-0.85, 0.95))
     ax.get_yaxis().set_visible(False)
     ax.set_title("squares send, circles receive", fontsize="small", loc="right")
 
@@ -169,4 +169,4 @@ def _span(ax: Axes, middle: float, reach: float, height: float, text: str) -> No
     look = {"arrowstyle": "|-|,widthA=0.3,widthB=0.3", "color": "0.4", "linewidth": 1.0}
     ax.annotate("", xy=(middle - reach, height), xytext=(middle + reach, height), arrowprops=look)
     ax.plot([middle - reach, middle + reach], [height, height], alpha=0)  # so that the axes reach as far
-    ax.text(middle, height + 0.03, f"{text} within {reach:.0f} m", ha="center", va="bottom", fontsize="x-small")
+    ax.text(middle, height + 0.03, f"{text} within {reach:.0f} m", ha="center", va="bottom", fontsize="small")

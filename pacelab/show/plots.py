@@ -177,11 +177,15 @@ def _draw(
     _check_point(comparison, point or {})
     looks = styles_of(comparison.compare["schemes"])
     schemes = [scheme for scheme in looks if scheme != without]
+    known = not schemes
     for place, scheme in enumerate(schemes):
         x, rows = _line(comparison, scheme, place, point)
         means, halves = zip(*map(read, rows), strict=True)
+        known |= is_known(means)
         look = looks[scheme]._asdict()
         ax.errorbar(x, means, yerr=halves, label=short(scheme), capsize=3, markersize=5, linewidth=1.4, **look)
+    if not known:
+        ax.text(0.5, 0.6, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
     _frame(ax, comparison, schemes, point)
 
 

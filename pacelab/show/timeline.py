@@ -75,6 +75,8 @@ WIDTH_IN = 12.0
 LANE_IN = 0.92
 CHARACTER_IN = 0.075
 """Width of a character of the small font: what does not fit into a block is left out."""
+HATCHED_IN = 1 / 60
+"""A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
 
 
 @checked(experiment=an(Experiment), until_s=above_zero(1_000_000))
@@ -309,7 +311,7 @@ class _Canvas:
         left, bottom, width, height = box
         from matplotlib.patches import Rectangle
 
-        self.ax.add_patch(Rectangle((left, bottom), width, height, fill=False, linestyle=":", linewidth=0.8, zorder=2))
+        self.ax.add_artist(Rectangle((left, bottom), width, height, fill=False, linestyle=":", linewidth=0.8, zorder=2))
         if width * self.inches_per_ms >= len(str(slots)) * CHARACTER_IN:
             self.ax.text(
                 left + width / 2,
@@ -358,13 +360,13 @@ class _Canvas:
             width,
             height,
             facecolor=look.face,
-            hatch=look.hatch,
+            hatch=look.hatch if width * self.inches_per_ms >= HATCHED_IN else "",
             edgecolor=edge,
             linewidth=0.6,
             zorder=above,
         )
         block.set_hatch_linewidth(0.35)
-        self.ax.add_patch(block)
+        self.ax.add_artist(block)  # add_patch would look for limits, which are set
         longest = max(map(len, text.split("\n")))
         if text and width * self.inches_per_ms >= longest * CHARACTER_IN * size / 7.5:
             outline = withStroke(linewidth=2.2, foreground=look.face)

@@ -203,6 +203,71 @@ def test_what_did_not_run_is_not_shown_as_if_it_had(open_page: Any) -> None:
     assert "Goodput of the first 4 flows" in str(page.locator(".goodput canvas").get_attribute("aria-label"))
 
 
+def test_the_keyboard_stays_where_it_is_among_the_flows(open_page: Any, hidden: str) -> None:
+    page = open_page(hidden)
+    here = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+    page.get_by_label("Flow 0: to").focus()
+    do(page, lambda: page.keyboard.press("ArrowDown"))
+    assert page.evaluate(here) == "Flow 0: to"
+    page.get_by_label("Remove flow 0").focus()
+    for stays in ("Remove flow 0", "Add flow"):
+        do(page, lambda: page.keyboard.press("Enter"))
+        assert page.evaluate(here) == stays
+
+
+def test_a_selected_node_is_marked_while_the_picture_stands_still(open_page: Any, hidden: str) -> None:
+    page = open_page(hidden)
+    page.get_by_role("button", name="Pause").click()
+    page.locator("[data-node='1']").focus()
+    page.get_by_role("button", name="Add radio").focus()
+    assert page.locator(".node.selected").get_attribute("data-node") == "1"
+
+
+CROWD = """
+version: 1
+name: crowd
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: long name, at: [0 m, 0 m]}
+  - {name: beside it, at: [10 m, 60 m]}
+  - {name: far, at: [0 m, 200 m]}
+  - {name: farther, at: [0 m, 2400 m]}
+flows: [{from: far, to: long name, stop: 1 s}]
+defaults: {rate: 2, seconds: 4}
+"""
+
+
+def test_a_tall_crowd_s_selected_name_and_topmost_state_are_seen(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "crowd.yaml"
+    file.write_text(CROWD)
+    page = open_page(str(file))
+    page.locator("[data-node='0']").focus()
+    words = page.locator(".node ~ g text", has_text="long name")
+    assert words.count() == 1
+    assert words.evaluate("(text) => getComputedStyle(text).pointerEvents") == "none"
+    assert page.evaluate("""() => {
+        const state = document.querySelector("[data-node='0'] .state");
+        state.textContent = 'CTS';
+        return state.getBoundingClientRect().top >= document.querySelector('.scene').getBoundingClientRect().top;
+    }""")
+
+
+def test_a_flow_that_is_over_has_no_round_trip(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "over.yaml"
+    file.write_text(CROWD)
+    page = open_page(str(file))
+    drawn = page.evaluate("""() => {
+        const own = document.querySelector("pacelab-own");
+        let values;
+        own.trip.show = ({ lines }) => { values = lines[0].values; };
+        own.plot();
+        return values;
+    }""")
+    assert len(drawn) == 4
+    assert drawn[0] > 0
+    assert drawn[2:] == [None, None]
+
+
 def test_a_name_that_is_refused_does_not_stay_in_its_field(open_page: Any) -> None:
     page = open_page("new")
     page.get_by_label("Selected node").fill("n1")

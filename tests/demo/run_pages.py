@@ -219,6 +219,21 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
     assert page.locator(".play").inner_text().endswith("Pause")
 
 
+def test_a_screen_reader_hears_where_time_stands_and_not_that_it_goes_by(open_demo) -> None:
+    page = open_demo("hidden")
+    page.locator(".timeline").focus()
+    page.keyboard.press("ArrowRight")
+    said = page.locator(".timeline").get_attribute("aria-valuetext")
+    page.keyboard.press("Space")
+    page.wait_for_function(
+        "said => parseFloat(document.querySelector('.clock').textContent) !== parseFloat(said)", arg=said
+    )
+    assert page.locator(".timeline").get_attribute("aria-valuetext") == said
+    page.keyboard.press("Space")
+    shown = page.locator(".clock").inner_text().removesuffix(" ms")
+    assert page.locator(".timeline").get_attribute("aria-valuetext") == f"{shown} milliseconds"
+
+
 def test_a_distance_s_slider_shows_what_a_drag_has_made_of_it(open_demo) -> None:
     page = open_demo("reuse")
     shown = page.locator(".slider output").first
@@ -561,6 +576,7 @@ def test_live_page_follows_and_tells_the_end(browser: sync_api.Browser, complain
         page.goto(server.link("live"))
         page.wait_for_selector("pacelab-demo .bar")
         assert page.locator(".bar").all_inner_texts() == ["P → R\n160 kbit/s"]
+        assert page.locator(".numbers").get_attribute("aria-live") == "off"  # its numbers are new each second
         assert page.locator(".node.DATA").count() == 2
         assert page.locator("[data-node='2']").get_attribute("aria-label") == "Node R at 400 m, 100 m"
         page.get_by_role("alert").wait_for()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,10 +30,10 @@ def kbps(name: str, seed: int, **values: Any) -> list[float]:
     return [flow["goodput_bps"] / 1e3 for flow in outcome["flows"]]
 
 
-def acceptable(seed: int, scheme: str) -> tuple[int, float]:
+def acceptable(seed: int, scheme: str, voice: int = 5) -> tuple[int, float]:
     demo = find_demo("voice")
     begin = start(demo)
-    outcome = answer(demo, replace(begin, values={**begin.values, "scheme": scheme}, seed=seed))
+    outcome = answer(demo, replace(begin, values={**begin.values, "scheme": scheme, "voice": voice}, seed=seed))
     good = sum(call["mos"] >= outcome["acceptable_mos"] for call in outcome["calls"])
     return good, sum(flow["goodput_bps"] for flow in outcome["flows"])
 
@@ -65,6 +66,16 @@ def test_calls_are_as_their_text_says() -> None:
     assert 0.075 < min(less) < max(less) < 0.315, less
     assert sum(acceptable(seed, "edca")[0] for seed in SEEDS) == 0
     assert sum(good for good, _ in plain) < sum(acceptable(seed, "priority")[0] for seed in SEEDS) < 40
+
+
+@pytest.mark.parametrize("seeds", [[1, 7, 8], pytest.param(SEEDS, marks=pytest.mark.thorough)])
+def test_two_and_eight_calls_are_as_their_text_says(seeds: Sequence[int]) -> None:
+    for seed in seeds:
+        (_, before), (both, after) = (acceptable(seed, scheme, 2) for scheme in ("newreno", "vagp"))
+        assert acceptable(seed, "priority", 2)[0] == 0
+        assert both == 2
+        assert 0.375 < 1 - after / before < 0.465
+        assert min(acceptable(seed, scheme, 8)[0] for scheme in ("vagp", "priority")) >= 7
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
+from pacelab.show.figures import image
 from pacelab.show.timeline import choose_window
 
 ROOT = Path(__file__).parents[2]
@@ -227,6 +228,19 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
     assert [line for _, line in looks] == 4 * ["-"] + 4 * ["--"]
     box = ax.get_legend().get_window_extent()
     assert box.y0 >= ax.get_window_extent().y1  # above the panel, not over its curves
+
+
+def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.places"], "Picture", lambda figure, _text: drawn.append(figure))
+    near = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.1)
+    lab.pairs_picture(run(near), near.network, alone_kbps=1681.0)
+    image(drawn[0], "png", dpi=110)
+    above = drawn[0].axes[0]
+    names = {text.get_text(): text for text in above.texts if text.get_text().startswith("n")}
+    arrow = above.transData.transform((0, max(line.get_ydata()[0] for line in above.lines)))[1]
+    assert names["n0"].get_window_extent().y1 < arrow - 2
+    assert min(text.get_fontsize() for text in names.values()) > 8
 
 
 def test_a_run_without_calls_has_no_worst_call() -> None:

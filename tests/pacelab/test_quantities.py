@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import pacelab
@@ -116,6 +118,12 @@ def test_its_table_and_figure_are_of_what_was_asked_for() -> None:
 
 def test_what_no_run_has_is_said() -> None:
     assert comparison().of("mos").compare["notes"] == ["no run has MOS, mean of the calls: there are no calls"]
+
+
+@pytest.mark.parametrize(("y", "told"), [("mos", ["of no run is it known"]), ("jain", [])])
+@pytest.mark.parametrize("plot", [plot_quantity, plot_difference])
+def test_axes_without_anything_drawn_say_so(plot: Callable[..., Axes], y: str, told: list[str]) -> None:
+    assert [text.get_text() for text in plot(comparison().of(y), Figure().subplots()).texts] == told
 
 
 def test_a_note_says_how_many_runs_and_the_first_points() -> None:

@@ -75,6 +75,12 @@ def test_timeline_tells_kinds_apart_without_colour() -> None:
     assert len(looks) == len(BLOCKS) + 1 + len(HOLDS)
 
 
+@pytest.mark.parametrize(("window_ms", "hatched"), [(3, True), (3_000, False)])
+def test_what_is_all_edge_is_not_hatched(window_ms: int, hatched: bool) -> None:
+    ax = draw(EXCHANGE, window_ns=(0, window_ms * 1_000_000))
+    assert any(patch.get_hatch() for patch in ax.patches) == hatched
+
+
 def test_title_says_what_matters() -> None:
     experiment = pacelab.Experiment(topology="hidden", rts=False, seed=7)
     assert title_of(experiment) == "hidden: RTS/CTS off, radio ns2, 11 Mbit/s, seed 7"

@@ -60,7 +60,7 @@ export class PacelabDemo extends HTMLElement {
           <form class="controls" aria-label="Controls" autocomplete="off"></form>
           <p class="trouble" role="alert" hidden></p>
           <div class="bars" role="img"></div>
-          <p class="numbers" aria-live="polite"></p>
+          <p class="numbers" aria-live="${demo.live ? "off" : "polite"}"></p>
           <details><summary>What to look for</summary><p class="answer"></p></details>
         </div>
       </div>
@@ -203,7 +203,11 @@ export class PacelabDemo extends HTMLElement {
     }
   }
 
-  toggle() { this.playing = !this.playing; this.labelPlay(); }
+  toggle() {
+    this.playing = !this.playing;
+    this.labelPlay();
+    if (this.log) this.seek(this.at);
+  }
   pause() { this.playing = false; this.labelPlay(); }
   labelPlay() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }
   get speed() { return 2 ** Number(this.querySelector(".speed").value); }
@@ -311,7 +315,7 @@ export class PacelabDemo extends HTMLElement {
   seek(at) {
     this.at = at;
     this.scene.play(this.log, at);
-    this.timeline.play(at);
+    this.timeline.play(at, !this.playing);
     const from = this.demo.watch_from_s ? `${this.demo.watch_from_s} s + ` : "";
     this.querySelector(".clock").textContent = `${from}${(at / 1e6).toFixed(2)} ms`;
   }

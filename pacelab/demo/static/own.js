@@ -174,6 +174,12 @@ export function ownRuns(page) {
 const kbps = (bps) => `${Math.round(bps / 1e3)}`;
 const ms = (s) => (s === null || s === undefined ? "–" : `${Math.round(s * 1e3)}`);
 
+/** Of a flow's series: none (0 s) before its first, and none once nothing more of it arrives. */
+function roundTrips({ rtt_s, goodput_bps }) {
+  const last = goodput_bps.findLastIndex((bps) => bps > 0);
+  return rtt_s.map((value, at) => (at > last ? null : value || null));
+}
+
 /** The most that a flow of a result carries: in the whole run, and in one of its moments. */
 function most({ flows, series }) {
   const moments = series.flows.flatMap(({ goodput_bps }) => goodput_bps);
@@ -399,8 +405,11 @@ export class PacelabOwn extends HTMLElement {
     this.pending ??= requestAnimationFrame(() => { this.pending = null; this.refresh(); });
   }
 
+  /** Whoever is at one of the flows' ends by the keyboard stays there. */
   listFlows() {
     const { network } = this;
+    const ends = this.querySelector(".ends");
+    const held = ends.contains(document.activeElement) && document.activeElement.getAttribute("aria-label");
     const choose = (index, end) => {
       const select = element("select");
       select.setAttribute("aria-label", `Flow ${index}: ${end === "src" ? "from" : "to"}`);
@@ -408,12 +417,15 @@ export class PacelabOwn extends HTMLElement {
       select.addEventListener("change", () => this.change({ ...network, flows: network.flows.map((flow, number) => (number === index ? { ...flow, [end]: Number(select.value) } : flow)) }));
       return select;
     };
-    this.querySelector(".ends").replaceChildren(...network.flows.map((_, index) => {
+    ends.replaceChildren(...network.flows.map((_, index) => {
       const gone = element("button", { type: "button", textContent: "✖" });
       gone.setAttribute("aria-label", `Remove flow ${index}`);
       gone.addEventListener("click", () => this.change({ ...network, flows: network.flows.filter((_flow, number) => number !== index) }));
       return element("li", {}, choose(index, "src"), " → ", choose(index, "dst"), " ", gone);
     }));
+    if (!held) return;
+    const again = [...ends.querySelectorAll("[aria-label]")].find((part) => part.getAttribute("aria-label") === held);
+    (again ?? ends.querySelector("li:last-child button") ?? this.querySelector("button.flow")).focus();
   }
 
   show({ scene, view }) {
@@ -509,12 +521,12 @@ export class PacelabOwn extends HTMLElement {
     if (!shown.length) return;
     const { nodes, flows } = this.network;
     const mean = (values) => { const known = values.filter((value) => value !== null); return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null; };
-    const known = (what, value) => (what === "rtt_s" ? value || null : value); // 0 s: there has been no round trip
-    const over = (view, what, join) => view.series.t_s.map((_, at) => join(view.series.flows.map((flow) => known(what, flow[what][at]))));
+    const known = (what, flow) => (what === "rtt_s" ? roundTrips(flow) : flow[what]);
+    const over = (view, what, join) => { const all = view.series.flows.map((flow) => known(what, flow)); return view.series.t_s.map((_, at) => join(all.map((values) => values[at]))); };
     const sum = (values) => values.reduce((total, value) => total + value, 0);
     const single = shown.length === 1;
     const lines = (what, join, scale) => (single
-      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: flow[what].map((value) => known(what, value)) }))
+      ? shown[0].view.series.flows.slice(0, MOST_LINES).map((flow, index) => ({ label: `${nodes[flows[index].src].name} → ${nodes[flows[index].dst].name}`, values: known(what, flow) }))
       : shown.map(({ scheme, view }) => ({ label: scheme.name, values: over(view, what, join) }))
     ).map(({ label, values }) => ({ label, values: values.map((value) => (value === null ? null : Math.round(value * scale * 10) / 10)) }));
     const { t_s } = shown[0].view.series;

@@ -4,6 +4,8 @@ const NS = "http://www.w3.org/2000/svg";
 const MARGIN_M = 130;
 const STEP_M = 10;
 const COLLISION = "✖ collision";
+const STATE_UP = 4.9; // units from a node to what it does
+const WORD = 0.05; // of a scene's height: a line of words, however small the scene is drawn
 const DENSE = 7; // with more nodes, what each waits for would cover its neighbour
 const LEAST_PX = 16.01; // of a label: read from the back of a room
 const LEAST_ASPECT = 0.9; // width by height
@@ -41,6 +43,7 @@ export class Scene {
     this.flows = make("g", {}, this.svg);
     this.beams = make("g", {}, this.svg);
     this.nodes = new Map(this.shown.map((node) => [node, this.makeNode(names[node], node)]));
+    this.above = make("g", { class: "above" }, this.svg);
     this.scale = make("g", { class: "scale" }, this.svg);
     this.fit();
   }
@@ -51,12 +54,14 @@ export class Scene {
     const seen = [...this.shown.map((node) => this.places[node]), ...this.room];
     const [xs, ys] = [seen.map(([x]) => x), seen.map(([, y]) => y)];
     const width = Math.max(Math.max(...xs) - Math.min(...xs) + 2 * MARGIN_M, 700);
-    const height = Math.max(width * this.least, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
+    const spread = Math.max(width * this.least, Math.max(...ys) - Math.min(...ys) + 2 * MARGIN_M);
+    this.flat = spread < 0.6 * width;
+    this.unit = width / (this.flat ? 100 : 72); // a square scene is given half of the page's width
+    const middle = (Math.min(...ys) + Math.max(...ys)) / 2;
+    const top = Math.min(middle - spread / 2, Math.min(...ys) - STATE_UP * this.unit - WORD * spread);
+    const height = middle + spread / 2 - top;
     const wide = Math.max(width, LEAST_ASPECT * height); // a tall scene has its scale and the ranges' legend side by side, too
     const left = (Math.min(...xs) + Math.max(...xs) - wide) / 2;
-    const top = (Math.min(...ys) + Math.max(...ys) - height) / 2;
-    this.flat = height < 0.6 * width;
-    this.unit = width / (this.flat ? 100 : 72); // a square scene is given half of the page's width
     this.scale.replaceChildren();
     const words = { left: left + Math.min(wide - 40 * this.unit, wide > width ? wide / 2 : wide), top: top + height - Math.max(15 * this.unit, height / 5) }; // the ranges' legend
     const below = this.shown.some((node) => this.places[node][0] > words.left && this.places[node][1] > words.top);
@@ -147,6 +152,7 @@ export class Scene {
     for (const [node, group] of this.nodes) {
       const [x, y] = this.places[node];
       const size = this.names[node] ? 1 : 0.55;
+      group.classList.toggle("selected", node === this.selected);
       group.setAttribute("transform", `translate(${x} ${y})`);
       const how = this.onMove ? "; arrow keys move it" : "";
       group.setAttribute("aria-label", `Node ${this.nameOf(node)} at ${Math.round(x)} m, ${Math.round(y)} m${how}`);
@@ -155,7 +161,7 @@ export class Scene {
       if (body.tagName === "rect") for (const [name, value] of [["x", -2.6], ["y", -2.6], ["width", 5.2], ["height", 5.2]]) body.setAttribute(name, value * size * unit);
       else body.setAttribute("r", 2.6 * size * unit);
       group.querySelector(".state").setAttribute("font-size", this.letters(2.3));
-      group.querySelector(".state").setAttribute("y", -4.9 * unit);
+      group.querySelector(".state").setAttribute("y", -STATE_UP * unit);
     }
     this.placeNames();
     const [x, y] = this.places[this.selected] ?? [0, 0];
@@ -218,8 +224,20 @@ export class Scene {
       text.setAttribute("y", within ? 0 : radius + 0.7 * font);
       text.classList.toggle("outside", !within);
       text.classList.toggle("covered", !shown);
-      state.classList.toggle("covered", !free(box([x, y - 4.9 * unit - font / 2], font, font / 2), node));
+      text.setAttribute("visibility", "visible");
+      if (node === this.selected) this.nameAbove(text, !within);
+      state.classList.toggle("covered", !free(box([x, y - STATE_UP * unit - font / 2], font, font / 2), node));
     }
+  }
+
+  /** A selected node's neighbours may be drawn after it: a name that is outside of it is drawn above them. */
+  nameAbove(text, outside) {
+    this.above.replaceChildren();
+    if (!outside) return;
+    const name = text.cloneNode(true);
+    name.setAttribute("transform", text.parentNode.getAttribute("transform"));
+    this.above.append(name);
+    text.setAttribute("visibility", "hidden");
   }
 
   /** A font's size in metres: so many units, and never under 16 pixels of the page. */

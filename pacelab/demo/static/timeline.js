@@ -169,7 +169,8 @@ export class Timeline {
     this.canvas.setAttribute("aria-valuemax", Math.round(spanNs / 1e3));
   }
 
-  play(at) {
+  /** `told`: whether a screen reader hears of it, which would speak without end while time goes by. */
+  play(at, told) {
     if (!this.size) return;
     const { width, height, ratio } = this.size;
     const context = this.canvas.getContext("2d");
@@ -179,6 +180,7 @@ export class Timeline {
     const x = LABEL_PX + (at / this.spanNs) * (width - LABEL_PX - 8);
     context.fillStyle = "#b00000";
     context.fillRect(x - 1, 0, 2, height - AXIS_PX);
+    if (!told && this.canvas.hasAttribute("aria-valuenow")) return;
     this.canvas.setAttribute("aria-valuenow", Math.round(at / 1e3));
     this.canvas.setAttribute("aria-valuetext", `${(at / 1e6).toFixed(2)} milliseconds`);
   }

@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
-# What a user has set for a Python of the own (conda, ROS, a cluster's) is not of the one in .venv.
+# What a user has set for another Python (conda's, ROS's, a cluster's) is not for the one in .venv.
 unexport PYTHONHOME PYTHONPATH PIP_TARGET PIP_PREFIX UV_PROJECT_ENVIRONMENT
 export PIP_USER := 0
 

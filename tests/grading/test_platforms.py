@@ -586,6 +586,17 @@ def test_what_goes_home_is_no_formula_and_may_come_by_semicolons(
     assert "no column 'Grade', so no moodle.csv" in capsys.readouterr().err
 
 
+def sent_home(tmp_path: Path, text: str) -> dict[str, bytes]:
+    """The files for the platform of a roster of this text, whose students' work is in the folder `class`."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(text)
+    students = read_roster(roster)
+    submissions = received([tmp_path / "class"], students).submissions
+    verdicts = [graded(submission) for submission in submissions]
+    rows = gradebook(verdicts, submissions, students, LateRule())
+    return dict(homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden"))
+
+
 @pytest.mark.parametrize(
     ("text", "made", "says"),
     [
@@ -606,13 +617,7 @@ def test_where_points_have_no_place_it_is_said(
 ) -> None:
     (tmp_path / "class" / "ann").mkdir(parents=True)
     (tmp_path / "class" / "ann" / "window.py").write_text(numbered(5))
-    roster = tmp_path / "roster.csv"
-    roster.write_text(text)
-    students = read_roster(roster)
-    submissions = received([tmp_path / "class"], students).submissions
-    verdicts = [graded(submission) for submission in submissions]
-    rows = gradebook(verdicts, submissions, students, LateRule())
-    files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    files = sent_home(tmp_path, text)
     lines = {name: next(csv.reader([content.decode().splitlines()[1]])) for name, content in files.items()}
     assert lines == made
     assert says in capsys.readouterr().err
@@ -623,16 +628,9 @@ def test_rows_without_their_last_cells_go_home(tmp_path: Path) -> None:
     for name in ("ann", "cy"):
         (tmp_path / "class" / name).mkdir(parents=True)
         (tmp_path / "class" / name / "window.py").write_text(numbered(5))
-    roster = tmp_path / "roster.csv"
 
     def sent(text: str, file: str) -> list[list[str]]:
-        roster.write_text(text)
-        students = read_roster(roster)
-        submissions = received([tmp_path / "class"], students).submissions
-        verdicts = [graded(submission) for submission in submissions]
-        rows = gradebook(verdicts, submissions, students, LateRule())
-        files = homeward(roster, students, rows, submissions, verdicts, column="A", hidden="hidden")
-        return list(csv.reader(io.StringIO(files[file].decode(), newline="")))
+        return list(csv.reader(io.StringIO(sent_home(tmp_path, text)[file].decode(), newline="")))
 
     worksheet = "Identifier,Full name,Grade,Maximum Grade,Feedback comments\nParticipant 1,ann,,50,\nParticipant 2,cy\n"
     assert sent(worksheet, "moodle.csv")[1:] == [

@@ -1,5 +1,6 @@
-"""Random layouts of wireless nodes with TCP flows, drawn from a seed and kept as JSON."""
+"""Random layouts of wireless nodes with their flows, drawn from a seed."""
 
+import itertools
 import json
 import math
 import random
@@ -8,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 DECODE_M = 250.0
+SENSE_M = 550.0
 RANDOM_120 = Path(__file__).parent.parent / "tests" / "data" / "random120.json"
 
 
@@ -27,6 +29,36 @@ class Layout:
 
     positions_m: tuple[tuple[float, float], ...]
     flows: tuple[Flow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Positions in m and saturated flows between neighbours: source, destination, payload in bytes. One a node."""
+
+    positions_m: tuple[tuple[float, float], ...]
+    flows: tuple[tuple[int, int, int], ...]
+
+
+def draw_scene(seed: int) -> Scene:
+    """Draw 4 to 14 nodes in 1200 x 700 m, until some two have a neighbour each, and up to six flows between neighbours.
+
+    No distance is within 0.5 m of a range, where the rounding of floating-point numbers would decide who hears whom.
+    """
+    dice = random.Random(seed)
+    while True:
+        count = dice.randint(4, 14)
+        positions = tuple((round(dice.uniform(0, 1200), 1), round(dice.uniform(0, 700), 1)) for _ in range(count))
+        pairs = list(itertools.permutations(range(count), 2))
+        dice.shuffle(pairs)
+        metres = {pair: math.dist(*(positions[node] for node in pair)) for pair in pairs}
+        neighbour = {source: other for source, other in pairs if metres[source, other] < DECODE_M}
+        clear = all(abs(far - reach) > 0.5 for far in metres.values() for reach in (DECODE_M, SENSE_M))
+        if len(neighbour) >= 2 and clear:
+            ends = list(neighbour.items())[:6]
+            return Scene(
+                positions_m=positions,
+                flows=tuple((source, other, dice.choice((100, 512, 1000, 1460))) for source, other in ends),
+            )
 
 
 def draw(*, nodes: int, width_m: float, height_m: float, flows: int, hops: tuple[int, int], seed: int) -> Layout:

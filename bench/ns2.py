@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import child
-from layout import Layout
+from layout import Layout, Scene
 
 SCRIPTS = Path(__file__).parent / "ns2"
 
@@ -46,11 +46,21 @@ def chain(
 def udp(
     *, x_m: Sequence[float], flows: Sequence[tuple[int, int]], rate_mbps: float, rts: bool, sense_m: float, seed: int
 ) -> list[float]:
-    """Saturated UDP between neighbours: kbit/s of payload of each flow."""
+    """Saturated UDP of 1460 bytes between neighbours on a line: kbit/s of payload of each flow."""
     ends = " ".join(f"{source} {destination}" for source, destination in flows)
     options = {"x": " ".join(f"{x:g}" for x in x_m), "flows": ends, "sense": sense_m, "rate": rate_mbps}
-    done = _ns("udp.tcl", options | {"rts": "on" if rts else "off", "seed": seed})
-    return [float(word) for word in _after("kbps", done.stdout)]
+    return _kbps(_ns("udp.tcl", options | {"rts": "on" if rts else "off", "seed": seed}))
+
+
+def scene(of: Scene, *, rate_mbps: float, rts: bool, seed: int) -> list[float]:
+    """Saturated UDP between neighbours in the plane: kbit/s of payload of each flow."""
+    options = {
+        "x": " ".join(str(x) for x, _ in of.positions_m),
+        "y": " ".join(str(y) for _, y in of.positions_m),
+        "flows": " ".join(f"{source} {destination}" for source, destination, _ in of.flows),
+        "payload": " ".join(str(payload) for _, _, payload in of.flows),
+    }
+    return _kbps(_ns("udp.tcl", options | {"rate": rate_mbps, "rts": "on" if rts else "off", "seed": seed}))
 
 
 def hybrid(
@@ -105,6 +115,10 @@ def _ns(script: str, options: dict[str, object], limit_s: float | None = None) -
     words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
     bounded = [] if limit_s is None else ["timeout", str(limit_s)]
     return child.run([*bounded, "ns", SCRIPTS / script, *words])
+
+
+def _kbps(done: child.Child) -> list[float]:
+    return [float(word) for word in _after("kbps", done.stdout)]
 
 
 def _run(delivered: Sequence[str], done: child.Child) -> TcpRun:

@@ -1,8 +1,9 @@
-"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py check|udp|chain|random|hybrid`.
+"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py check|udp|chain|random|hybrid|plane`.
 
 check    run every row of ns2-cells.csv and some of ns2-chain.csv again and print how far each is
 udp      write ns2-more.csv       chain    write ns2-more-chain.csv       random    write random120.json
 hybrid   write ns2-hybrid.csv (10 minutes of processor time)
+plane    write ns2-plane.csv (5 minutes)
 """
 
 import csv
@@ -38,6 +39,14 @@ CHAIN_HEADER = """\
 # ns-2's AODV, from second 1. routing static: DSDV that has converged before the flow starts at second 100, is
 # silent from then on, blind to link failures and without its second IP header: fixed shortest-path routes.
 routing,spacing_m,hops,rate_mbps,max_window_pkts,seed,goodput_kbps
+"""
+
+PLANE_HEADER = """\
+# ns-2 2.35 (Debian ns2) by bench/ns2/udp.tcl through `python bench/reference.py plane`: forty scenes drawn by chance
+# (bench/layout.py, draw_scene; rate and RTS/CTS by its number), none left out. Saturated UDP of these
+# payloads, all else as in ns2-more.csv; seeds 1-5; kbit/s of payload. place_m: x:y of each node; flows:
+# source>destination:payload in bytes; per flow: of each seed.
+scene,rate_mbps,rts,place_m,flows,seed,per_flow_kbps
 """
 
 HYBRID_HEADER = """\
@@ -140,6 +149,21 @@ def udp() -> None:
     _write("ns2-more.csv", lines)
 
 
+def plane(scenes: int = 40) -> None:
+    """Write scenes in the plane, drawn by chance."""
+    lines = PLANE_HEADER.splitlines()
+    for number in range(1, scenes + 1):
+        scene = layout.draw_scene(number)
+        rate, rts = (1, 2, 5.5, 11)[number % 4], number % 8 < 4
+        places = " ".join(f"{x}:{y}" for x, y in scene.positions_m)
+        flows = " ".join(f"{source}>{destination}:{payload}" for source, destination, payload in scene.flows)
+        for seed in range(1, 6):
+            kbps = " ".join(f"{flow:.1f}" for flow in ns2.scene(scene, rate_mbps=rate, rts=rts, seed=seed))
+            lines.append(f"{number},{rate:g},{'on' if rts else 'off'},{places},{flows},{seed},{kbps}")
+        print(lines[-1], flush=True)
+    _write("ns2-plane.csv", lines)
+
+
 def chain() -> None:
     """Write chains at other spacings and rates (AODV), and chains with static routes."""
     lines = CHAIN_HEADER.splitlines()
@@ -240,7 +264,7 @@ def _write(name: str, lines: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid}
+    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid, "plane": plane}
     if len(sys.argv) != 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]]()

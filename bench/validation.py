@@ -29,6 +29,7 @@ from window import best_window  # noqa: E402
 SETS: dict[str, tuple[str, Callable[[], list[Case]]]] = {
     "saturated, ns2-cells.csv": ("4 %; each flow 8 % of the total", references.cells),
     "saturated, ns2-more.csv": ("4 %; each flow 8 % of the total", references.more_saturated),
+    "saturated, drawn by chance, ns2-plane.csv": ("4 %; each flow 8 % of the total", references.plane),
     "chains, W 1-2 or 1-2 hops, our static routes": ("4 %", references.quiet_chains),
     "chains, fixed routes in both": ("4 %", lambda: references.more_chains("static")),
     "chains, AODV, ns2-chain.csv": ("15 % or ns-2's 95 % interval", references.chains),

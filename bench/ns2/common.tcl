@@ -97,20 +97,21 @@ proc tcp_flow {source destination window start_s} {
     return $tcp
 }
 
-# udp_flow source destination start_s -> sink: one packet at second 0.1 (it resolves ARP), then 12 Mbit/s of 1460-byte packets
-proc udp_flow {source destination start_s} {
+# udp_flow source destination start_s payload -> sink: one packet at second 0.1 (it resolves ARP), then 12 Mbit/s of packets of
+# `payload` bytes
+proc udp_flow {source destination start_s payload} {
     global ns node
     set udp [new Agent/UDP]
-    $udp set packetSize_ 1460
+    $udp set packetSize_ $payload
     set sink [new Agent/LossMonitor]
     $ns attach-agent $node($source) $udp
     $ns attach-agent $node($destination) $sink
     $ns connect $udp $sink
     set cbr [new Application/Traffic/CBR]
-    $cbr set packetSize_ 1460
+    $cbr set packetSize_ $payload
     $cbr set rate_ 12Mb
     $cbr attach-agent $udp
-    $ns at [expr 0.1 + 0.1 * $source] "$udp send 1460"
+    $ns at [expr 0.1 + 0.1 * $source] "$udp send $payload"
     $ns at $start_s "$cbr start"
     return $sink
 }

@@ -118,9 +118,10 @@ def config(
     }
 
 
-def udp(number: int, src: int, dst: int) -> dict[str, Any]:
-    """A saturated flow of 1460-byte datagrams."""
-    return {"id": number, "src": src, "dst": dst, "start_s": 0.0, "kind": "udp-saturated", "payload_bytes": 1460}
+def udp(number: int, src: int, dst: int, payload_bytes: int = 1460) -> dict[str, Any]:
+    """A saturated flow of datagrams."""
+    ends = {"id": number, "src": src, "dst": dst, "start_s": 0.0}
+    return ends | {"kind": "udp-saturated", "payload_bytes": payload_bytes}
 
 
 def tcp(src: int, dst: int, window_pkts: int, *, initial_window: int = 2, min_rto_s: float = 0.2) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
@@ -115,6 +116,36 @@ def more_saturated() -> list[Case]:
             )
         )
     return cases
+
+
+def plane() -> list[Case]:
+    """ns2-plane.csv: scenes in the plane, drawn by chance."""
+    theirs: dict[str, list[list[float]]] = defaultdict(list)
+    scenes: dict[str, dict[str, str]] = {}
+    for row in rows("ns2-plane.csv"):
+        name = f"scene {row['scene']} {row['rate_mbps']} Mbit/s RTS {row['rts']}"
+        scenes[name] = row
+        theirs[name].append([float(word) for word in row["per_flow_kbps"].split()])
+    return [_scene(name, row, theirs[name]) for name, row in scenes.items()]
+
+
+def _scene(name: str, row: dict[str, str], theirs: list[list[float]]) -> Case:
+    flows = [re.split("[>:]", flow) for flow in row["flows"].split()]
+    totals = [sum(run) for run in theirs]
+    return Case(
+        name=name,
+        config=config(
+            positions_m=[(float(x), float(y)) for x, y in (place.split(":") for place in row["place_m"].split())],
+            flows=[udp(i, int(src), int(dst), int(payload)) for i, (src, dst, payload) in enumerate(flows)],
+            radio=Radio(rate_mbps=float(row["rate_mbps"]), rts=row["rts"] == "on"),
+            seconds=26,
+            warmup_s=6.0,
+        ),
+        seeds=SEEDS,
+        expected_kbps=statistics.mean(totals),
+        expected_half_kbps=half_width(totals),
+        expected_flows_kbps=tuple(statistics.mean(flow) for flow in zip(*theirs, strict=True)),
+    )
 
 
 def chain(

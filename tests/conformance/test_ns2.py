@@ -131,3 +131,17 @@ def test_the_row_that_needs_more_seeds_agrees_with_thirty_of_ns2(measure):
     flows = [statistics.mean(flow) for flow in zip(*runs, strict=True)]
     assert got.mean_kbps == pytest.approx(sum(flows), rel=TOTAL_TOLERANCE)
     assert got.flows_kbps == pytest.approx(flows, abs=FLOW_TOLERANCE * sum(flows))
+
+
+# Scenes in the plane that were drawn by chance, with the same bands.
+
+
+PLANE = references.plane()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", PLANE, ids=lambda case: case.name)
+def test_a_scene_drawn_by_chance_gives_what_it_gives_in_ns2(case, measure):
+    got = measure(PLANE)[case.name]
+    assert got.mean_kbps == pytest.approx(case.expected_kbps, rel=TOTAL_TOLERANCE)
+    assert got.flows_kbps == pytest.approx(case.expected_flows_kbps, abs=FLOW_TOLERANCE * case.expected_kbps)

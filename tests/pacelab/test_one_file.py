@@ -86,6 +86,12 @@ def test_both_are_compared_from_a_folder_of_ones_own(
     assert [plain["scheme"], own["scheme"]] == ["newreno", "dropper"]
     assert own["hook_actions"] > 0
     assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
+    swept = ["sweep", f"{folder}/line.py", *arguments, "--json", "--quiet", "--out", "swept"]
+    assert main(swept) == 0
+    sweep = json.loads(capsys.readouterr().out)["sweep"]
+    assert sweep["schemes"] == ["newreno", "dropper"]
+    assert {row["scheme"] for row in sweep["rows"]} == {"newreno", "dropper"}
+    assert main(["plot", "swept", "--x", "scheme", "--where", "scheme=dropper"]) == 0
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])

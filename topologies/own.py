@@ -331,7 +331,7 @@ def _python_kind(path: str, text: str, digest: str) -> Kind:
     def run(code: CodeType | Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Run the user's code; what it raises becomes one line with its place."""
         try:
-            with shared_draws(0):  # a file is one network, in each process
+            with shared_draws(0, text=text):  # a file is one network, in each process
                 if isinstance(code, CodeType):
                     with waiting_for(f"loading {path!r}"):
                         return exec(code, *arguments)  # unbounded: it may import what takes much

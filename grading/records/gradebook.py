@@ -15,7 +15,7 @@ from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import STYLE, headline
-from pacelab.grading.records.roster import LateRule, Student, matched
+from pacelab.grading.records.roster import PLATFORM_IDS, LateRule, Student, matched
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
 
@@ -63,12 +63,14 @@ def gradebook(
         if not places:
             nobodys.append(((verdict, submission), why if students else ""))
     rows = []
+    kinds = {kind for made in submissions for kind in PLATFORM_IDS.get(made.platform, ())}
     for place, student in enumerate(students):
         found = _of_group(place, students, mine, rule)
         own = {made.student for _, made in mine.get(place, ())}
         partners = bool(found) and found[0][1].student not in own
         row = _row(student, found[0], rule, claims=found, partners=partners) if found else _missing(student, verdicts)
-        rows.append(replace(row, place=place))
+        numbers = (value for kind, value in student.ids if kind in kinds)
+        rows.append(replace(row, place=place, id=row.id or next(numbers, "")))
     for graded, remark in nobodys:
         student = Student(student=graded[1].student, id=graded[1].identity)
         rows.append(_row(student, graded, rule, remark=remark))

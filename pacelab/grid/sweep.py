@@ -18,6 +18,7 @@ from typing import Any
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.grid.entries import names_of
 from pacelab.grid.grid import MOST_SEEDS, Grid, counted, describe_runs
 from pacelab.options.arguments import an, checked, function, names, optional, path, values_by_name, whole
 from pacelab.results.folder import check_writable, resolve, write_file
@@ -81,6 +82,7 @@ def run_sweep(
     out = Path(out)
     check_sweep_folder(out)
     grid = Grid.of(base, schemes=schemes, axes=axes, seeds=seeds)
+    own = dict(zip(grid.schemes, names_of(list(grid.schemes)), strict=True))
     experiments = grid.experiments()
     started, wall = time.time(), time.perf_counter()
     with waited_for("sweep", on_done) as hear:
@@ -89,9 +91,9 @@ def run_sweep(
         "schema_version": SCHEMA_VERSION,
         "config": base.config(),  # axes, schemes and seeds below vary it
         "axes": grid.axes,
-        "schemes": list(grid.schemes),
+        "schemes": list(own.values()),
         "seeds": list(grid.seeds),
-        "rows": grid.rows(results),
+        "rows": [row | {"scheme": own[row["scheme"]]} for row in grid.rows(results)],
         "notes": counted([result.notes for result in results]),
     }
     host = describe_runs(results, started=started, wall=wall)
@@ -107,12 +109,12 @@ def check_sweep_folder(out: Path) -> None:
     """ConfigError unless `out` is new, empty, or the folder of a sweep, and can be written into."""
     if resolve(out, "--out").exists() and not out.is_dir():
         raise ConfigError(f"--out {str(out)!r}: it is not a folder: allowed is a new, an empty or a sweep's folder")
-    if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or _holds_kept_runs(out / RUNS)):
+    if out.is_dir() and any(out.iterdir()) and not ((out / DOCUMENT).exists() or holds_kept_runs(out / RUNS)):
         raise ConfigError(f"--out {str(out)!r}: the folder is not a sweep's: allowed is a new, an empty or a sweep's")
     check_writable(out / DOCUMENT, "--out")
 
 
-def _holds_kept_runs(folder: Path) -> bool:
+def holds_kept_runs(folder: Path) -> bool:
     """Whether an unfinished sweep has left it; what `pacelab run` leaves under runs/ is called otherwise."""
     if not folder.is_dir():
         return False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
 from pacelab.grid.grid import FLOWS
-from pacelab.grid.sweep import DOCUMENT, SCHEMA_VERSION
+from pacelab.grid.sweep import DOCUMENT, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
 from pacelab.options.table import BY_FIELD
@@ -46,8 +46,8 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
     Of a comparison in full mode, rows are batches of packets, or with `whole_runs` runs as everywhere else.
     """
     folder = Path(folder)
+    swept = (folder / DOCUMENT).is_file()
     try:
-        swept = (folder / DOCUMENT).is_file()
         document = json.loads((folder / (DOCUMENT if swept else "compare.json")).read_text(encoding="utf-8"))
         if document["schema_version"] != SCHEMA_VERSION:
             said = of_other_schema(document["schema_version"], SCHEMA_VERSION)
@@ -59,6 +59,10 @@ def load_points(folder: Path | str, *, whole_runs: bool = False) -> Points:
         axes |= {"scheme": document["schemes"]}
         return Points(config=document["config"], axes=axes, rows=rows, batches_of=batches_of)
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if not swept and holds_kept_runs(folder / RUNS):
+            raise ConfigError(
+                f"folder {str(folder)!r}: the sweep has not ended: give its command again, and it goes on"
+            ) from None
         why = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(
             f"folder {str(folder)!r}: no sweep or comparison that has ended ({why}): allowed is one of these or a run"
@@ -212,6 +216,8 @@ def _draw_lines(
         look = (looks[group[0]] if lines == ["scheme"] else look_of(place))._asdict()
         if not numeric:
             look["linestyle"] = "none"  # between names there is nothing
+        if not spots:
+            continue
         text = ", ".join(_show(name, value) for name, value in zip(lines, group, strict=True)) or None
         ax.errorbar(spots, means, yerr=halves, label=text, capsize=3, markersize=5, linewidth=1.4, **look)
     return counts

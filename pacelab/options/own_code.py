@@ -16,6 +16,7 @@ from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.topologies import beside
+from pacelab.topologies.draws import shared_draws
 from pacelab.topologies.waiting import waiting_for
 
 ALIKE = 0.8
@@ -48,7 +49,7 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
         beside.Beside(Path(path)).lend(vars(module))
-        with waiting_for(f"loading {path!r}"):
+        with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]

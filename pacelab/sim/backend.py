@@ -52,9 +52,8 @@ def run_scheme(
 
     Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
     """
-    attached = scheme.attach(experiment.network, experiment.hook_settings)
-    attachments, raise_failure = guard(scheme, attached)
-    make_control, notes = None, [*scheme.notes, *misnamed_hooks(scheme, attached)]
+    make_control = None
+    misnamed_control: tuple[str, ...] = ()
     if experiment.cc not in CONTROLS:
         from pacelab.sim.congestion import control_maker, load_control
 
@@ -62,17 +61,20 @@ def run_scheme(
         digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
         experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
         make_control = control_maker(experiment.cc, control)
-        notes += misnamed(control)
-
-    def hear(fraction: float) -> None:
-        on_progress(fraction)
-        raise_failure()
-
+        misnamed_control = misnamed(control)
     with shared_draws(experiment.seed):
+        attached = scheme.attach(experiment.network, experiment.hook_settings)
+        attachments, raise_failure = guard(scheme, attached)
+        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control]
+
+        def hear(fraction: float) -> None:
+            on_progress(fraction)
+            raise_failure()
+
         result = run_air(air, attachments, hear, on_capture, make_control)
-    raise_failure()
-    points = tuple(attachment.point for attachment in attachments)
-    if scheme.raise_failure is None:
-        refuse_failed(scheme, points, result["hooks"])
-    notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
-    return Outcome(air=result, points=points, notes=tuple(notes))
+        raise_failure()
+        points = tuple(attachment.point for attachment in attachments)
+        if scheme.raise_failure is None:
+            refuse_failed(scheme, points, result["hooks"])
+        notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
+        return Outcome(air=result, points=points, notes=tuple(notes))

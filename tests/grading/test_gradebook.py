@@ -149,16 +149,18 @@ def pair(*submitted: str) -> list[Student]:
     ]
 
 
-def test_of_a_pair_only_the_partner_is_told_who_handed_in_and_keeps_the_own_number() -> None:
+def test_each_has_the_own_number_and_of_a_pair_only_the_partner_is_told_who_handed_in() -> None:
     """The platform writes the name in its own way."""
     students = [
-        Student(student=name, group="p", ids=(("moodle", id),)) for name, id in (("Ann Lee", "21"), ("Bo", "22"))
+        Student(student=name, group=group, ids=(("moodle", id),))
+        for name, group, id in (("Ann Lee", "p", "21"), ("Bo", "p", "22"), ("Ann Lee", "", "23"))
     ]
     made = Submission(student="Team 1-Ann Lee", source="", platform="moodle", identity="21")
     found = gradebook([verdict(made.student, 90)], [made], students, LateRule())
     assert [(row.id, row.remarks) for row in found] == [
         ("21", "mend <this>"),
-        ("", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("22", "handed in by Team 1-Ann Lee; mend <this>"),
+        ("23", "nothing handed in"),
     ]
 
 

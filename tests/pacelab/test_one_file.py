@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
+import random
 import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy
 import pytest
 
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.entries import changes_of
 from pacelab.options.own_code import UserCodeError, digest_of, load_own
+from pacelab.schemes import own
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -83,6 +86,12 @@ def test_both_are_compared_from_a_folder_of_ones_own(
     assert [plain["scheme"], own["scheme"]] == ["newreno", "dropper"]
     assert own["hook_actions"] > 0
     assert own["goodput_bps"]["mean"] < plain["goodput_bps"]["mean"]
+    swept = ["sweep", f"{folder}/line.py", *arguments, "--json", "--quiet", "--out", "swept"]
+    assert main(swept) == 0
+    sweep = json.loads(capsys.readouterr().out)["sweep"]
+    assert sweep["schemes"] == ["newreno", "dropper"]
+    assert {row["scheme"] for row in sweep["rows"]} == {"newreno", "dropper"}
+    assert main(["plot", "swept", "--x", "scheme", "--where", "scheme=dropper"]) == 0
 
 
 @pytest.mark.parametrize("command", ["compare", "sweep"])
@@ -179,6 +188,44 @@ def test_a_pacer_and_a_link_layer_stand_among_the_schemes(in_tmp: Path, capsys: 
         alone = [run_own(chain.vary(seed=seed), own).goodput_bps for seed in (1, 2)]
         assert row["goodput_bps"]["mean"] == pytest.approx(sum(alone) / 2)
         assert row["hook_actions"] > 0
+
+
+DRAWING = """
+import {module} as source
+
+from pacelab import LinkLayer
+
+AT_LOAD = source.random()
+
+
+class Drawing(LinkLayer):
+    def __init__(self, random):
+        super().__init__(random)
+        self.at_first = source.random()
+
+    def passes(self):
+        return source.random() >= (AT_LOAD + self.at_first) / 5
+"""
+
+
+@pytest.mark.parametrize("module", ["random", "numpy.random"])
+def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tmp: Path) -> None:
+    (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
+
+    def of(seed: int) -> pacelab.RunResult:
+        own._load.cache_clear()  # as another process reads it: anew
+        random.random()
+        options = {"hops": 3}
+        return pacelab.run(
+            pacelab.Experiment(scheme="mine.py:Drawing", topology_options=options, duration_s=3, seed=seed)
+        )
+
+    first, again = of(1), of(1)
+    assert again.run == first.run
+    assert of(2).goodput_bps != first.goodput_bps
+    before = numpy.random.mtrand._rand.get_state()[1].tolist()
+    of(2)
+    assert numpy.random.mtrand._rand.get_state()[1].tolist() == before
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -13,13 +13,13 @@ from pacelab.cli.main import main
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
 CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-(STAR,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+(CROSS,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
 @pytest.fixture
 def files(in_tmp: Path) -> Path:
     (in_tmp / "corner.yaml").write_text(CORNER)
-    (in_tmp / "star.py").write_text(STAR)
+    (in_tmp / "cross.py").write_text(CROSS)
     (in_tmp / "traffic.yaml").write_text(TRAFFIC)
     return in_tmp
 
@@ -38,7 +38,7 @@ def test_documented_yaml_topology_runs(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.usefixtures("engine", "files")
 def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "star.py", "--set", "arms=4", "--direction", "down", "--seconds", "2", "--json"]) == 0
+    assert main(["run", "cross.py", "--set", "arms=4", "--direction", "down", "--seconds", "2", "--json"]) == 0
     run = json.loads(capsys.readouterr().out)["run"]
     assert [(flow["src"], flow["dst"], flow["kind"]) for flow in run["flows"]] == [
         ("n0", f"n{i}", "udp-saturated") for i in (1, 2, 3, 4)
@@ -47,7 +47,7 @@ def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.usefixtures("engine", "files")
 def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "star.py", "--set", "arms=2..4", "--schemes", "newreno", "--seeds", "1", "--seconds", "0.2"]
+    words = ["compare", "cross.py", "--set", "arms=2..4", "--schemes", "newreno", "--seeds", "1", "--seconds", "0.2"]
     assert main([*words, "--jobs", "1", "--json", "--quiet"]) == 0
     rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
     assert [row["point"] for row in rows] == [{"arms": 2}, {"arms": 3}, {"arms": 4}]
@@ -64,7 +64,7 @@ def test_documented_traffic_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", ["topologies corner.yaml --plot", "topologies star.py --set arms=4"])
+@pytest.mark.parametrize("command", ["topologies corner.yaml --plot", "topologies cross.py --set arms=4"])
 def test_documented_topology_is_listed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split(command)) == 0
     assert "flow 0:" in capsys.readouterr().out

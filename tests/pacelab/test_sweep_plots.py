@@ -116,6 +116,14 @@ def test_plot_leaves_out_what_was_not_measured() -> None:
     assert "n = 2 per point" in ax.texts[-1].get_text()
 
 
+def test_plot_names_no_line_that_has_no_point() -> None:
+    rows = [row | {"rtt_mean_s": None} if row["scheme"] == "tcp-gap" else row for row in points().rows]
+    ax = draw(points(rows=rows), x="hops", y="rtt", where={"rts": "on"})
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["newreno"]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -206,6 +214,9 @@ def test_plot_command_draws_a_sweep_and_a_run(in_tmp: Path, capsys: pytest.Captu
     capsys.readouterr()
     assert main(["plot", "s/runs"]) == 2
     assert "no sweep or comparison that has ended" in capsys.readouterr().err
+    Path("s/sweep.json").rename("kept.json")
+    assert main(["plot", "s"]) == 2
+    assert "the sweep has not ended: give its command again" in capsys.readouterr().err.replace("\n", " ")
     for given, told in (("beauty", "--y 'beauty': allowed is one of goodput"), ("jain", "one of goodput, rtt, mos")):
         assert main(["plot", str(folder), "--y", given]) == 2
         assert told in capsys.readouterr().err.replace("\n", " ")

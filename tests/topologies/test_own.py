@@ -253,9 +253,10 @@ def topology():
 """
 
 
-def test_own_python_topology_that_draws_is_one_network(in_tmp: Path) -> None:
+@pytest.mark.parametrize("module", ["random", "numpy.random"])
+def test_own_python_topology_that_draws_is_one_network(module: str, in_tmp: Path) -> None:
     text = (
-        "import random\nimport pacelab\nAPART = random.uniform(100, 200)\n"
+        f"import {module} as random\nimport pacelab\nAPART = random.uniform(100, 200)\n"
         "def topology(*, wide: float = 9.0):\n"
         "    nodes = tuple(\n"
         "        pacelab.Node(name=f'n{i}', wireless=True, position_m=(i * APART, random.uniform(0, wide)))\n"

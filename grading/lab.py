@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from random import Random
@@ -34,7 +34,7 @@ from pacelab import (
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.inside.worker import revive
 from pacelab.grading.lender import Lender, parts_of
-from pacelab.grading.remote import RemoteHook, RemoteObject
+from pacelab.grading.remote import Note, RemoteHook, RemoteObject
 from pacelab.grading.sandbox import Box
 from pacelab.grading.session import ASLEEP_S, IMPORTING, AnySession, LocalSession, Malformed, Raised, Session
 
@@ -49,6 +49,8 @@ UP = FlowKey(src=1, dst=100, sport=5000, dport=80)
 FOUR_HOPS = (2_000_000,) * 4
 MAX_STUCK = 3
 """Callbacks at one moment that ask for one more: a deadline that never moves on."""
+MAX_STEPS = 400
+"""The last things done that are kept for a report."""
 
 
 @dataclass(slots=True)
@@ -147,13 +149,23 @@ class Lab:
 
     def new(self, name: str, **keywords: Any) -> RemoteObject:
         """An object in a process of its own."""
-        self.step(f"{name}({_shown(keywords)})")
-        return RemoteObject(self.session(), name, keywords)
+        self.step(f"{name}({_asked((), keywords)})")
+        return RemoteObject(self.session(), name, keywords, note=self._noting(name))
 
     def several(self, name: str, each: Sequence[Sequence[Any]]) -> list[RemoteObject]:
         """Objects in one process, made with these arguments each."""
-        session = self.session()
-        return [RemoteObject(session, name, {}, arguments) for arguments in each]
+        session, made = self.session(), []
+        for number, arguments in enumerate(each, 1):
+            called = f"{name} {number}" if len(each) > 1 else name
+            self.step(f"{called}({_asked(arguments, {})})")
+            made.append(RemoteObject(session, name, {}, arguments, note=self._noting(called)))
+        return made
+
+    def _noting(self, called: str) -> Note:
+        def note(method: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+            self.step(f"{called}.{method}({_asked(arguments, keywords)})")
+
+        return note
 
     def function(self, name: str) -> RemoteFunction:
         """A function of the module, in a process of its own."""
@@ -165,18 +177,18 @@ class Lab:
 
     def shell(self, name: str, *, allowed: Collection[str], **keywords: Any) -> Shell:
         """A hook on a made-up clock."""
-        self.step(f"{name}({_shown(keywords)})")
+        self.step(f"{name}({_asked((), keywords)})")
         return Shell(self.hook(name, allowed=allowed, **keywords), self)
 
     def beside(self, shell: Shell, name: str, *, allowed: Collection[str], **keywords: Any) -> Shell:
         """Another hook in the process of a shell's: they must share nothing all the same."""
-        self.step(f"one more {name}({_shown(keywords)})")
+        self.step(f"one more {name}({_asked((), keywords)})")
         return Shell(RemoteHook(shell.hook.session, name, keywords, allowed=allowed), self)
 
     def step(self, text: str) -> None:
         """Note what is being done."""
-        if len(self.steps) < 400:
-            self.steps.append(text)
+        self.steps.append(text)
+        del self.steps[:-MAX_STEPS]
 
     def simulate(
         self, experiment: Experiment, point: str, name: str, *, allowed: Collection[str], **keywords: Any
@@ -267,7 +279,7 @@ class RemoteFunction:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """What the function returns, as JSON values. Raises a StudentFailure."""
-        shown = ", ".join(part for part in (*(_short(item) for item in arguments), _shown(keywords)) if part)
+        shown = _asked(arguments, keywords)
         self._lab.step(f"{self._name}({shown})")
         return self._session.request("call", None, self._name, arguments, keywords, doing=f"{self._name}({shown})")
 
@@ -428,11 +440,14 @@ def _described(experiment: Experiment) -> str:
     return f"{experiment.topology} ({options}) {experiment.direction}, {experiment.duration_s:g} s"
 
 
-def _shown(keywords: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={_short(value)}" for key, value in keywords.items())
+def _asked(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
+    """What stands in the brackets of a call."""
+    return ", ".join((*map(_short, arguments), *(f"{key}={_short(value)}" for key, value in keywords.items())))
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict) and (drawn := value.get("$draws", value.get("$random"))) is not None:
+        return f"<draws {drawn}>"
     if isinstance(value, dict | list):
         value = revive(value)
     text = repr(value)

@@ -8,7 +8,7 @@ event: the answer holds all actions and the next deadline.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from pacelab import (
@@ -29,6 +29,7 @@ from pacelab.grading.session import AnySession, Malformed, StudentFailure, TooMu
 
 Action = Drop | Forward | Inject | Release | Resend | Rewrite | SetExtraBackoff
 Event = SegmentSeen | TransmitResult
+Note = Callable[[str, Sequence[Any], Mapping[str, Any]], None]
 
 NS_PER_S = 1_000_000_000
 LARGEST = 1 << 62
@@ -43,19 +44,29 @@ MAX_ACTIONS_PER_EVENT, SPARE_ACTIONS = 8, 2000
 
 
 class RemoteObject:
-    """An object of a student's class."""
+    """An object of a student's class. `note` hears what is called, and with what."""
 
-    def __init__(self, session: AnySession, name: str, keywords: dict[str, Any], arguments: Sequence[Any] = ()) -> None:
+    def __init__(
+        self,
+        session: AnySession,
+        name: str,
+        keywords: dict[str, Any],
+        arguments: Sequence[Any] = (),
+        note: Note = lambda _method, _arguments, _keywords: None,
+    ) -> None:
         self.session = session
         self.name = name
+        self._note = note
         self.number = session.request("new", name, keywords, arguments, doing=f"{name}(...)")
 
     def call(self, method: str, *arguments: Any, **keywords: Any) -> Any:
         """What the method returns, as JSON values (tuples become lists). Raises a StudentFailure."""
+        self._note(method, arguments, keywords)
         return self.session.request("call", self.number, method, arguments, keywords, doing=f"{self.name}.{method}()")
 
     def tell(self, method: str, *arguments: Any, then: str) -> Any:
         """Call a method; the value that the attribute `then` has after it."""
+        self._note(method, arguments, {})
         return self.session.request("tell", self.number, method, arguments, then, doing=f"{self.name}.{method}()")
 
     def get(self, name: str) -> Any:

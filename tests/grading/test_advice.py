@@ -19,7 +19,7 @@ from pacelab.grading.assignments import find_assignment
 from pacelab.grading.check import NO_WALLS
 from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
-from pacelab.grading.lab import near
+from pacelab.grading.lab import MAX_STEPS, Lab, _asked, near
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
@@ -161,3 +161,12 @@ def test_an_exception_of_the_codes_own_is_left_as_it_is(kind: str) -> None:
     error = {"type": kind, "kinds": kind, "text": "of my own: PermissionError: no", "where": "line 3"}
     raised = Raised(error, "f()")
     assert str(raised) == f"f() raised {kind}: of my own: PermissionError: no (line 3)"
+
+
+def test_what_was_done_ends_with_what_was_done_last_and_shows_what_was_drawn() -> None:
+    lab = Lab(box=None, file="", key=b"")  # type: ignore[arg-type]
+    for number in range(MAX_STEPS + 5):
+        lab.step(str(number))
+    assert (len(lab.steps), lab.steps[-1]) == (MAX_STEPS, str(MAX_STEPS + 4))
+    assert _asked((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
+    assert _asked(({"$random": 0.5},), {}) == "<draws 0.5>"

@@ -130,6 +130,19 @@ def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str,
     assert verdict.points == verdict.total, text_report(verdict)
 
 
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", ["one-by-one", "covers-its-own"])
+def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call(name: str) -> None:
+    assignment = ASSIGNMENTS[2]
+    (mistake,) = [item for item in planted(assignment) if item.name == name]
+    verdict = grade(mistake.apply(assignment.model), assignment, full=False)
+    (lost,) = [result for result in verdict.results if result.earned < result.points]
+    assert lost.id == "cumulative", text_report(verdict)
+    assert lost.steps[0].startswith("SlidingWindow(limit=")
+    assert {"SlidingWindow.send()", "SlidingWindow.in_flight()"} & set(lost.steps[1:])
+    assert any(step.startswith("SlidingWindow.acknowledge(") for step in lost.steps)
+
+
 def test_a_window_that_is_whole_may_be_a_float() -> None:
     lab: Any = SimpleNamespace(function=lambda _name: lambda hops: hops / 2)
     assert _choice(lab, 6) == 3

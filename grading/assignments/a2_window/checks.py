@@ -132,6 +132,8 @@ def cumulative(lab: Lab) -> None:
     for number in (4, 5, 6):
         exactly(number, window.call("send"), what="the next packet's number")
     exactly(False, window.call("can_send"), what="can_send() with four on their way")
+    exactly(4, window.call("acknowledge", 7), what="packets freed by an ACK of 7 after packets 0 to 6, of which 3 to 6")
+    exactly(0, window.call("in_flight"), what="packets in flight after an ACK of all that was sent")
 
 
 def strange_acks(lab: Lab) -> None:
@@ -140,9 +142,12 @@ def strange_acks(lab: Lab) -> None:
     limit = draw.randrange(3, 9)
     covered = draw.randrange(2, limit)
     window = lab.new("SlidingWindow", limit=limit)
-    for _ in range(limit):
-        window.call("send")
-    exactly(covered, window.call("acknowledge", covered), what=f"packets freed by an ACK of {covered}")
+    _sends(window, limit)
+    window.call("acknowledge", covered)
+    if window.call("in_flight") != limit - covered:  # judged by `cumulative`
+        window, covered = lab.new("SlidingWindow", limit=limit), limit
+        _sends(window, limit)
+        _acknowledges(window, 1, limit)
     kinds = [
         (covered, "a duplicate"),
         (draw.randrange(1, covered), "an old one"),
@@ -159,26 +164,40 @@ def strange_acks(lab: Lab) -> None:
 def shrinks(lab: Lab) -> None:
     """A smaller limit recalls nothing, and holds from then on; so does a larger one."""
     window = lab.new("SlidingWindow", limit=5)
-    for _ in range(5):
-        window.call("send")
+    _sends(window, 5)
     window.call("set_limit", 2)
     exactly(5, window.call("in_flight"), what="packets in flight after the limit went from 5 to 2")
-    window.call("acknowledge", 3)
+    exactly(False, window.call("can_send"), what="can_send() with five on their way, limit 2")
+    _acknowledges(window, 1, 5)
+    for number in (5, 6):
+        exactly(number, window.call("send"), what="the packet's number, limit 2 and none on its way before")
     exactly(False, window.call("can_send"), what="can_send() with two on their way, limit 2")
-    window.call("acknowledge", 4)
-    exactly(True, window.call("can_send"), what="can_send() with one on its way, limit 2")
+    _acknowledges(window, 6, 7)
+    exactly(7, window.call("send"), what="the packet's number, limit 2 and none on its way before")
     window.call("set_limit", 1)
     exactly(False, window.call("can_send"), what="can_send() with one on its way, limit 1")
     with failing("ValueError for a limit of 0, as for any below 1"):
         _refused(window)
     exactly(1, window.call("in_flight"), what="packets in flight after a limit that was refused")
-    window.call("acknowledge", 5)
+    _acknowledges(window, 8, 8)
     exactly(True, window.call("can_send"), what="can_send() with none on its way, limit 1, after one that was refused")
     window.call("set_limit", 2)
-    for number in (5, 6):
+    for number in (8, 9):
         exactly(number, window.call("send"), what="the packet's number, the limit raised to 2")
     exactly(False, window.call("can_send"), what="can_send() with two on their way, the limit raised to 2")
     _not_made(lab)
+
+
+def _sends(window: RemoteObject, count: int) -> None:
+    for _ in range(count):
+        window.call("send")
+
+
+def _acknowledges(window: RemoteObject, first: int, last: int) -> None:
+    """All that is on its way, one by one: an ACK that covers one packet too many, or one in all, has the same end."""
+    for number in range(first, last + 1):
+        window.call("acknowledge", number)
+    exactly(0, window.call("in_flight"), what=f"packets in flight, {last} sent, after ACKs {first} to {last} each")
 
 
 def _refused(window: RemoteObject) -> None:
@@ -347,7 +366,7 @@ ASSIGNMENT = Assignment(
             points=8,
             run=shrinks,
             needs=WINDOW,
-            hint="the limit holds for what is sent from now on",
+            hint="the limit holds for what is sent from now on, and ACKs free packets as before",
         ),
         Check(
             id="chosen",

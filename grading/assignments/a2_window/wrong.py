@@ -45,7 +45,13 @@ WRONG = (
         name="one-by-one",
         misconception="an ACK frees one packet",
         changes=(("        self._acknowledged = number\n", "        self._acknowledged += 1\n"),),
-        loses=("cumulative", "strange-acks", "shrinks"),
+        loses=("cumulative",),
+    ),
+    Planted(
+        name="covers-its-own",
+        misconception="an ACK covers the packet of its number, too",
+        changes=(("        freed = number", "        number = min(number + 1, self._next)\n        freed = number"),),
+        loses=("cumulative",),
     ),
     Planted(
         name="believes-every-ack",

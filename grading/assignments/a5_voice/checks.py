@@ -252,7 +252,8 @@ def _simulate(lab: Lab) -> list[tuple[dict[str, Any], dict[str, Any]]]:
         )
 
         def gate() -> VoiceGate:
-            return VoiceGate(lab.new("QualityEvaluator"), lab.new("BandwidthController"))
+            evaluator = RemoteObject(lab.session(), "QualityEvaluator", {})
+            return VoiceGate(evaluator, RemoteObject(lab.session(), "BandwidthController", {}))
 
         pairs.append((lab.simulate_trusted(string, gate), lab.baseline(string)))
     return pairs

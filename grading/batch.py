@@ -18,6 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from pacelab import Workers, __version__, each_finished, usable_cores, write_file
+from pacelab.grading.assignment import Number
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import Verdict
@@ -70,6 +71,17 @@ def grade_all(
             if on_done is not None:
                 on_done(len(verdicts))
     return [verdicts[number] for number in range(len(submissions))]
+
+
+def others_kept(store: Path, wanted: Number) -> list[Number]:
+    """Of which other assignments there are verdicts."""
+    found = set()
+    for path in store.glob("*.json"):
+        try:
+            found.add(from_json(path.read_text(encoding="utf-8")).assignment)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return sorted(found - {wanted}, key=str)
 
 
 def grade_one(submission: Submission, settings: Settings) -> Verdict:

@@ -148,9 +148,11 @@ grade.__signature__ = _signature(GradeOptions)  # type: ignore[attr-defined]
 
 def _grade(options: GradeOptions, wanted: Assignment) -> int:
     """Collect, grade, write; returns how many submissions are not graded, or nobody's in the roster."""
+    from pacelab.grading.assignment import label
+    from pacelab.grading.batch import others_kept
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
-    from pacelab.grading.records.gradebook import gradebook, strangers
+    from pacelab.grading.records.gradebook import gradebook, graded_before, remembered, strangers
     from pacelab.grading.records.home import homeward
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
@@ -165,6 +167,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
         "names": [name for student in students for name in (student.student, student.id) if name],
         "usernames": [name for student in students if (name := dict(student.ids).get("github"))],
     }
+    if others := others_kept(options.out / "verdicts", wanted.number):
+        raise ConfigError(f"--out {options.out}: the grades of {label(others[0])} are there: name another folder")
     places = options.submissions or []
     collected = collect(places, wanted, people)
     found = collected.submissions
@@ -172,7 +176,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     one = options.gradescope is None or len(found) == 1
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     verdicts = _verdicts(options, wanted, found, settings)
-    rows = gradebook(verdicts, found, students, rule)
+    before = graded_before(options.out / "gradebook.csv")
+    rows = remembered(gradebook(verdicts, found, students, rule), before)
     similar = _similar(found, students, wanted, quiet=options.quiet) if options.similarity else []
     reports = _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
@@ -232,7 +237,7 @@ def _holds_any(place: Path) -> bool:
 
 
 def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], reports: Sequence[str]) -> None:
-    from pacelab.grading.records.gradebook import strangers
+    from pacelab.grading.records.gradebook import GONE, strangers
     from pacelab.grading.records.home import of_earlier, write_home
 
     home = write_home(out, files)
@@ -240,6 +245,12 @@ def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], repor
         log(f"to import into the platform: {', '.join(home)} in {out}")
     if old := of_earlier(out, {*files, *reports}):
         log(f"not of these grades, left by an earlier run: {', '.join(old[:5])}{', ...' * (len(old) > 5)} in {out}")
+    if gone := [row.student for row in rows if row.remarks == GONE]:
+        named = f"{'; '.join(gone[:5])}{'; ...' * (len(gone) > 5)}"
+        told = (
+            "name all hand-ins of the assignment at once; an import has no 0 of these as long as gradebook.csv is there"
+        )
+        log(f"missing, though graded by an earlier run: {named}: {told}")
     missing = sum(row.status == "missing" for row in rows)
     if missing and strangers(rows) and (tables := [name for name in home if name.endswith(".csv")]):
         log(f"left out of {tables[0]}: {missing} who handed in nothing, as long as a hand-in is nobody's")

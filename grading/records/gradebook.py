@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import statistics
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from pathlib import Path
 
 from pacelab import ConfigError
 from pacelab.grading.batch import slug
@@ -18,6 +20,8 @@ from pacelab.grading.records.report import STYLE, headline
 from pacelab.grading.records.roster import PLATFORM_IDS, LateRule, Student, matched
 
 COLUMNS = ("student", "id", "group", "points", "late_days", "deduction", "score", "of", "status", "version", "remarks")
+
+GONE = "nothing among these hand-ins, but graded by an earlier run"
 
 Graded = tuple[Verdict, Submission]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -75,6 +79,29 @@ def gradebook(
         student = Student(student=graded[1].student, id=graded[1].identity)
         rows.append(_row(student, graded, rule, remark=remark))
     return rows
+
+
+def graded_before(path: Path) -> set[tuple[str, str]]:
+    """Name and id of whom this gradebook of an earlier run has a hand-in of, or remembers one of."""
+    try:
+        lines = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
+        return {
+            (line["student"], line["id"]) for line in lines if line["status"] != "missing" or line["remarks"] == GONE
+        }
+    except (OSError, ValueError, KeyError, csv.Error):
+        return set()
+
+
+def remembered(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list[Row]:
+    """The rows; who is missing, but was graded before, is remarked."""
+    names = Counter(row.student for row in rows)
+    known = {name for name, _ in before}
+
+    def was(row: Row) -> bool:
+        name = no_formula(row.student)
+        return (name, no_formula(row.id)) in before or (names[row.student] == 1 and name in known)
+
+    return [replace(row, remarks=GONE) if row.status == "missing" and was(row) else row for row in rows]
 
 
 def strangers(rows: Sequence[Row]) -> list[Row]:

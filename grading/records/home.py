@@ -6,7 +6,7 @@
     gradescope/    a results.json for each submission_N, as its autograders write them
 
 Who is not graded for certain (rerun, duplicate) is left out: what is not named keeps the grade that it has. So is who
-handed in nothing as long as a hand-in is nobody's, which may be theirs.
+handed in nothing as long as a hand-in is nobody's, which may be theirs, and who was graded by an earlier run.
 
 Source: Canvas, lib/gradebook_importer.rb; Moodle, mod/assign/feedback/offline/importgradeslib.php; Gradescope,
 "Autograder specifications".
@@ -26,7 +26,7 @@ from typing import Any
 from pacelab import log
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import Row, no_formula, strangers
+from pacelab.grading.records.gradebook import GONE, Row, no_formula, strangers
 from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.roster import Student, delimiter, read_table
 
@@ -57,7 +57,11 @@ def homeward(
         header = [cell.strip() for cell in table[0]] if table else []
         lines = [line for line in table[1:] if line]  # as csv.DictReader counts them
         certain = ("graded",) if strangers(rows) else ("graded", "missing")
-        byline = {students[row.place].line: row for row in rows if row.place >= 0 and row.status in certain}
+        byline = {
+            students[row.place].line: row
+            for row in rows
+            if row.place >= 0 and row.status in certain and row.remarks != GONE
+        }
         # Spreadsheets drop empty cells at the end.
         padded = [[*line, *[""] * (len(header) - len(line))] for line in lines]
         ours = [(line, byline[number]) for number, line in enumerate(padded) if number in byline]

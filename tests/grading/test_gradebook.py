@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,15 +13,26 @@ import pytest
 
 from pacelab import ConfigError, HostError
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.batch import grade_all, slug
+from pacelab.grading.batch import grade_all, others_kept, slug
 from pacelab.grading.commands import _say
+from pacelab.grading.commands import grade as grade_command
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.judge import NOT_GRADED, Result, Verdict
 from pacelab.grading.plain import folded
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import Row, gradebook, strangers, summary, to_csv
+from pacelab.grading.records.gradebook import (
+    GONE,
+    Row,
+    csv_file,
+    gradebook,
+    graded_before,
+    remembered,
+    strangers,
+    summary,
+    to_csv,
+)
 from pacelab.grading.records.gradescope import results
-from pacelab.grading.records.home import canvas, of_earlier, write_home
+from pacelab.grading.records.home import canvas, homeward, of_earlier, write_home
 from pacelab.grading.records.report import from_json, html_report, text_report, to_json
 from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 from pacelab.grading.sandbox import Walls
@@ -340,6 +352,34 @@ def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> No
     old = ["gradescope/submission_1/results.json", "reports/ann.html"]
     write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))
     assert of_earlier(tmp_path, {"canvas.csv", "reports/bob.html"}) == old
+
+
+def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_path: Path) -> None:
+    lines = ["Student,ID,Section"] + [f"{name},{number},1" for number, name in enumerate(("Ann", "Bob", "Cem"), 1)]
+    (tmp_path / "roster.csv").write_text("\n".join(lines))
+    students = read_roster(tmp_path / "roster.csv")
+    told = []
+    for present in (("Ann", "Bob"), ("Ann",), ("Ann",)):
+        verdicts = [verdict(name, 90) for name in present]
+        submissions = [Submission(student=name, source="") for name in present]
+        before = graded_before(tmp_path / "gradebook.csv")
+        made = remembered(gradebook(verdicts, submissions, students, LateRule()), before)
+        (tmp_path / "gradebook.csv").write_bytes(csv_file(made))
+        home = homeward(tmp_path / "roster.csv", students, made, submissions, verdicts, column="A", hidden="hidden")
+        sent = [line.split(",")[0] for line in home["canvas.csv"].decode().splitlines()[2:]]
+        told.append((sent, made[1].remarks, made[2].remarks))
+    assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
+    assert told[1] == told[2] == (["Ann", "Cem"], GONE, "nothing handed in")
+
+
+def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "verdicts").mkdir()
+    (tmp_path / "verdicts" / "a.json").write_text(json.dumps(to_json(replace(verdict("Ann", 90), assignment=2))))
+    (tmp_path / "verdicts" / "b.json").write_text("{")
+    (tmp_path / "ann.py").touch()
+    with pytest.raises(ConfigError, match="the grades of assignment 2 are there: name another folder"):
+        grade_command(submissions=[tmp_path / "ann.py"], assignment="1", out=tmp_path)
+    assert others_kept(tmp_path / "verdicts", 2) == []
 
 
 def test_whose_time_is_not_known_is_counted_where_lateness_costs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -178,8 +178,13 @@ def _row(
         status="duplicate" if len(claims) > 1 else verdict.status,
         version=verdict.version,
         remarks="; ".join([*remarks, *verdict.problems]),
-        report=f"reports/{slug(submission.student)}.html",
+        report=report_name(submission),
     )
+
+
+def report_name(submission: Submission) -> str:
+    """Where its report as a page lies, below the folder of the grades."""
+    return f"reports/{slug(submission.student)}.html"
 
 
 def _missing(student: Student, verdicts: Sequence[Verdict]) -> Row:

@@ -21,7 +21,7 @@ from pacelab.grading.receive.platforms import MOODLE, canvas_name
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.gradebook import Row, gradebook
 from pacelab.grading.records.home import homeward
-from pacelab.grading.records.roster import LateRule, Student, claimed_by, read_roster
+from pacelab.grading.records.roster import LateRule, Student, claimed_by, parse_time, read_roster
 
 pytestmark = pytest.mark.usefixtures("one_examiner")
 
@@ -534,6 +534,18 @@ def test_grades_go_home(tmp_path: Path, platform: str) -> None:
     )
     expected = {index: float(index) for index in range(30) if index != 3}
     assert {"canvas": as_canvas, "moodle": as_moodle, "gradescope": as_gradescope}[platform](files) == expected
+
+
+def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
+    place, file = gradescope_zip(tmp_path), gradescope_roster(tmp_path)
+    students = read_roster(file)
+    submissions = received([place], students).submissions
+    verdicts = [graded(submission) for submission in submissions]
+    rule = LateRule(due=parse_time("2026-11-01T21:00+00:00"))
+    rows = gradebook(verdicts, submissions, students, rule)
+    files = homeward(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
+    assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
+    assert b"late, days begun: 1; 10 points off" in files["gradescope/submission_829/results.json"]
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])

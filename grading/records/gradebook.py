@@ -166,6 +166,8 @@ def _row(
     unsure = [result.id for result in verdict.results if result.status == NOT_GRADED]
     if unsure:
         remarks.append(f"not graded, rerun: {', '.join(unsure)}")
+    if deduction:
+        remarks.append(_taken_off(days, deduction))
     return Row(
         student=student.student,
         id=student.id or ("" if partners else submission.identity),
@@ -180,6 +182,21 @@ def _row(
         remarks="; ".join([*remarks, *verdict.problems]),
         report=report_name(submission),
     )
+
+
+def _taken_off(days: int | None, deduction: float) -> str:
+    return f"late (days begun: {days}): {round(deduction, 2):g} points off"
+
+
+def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
+    """What is taken off this hand-in, for its report; of several people whose extensions may differ, for each."""
+    name = report_name(submission)
+    whose = [row for row in rows if row.report == name]
+    return [
+        f"{row.student}: " * (len(whose) > 1) + _taken_off(row.late_days, row.deduction)
+        for row in whose
+        if row.deduction
+    ]
 
 
 def report_name(submission: Submission) -> str:

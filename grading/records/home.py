@@ -20,13 +20,13 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from pacelab import log
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import GONE, Row, no_formula, report_name, strangers
+from pacelab.grading.records.gradebook import GONE, Row, lateness, no_formula, report_name, strangers
 from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.roster import Student, delimiter, read_table
 
@@ -82,19 +82,13 @@ def homeward(
             log(f"{roster}: no column {GRADE!r}, so no moodle.csv: take the worksheet of an assignment with a grade")
     for submission, verdict in zip(submissions, verdicts, strict=True):
         if submission.platform == "gradescope" and verdict.status == "graded":
-            document = _results(verdict, [row for row in rows if row.report == report_name(submission)], hidden)
+            document = results(
+                replace(verdict, problems=(*lateness(rows, submission), *verdict.problems)), hidden=hidden
+            )
+            scores = [row.score for row in rows if row.report == report_name(submission)]
+            document["score"] = max(scores, default=verdict.points)  # a team has one score there
             found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()
     return found
-
-
-def _results(verdict: Verdict, whose: Sequence[Row], hidden: str) -> dict[str, Any]:
-    """results.json; of a team, whose extensions may differ, with the best score, since it has one there."""
-    document: dict[str, Any] = results(verdict, hidden=hidden)
-    best = max(whose, key=lambda row: row.score, default=None)
-    if best is not None and best.deduction:
-        document["score"] = best.score
-        document["output"] = f"late, days begun: {best.late_days}; {best.deduction:g} points off\n{document['output']}"
-    return document
 
 
 def canvas(

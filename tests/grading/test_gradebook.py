@@ -26,6 +26,7 @@ from pacelab.grading.records.gradebook import (
     csv_file,
     gradebook,
     graded_before,
+    lateness,
     remembered,
     strangers,
     summary,
@@ -188,6 +189,17 @@ def test_a_pair_gets_what_is_worth_more_after_the_deduction() -> None:
     assert rows([verdict("Ann", 80), verdict("Bob", 90)], pair(EARLY, LATE), DUE) == both
     extended = [Student(student="Ann", group="g", submitted=LATE), Student(student="Bob", group="g", extension_days=2)]
     assert [row[1] for row in rows([verdict("Ann", 90)], extended, DUE)] == [70, 90]  # an extension is one's own
+
+
+def test_a_report_and_the_remarks_say_what_lateness_took_off() -> None:
+    made, handed = [verdict("Ann", 90)], Submission(student="Ann", source="")
+    for extension, told in ((0, ["Ann", "Bob"]), (2, ["Ann"])):
+        people = [Student(student="Ann", group="g", submitted=LATE)]
+        people += [Student(student="Bob", group="g", extension_days=extension)]
+        found = gradebook(made, [handed], people, DUE)
+        assert lateness(found, handed) == [f"{name}: late (days begun: 2): 20 points off" for name in told]
+        assert found[0].remarks == "late (days begun: 2): 20 points off; mend <this>"
+    assert lateness(gradebook(made, [handed], people[:1], DUE), handed) == ["late (days begun: 2): 20 points off"]
 
 
 @pytest.fixture

@@ -545,7 +545,7 @@ def test_what_lateness_costs_goes_home_to_gradescope(tmp_path: Path) -> None:
     rows = gradebook(verdicts, submissions, students, rule)
     files = homeward(file, students, rows, submissions, verdicts, column="A", hidden="hidden")
     assert as_gradescope(files) == {index: max(0.0, index - 10.0) for index in range(30)}
-    assert b"late, days begun: 1; 10 points off" in files["gradescope/submission_829/results.json"]
+    assert b"late (days begun: 1): 10 points off" in files["gradescope/submission_829/results.json"]
 
 
 @pytest.mark.parametrize("form", ["canvas", "moodle"])

@@ -21,6 +21,7 @@ import pytest
 from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Wrong
 from pacelab.grading.assignments import ASSIGNMENTS, registry
 from pacelab.grading.assignments.a2_window.checks import _choice
+from pacelab.grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
@@ -141,6 +142,21 @@ def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call
     assert lost.steps[0].startswith("SlidingWindow(limit=")
     assert {"SlidingWindow.send()", "SlidingWindow.in_flight()"} & set(lost.steps[1:])
     assert any(step.startswith("SlidingWindow.acknowledge(") for step in lost.steps)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("usual", "other", "told"),
+    [
+        ("self.next_ns = now_ns +", "self.next_ns +=", {"from-release", "karn", "timeouts"}),
+        ("while flow.queue and flow.next_ns <= now_ns", "while flow.queue", {"from-release", "karn", "timeouts"}),
+    ],
+)
+def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: set[str]) -> None:
+    assignment = ASSIGNMENTS[3]
+    assert assignment.model.count(usual) == 1
+    verdict = grade(assignment.model.replace(usual, other), assignment, full=False, only=("spacing", *sorted(told)))
+    assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
 
 
 def test_a_window_that_is_whole_may_be_a_float() -> None:

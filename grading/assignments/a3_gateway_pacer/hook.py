@@ -19,6 +19,8 @@ ALLOWED = ("Forward", "Drop")
 WRAP = 1 << 32
 LATE_NS = 1000
 """The clock of these checks is punctual: what is late by more was meant to be."""
+AT_ONCE = "data left at once that should have waited, see the check `spacing`"
+"""What other checks say of a hook that does not pace, in the place of what they could not see."""
 
 
 def others_pass(lab: Lab) -> None:
@@ -233,6 +235,8 @@ def _expect_pace(shell: Shell, pace_ns: float, what: str, *, seq: int = 20_000, 
     times = shell.times(flow)[before:]
     if len(times) != 3:
         raise Wrong("three segments released", f"{len(times)}")
+    if times[2] == times[1]:
+        raise Wrong(f"{what}, seen by a burst that is paced", f"{AT_ONCE}: there is no T to see")
     near(pace_ns / MS, (times[2] - times[1]) / MS, what=f"{what}, in ms", tolerance=1e-5)
 
 
@@ -317,6 +321,8 @@ def harmless_timeouts(lab: Lab) -> None:
     shell.run_until(1 * S)
     for index in range(4):
         shell.see(Point.WIRED_TO_AIR, shell.data(DOWN, 2920 + 1460 * index), EQUAL)
+    if len(shell.times()) != 3:
+        raise Wrong("first of all, of four segments at once one that leaves", f"{len(shell.times()) - 2}: {AT_ONCE}")
     for at_ns in (1 * S + pace_ns // 2, 1 * S + pace_ns - 1000):
         shell.skip_to(at_ns)
         for _ in range(3):

@@ -54,6 +54,12 @@ WRONG = (
         loses=("cumulative",),
     ),
     Planted(
+        name="counts-from-one",
+        misconception="the first packet is number 1",
+        changes=(("return self._next - 1", "return self._next"),),
+        loses=("fills", "cumulative"),
+    ),
+    Planted(
         name="believes-every-ack",
         misconception="an ACK cannot be of what was never sent",
         changes=(("if not self._acknowledged < number <= self._next:", "if not self._acknowledged < number:"),),

@@ -280,7 +280,7 @@ ASSIGNMENT = Assignment(
             run=draws,
             needs=RED,
             above=(*AVERAGE, *CHANCE),
-            hint="a number drawn in vain shifts all later ones",
+            hint="a number drawn in vain shifts all later ones; a packet is dropped where its number is below p",
         ),
         Check(
             id="learns",

@@ -156,7 +156,7 @@ class Lab:
         """Objects in one process, made with these arguments each."""
         session, made = self.session(), []
         for number, arguments in enumerate(each, 1):
-            called = f"{name} {number}" if len(each) > 1 else name
+            called = f"{name}#{number}" if len(each) > 1 else name
             self.step(f"{called}({_asked(arguments, {})})")
             made.append(RemoteObject(session, name, {}, arguments, note=self._noting(called)))
         return made
@@ -451,4 +451,4 @@ def _short(value: Any) -> str:
     if isinstance(value, dict | list):
         value = revive(value)
     text = repr(value)
-    return text if len(text) <= 90 else text[:87] + "..."
+    return text if len(text) <= 120 else text[:117] + "..."

@@ -170,3 +170,5 @@ def test_what_was_done_ends_with_what_was_done_last_and_shows_what_was_drawn() -
     assert (len(lab.steps), lab.steps[-1]) == (MAX_STEPS, str(MAX_STEPS + 4))
     assert _asked((1,), {"uniform": {"$draws": [0.25]}}) == "1, uniform=<draws [0.25]>"
     assert _asked(({"$random": 0.5},), {}) == "<draws 0.5>"
+    sample = {"$sample": [0.1, 0.00911836218123566, 6, 11_000_000.0, 1023, 40]}
+    assert _asked((sample,), {}).endswith(", data_bytes=1023, ack_bytes=40)")

@@ -134,8 +134,17 @@ def waited_for(what: str, told: Callable[..., None] | None) -> Iterator[Callable
     line = _Line(what)
     try:
         yield line.tell
+    except KeyboardInterrupt:
+        raise Interrupted(what) from None
     finally:
         line.clear()
+
+
+class Interrupted(KeyboardInterrupt):
+    """The stop button of a notebook: what was waited for has no end, and where in our code it was says nothing."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"Interrupted: {self} was stopped before its end and gives no result; run the cell again."]
 
 
 def _in_notebook() -> bool:

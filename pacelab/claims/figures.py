@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.results.metrics import LEVEL
 from pacelab.schemes.style import Style
-from pacelab.show.figures import image, images
+from pacelab.show.figures import LEAST_PT, image, images
 from pacelab.show.plots import style_of
 
 if TYPE_CHECKING:
@@ -143,6 +143,6 @@ def _legends(canvas: Canvas) -> None:
         return
     for ax, (_, labels) in zip(canvas.axes, said, strict=True):
         if len(labels) > LEGEND_INSIDE:
-            ax.legend(fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
+            ax.legend(fontsize=LEAST_PT, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         elif labels:
             ax.legend(fontsize="small")

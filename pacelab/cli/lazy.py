@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -120,6 +121,14 @@ SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 """The order of help; commands that others bring follow."""
+NO_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "help": "a command's help is COMMAND --help",
+        "version": "it is --version",
+        r"labs|lab[ _-]?\d.*": "the guided labs are notebooks, which `make notebooks` opens in PaceLab's source",
+    }
+)
+"""What is asked for like a command and is none, and where it is: a name that is like it would lead elsewhere."""
 
 
 class LazyGroup(TyperGroup):
@@ -148,6 +157,9 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called, loaded; one that is not there with what it is like."""
         if args and args[0] not in COMMANDS and args[0] not in (names := self.list_commands(ctx)):
+            for what, hint in NO_COMMANDS.items():
+                if re.fullmatch(what, args[0], re.IGNORECASE):
+                    ctx.fail(f"No such command {args[0]!r}: {hint}")
             for like in difflib.get_close_matches(args[0], names, n=1):
                 ctx.fail(f"No such command {args[0]!r}: did you mean {like!r}?")
         name, found, rest = super().resolve_command(ctx, args)

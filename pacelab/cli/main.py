@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ from pacelab.errors import HostError, PaceLabError
 
 RUN_OWN = ("run", "compare", "sweep", "timeline", "topologies", "reproduce")
 """Commands that run files of a user's own, which may print."""
+DASHES = "-\N{EN DASH}\N{EM DASH}"
+"""Also those that a word processor makes of --."""
+ONE_DASH = re.compile(rf"(-|[{DASHES[1:]}]+)[a-z]{{2}}")
+"""A long option as it is written elsewhere."""
 OK, BUG, INTERRUPTED = 0, PaceLabError.exit_code, 130
 
 app = typer.Typer(
@@ -103,6 +108,8 @@ def _usage_line(error: Exception, words: Sequence[str]) -> str:
     text = text.rstrip(".")
     if text.startswith("No such option") and any(word.endswith(".py") for word in words):
         text += "; those of your own topology are set by --set NAME=VALUE"
+    elif one_dash := next((word for word in words if ONE_DASH.match(word) and word[:2] in text), None):
+        text += f": did you mean --{one_dash.lstrip(DASHES)}?"
     context = getattr(error, "ctx", None)
     known = words[:1] if words[:1] and words[0] in (*COMMANDS, *OTHERS) else []
     where = context.command_path if context else " ".join(["pacelab", *known])

@@ -5,6 +5,7 @@ A list is `A,B,C`; whole numbers also take a range, `1..10`, both ends included.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.registry import KINDS, find_kind
 
 LONGEST_RANGE = 1000
+RANGE_ELSEWHERE = re.compile(r"(\d+)(?:-|:|\.{3})(\d+)")
+"""A range as other programs write it."""
 SET = "set"
 """--set NAME=VALUE,NAME=VALUE: options of a user's own topology, which have no flags of their own. A list goes on with
 values without a name: NAME=A,B."""
@@ -97,6 +100,9 @@ def parse_list(option: Option, text: str) -> list[Any]:
     values: dict[Any, None] = {}
     for item in text.split(","):
         low, dots, high = item.partition("..")
+        if isinstance(option.domain, Whole) and (meant := RANGE_ELSEWHERE.fullmatch(item.strip())):
+            asked = "..".join(meant.groups())
+            raise ConfigError(f"{option.flag} {item!r}: did you mean {asked}? allowed is {option.domain.allowed}")
         if dots and isinstance(option.domain, Whole):
             values |= dict.fromkeys(_range(option, item, low, high))
         else:

@@ -19,7 +19,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.figures import add_legend, name_ticks, rise, short
+from pacelab.show.figures import LEAST_PT, add_legend, name_ticks, rise, short
 from pacelab.show.plots import axis_label, styles_of
 from pacelab.show.tables import network, settings, show_name, show_value
 
@@ -147,7 +147,7 @@ def _entitle(ax: Axes, points: Points, rows: Sequence[dict[str, Any]], picked: S
 def _note(ax: Axes, text: str) -> None:
     """Below what the x axis is called."""
     where: dict[str, Any] = {"xycoords": ("axes fraction", ax.xaxis.label), "textcoords": "offset points"}
-    ax.annotate(text, (1.0, 0.0), (0, -4), **where, ha="right", va="top", fontsize="x-small", annotation_clip=False)
+    ax.annotate(text, (1.0, 0.0), (0, -4), **where, ha="right", va="top", fontsize=LEAST_PT, annotation_clip=False)
 
 
 def plot_flows(

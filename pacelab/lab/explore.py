@@ -21,6 +21,15 @@ from pacelab.options.arguments import an, checked, function, taken
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
 _A_PICTURE = an(Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it")
+STALE = """<p class="pacelab-stale" role="alert"><b>This figure stands still: the kernel that drew it has ended.
+Run this cell again, after those above it.</b></p>
+<style>
+.pacelab-stale { display: none; }
+.jupyter-widgets-disconnected .pacelab-stale { display: block; }
+:has(~ .jupyter-widgets-disconnected .pacelab-stale) { opacity: 0.35; pointer-events: none; }
+</style>"""
+"""Shown, and the controls put out of reach, once Jupyter has marked the widgets as without a kernel: a control would
+still move, over a figure of where it stood before."""
 NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
 
@@ -88,7 +97,7 @@ class Exploration:
         boxes = [
             control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
         ]
-        show(ipywidgets.VBox([*boxes, self._html]))
+        show(ipywidgets.VBox([*boxes, self._html, ipywidgets.HTML(STALE)]))
 
 
 @checked(draw=function)

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 MOST_INSIDE, MOST_ROWS, MOST_NAMED = 6, 13, 26
 """Names that a legend within axes may have; names one below the other in one that stands beside them; names there."""
-LINE_IN, LETTER_IN = 0.6, 0.07
+LINE_IN, LETTER_IN = 0.6, 0.08
 """Width of a line's sign and of a letter in such a legend."""
+LEAST_PT = 8
+"""Of letters in a figure that are read at the size of a page."""
 MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
 MOST_LETTERS = 24
@@ -135,7 +137,7 @@ def add_legend(ax: Axes) -> None:
         return
     columns = -(-min(len(names), MOST_NAMED) // MOST_ROWS)
     some = f"the first {MOST_NAMED} of {len(names)}" if len(names) > MOST_NAMED else None
-    look: dict[str, Any] = {"fontsize": "x-small", "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
+    look: dict[str, Any] = {"fontsize": LEAST_PT, "loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "ncols": columns}
     ax.legend(handles[:MOST_NAMED], names[:MOST_NAMED], title=some, **look)
 
 
@@ -156,4 +158,4 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     columns = -(-len(named) // MOST_ROWS)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width + columns * (LINE_IN + LETTER_IN * max(map(len, named))), height)
-    figure.legend(named.values(), named, fontsize="x-small", loc="outside right upper", ncols=columns)
+    figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right upper", ncols=columns)

@@ -13,7 +13,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import above_zero, an, axes, checked, optional
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
-from pacelab.show.figures import short
+from pacelab.show.figures import LEAST_PT, short
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.backend import run_scheme
 from pacelab.topologies.domain import plain
@@ -67,13 +67,13 @@ MARKS = {
 BAND_BLOCK = (0.40, 0.42)
 BAND_BACKOFF = (0.40, 0.15)
 BAND_BUSY = (0.29, 0.07)
-BAND_HOLD = {"NAV": (0.17, 0.10), "EIFS": (0.05, 0.10)}
+BAND_HOLD = {"NAV": (0.15, 0.12), "EIFS": (0.02, 0.12)}
 MARK_HEIGHT = 0.91
 
 MOST_LANES = 16
 WIDTH_IN = 12.0
 LANE_IN = 0.92
-CHARACTER_IN = 0.075
+CHARACTER_IN = 0.08
 """Width of a character of the small font: what does not fit into a block is left out."""
 HATCHED_IN = 1 / 60
 """A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
@@ -279,7 +279,7 @@ class _Canvas:
             self.hearing(hearing)
         for hold in log.holds:
             look = HOLDS[hold.kind]
-            self.bar(hold.node, (hold.start_ns, hold.end_ns), BAND_HOLD[hold.kind], look, hold.kind, size=5.5)
+            self.bar(hold.node, (hold.start_ns, hold.end_ns), BAND_HOLD[hold.kind], look, hold.kind)
         for backoff in log.backoffs:
             self.backoff(backoff.node, (backoff.start_ns, backoff.end_ns), backoff.slots)
         for frame in log.frames:
@@ -292,7 +292,7 @@ class _Canvas:
         room = self.characters(frame.start_ns, frame.end_ns)
         longer = (f"{frame.kind} → {to}", f"{frame.kind}\n→{to}", f"{LETTERS[frame.kind]}\n→{to}", LETTERS[frame.kind])
         text = next((text for text in longer if max(map(len, text.split("\n"))) <= room), "")
-        self.bar(frame.node, (frame.start_ns, frame.end_ns), BAND_BLOCK, BLOCKS[frame.kind], text, size=7.5, above=5)
+        self.bar(frame.node, (frame.start_ns, frame.end_ns), BAND_BLOCK, BLOCKS[frame.kind], text, above=5)
 
     def hearing(self, hearing: Hearing) -> None:
         whole = (hearing.start_ns, hearing.end_ns)
@@ -319,7 +319,7 @@ class _Canvas:
                 str(slots),
                 ha="center",
                 va="center_baseline",
-                fontsize=6.5,
+                fontsize=LEAST_PT,
                 zorder=2.5,
                 clip_on=True,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
@@ -343,7 +343,7 @@ class _Canvas:
         look: Look,
         text: str,
         *,
-        size: float = 6.0,
+        size: float = LEAST_PT,
         above: float = 1.0,
     ) -> None:
         """A block with its text, where it fits; nothing outside the window or for a node without a lane."""
@@ -368,7 +368,7 @@ class _Canvas:
         block.set_hatch_linewidth(0.35)
         self.ax.add_artist(block)  # add_patch would look for limits, which are set
         longest = max(map(len, text.split("\n")))
-        if text and width * self.inches_per_ms >= longest * CHARACTER_IN * size / 7.5:
+        if text and width * self.inches_per_ms >= longest * CHARACTER_IN * size / LEAST_PT:
             outline = withStroke(linewidth=2.2, foreground=look.face)
             self.ax.text(
                 left + width / 2,

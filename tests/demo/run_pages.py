@@ -159,9 +159,16 @@ CROSSED_WORDS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("size", [(390, 844), (1366, 768)])
-def test_a_tall_network_s_legend_covers_no_word(open_demo, size: tuple[int, int]) -> None:
-    page = open_demo(open_own("random", ["newreno"]))
+ZOOMED_TWICE = (683, 384)
+"""A window of 1366 by 768."""
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("random", (390, 844)), ("random", (1366, 768)), ("random", ZOOMED_TWICE), ("window", ZOOMED_TWICE)],
+)
+def test_a_network_s_legend_covers_no_word(open_demo, name: str, size: tuple[int, int]) -> None:
+    page = open_demo(name if name in DEMOS else open_own(name, ["newreno"]))
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.wait_for_function(f"innerWidth === {size[0]}")
     page.get_by_role("button", name="Pause").click()
@@ -217,6 +224,18 @@ def test_keys_move_a_node_step_and_play(open_demo) -> None:
     assert page.locator(".clock").inner_text() != clock
     page.keyboard.press("Space")
     assert page.locator(".play").inner_text().endswith("Pause")
+
+
+def test_many_nodes_are_one_stop_of_the_tab_key(open_demo) -> None:
+    page = open_demo(open_own("random", ["newreno"]))
+    focused = "document.activeElement.dataset.node ?? document.activeElement.className"
+    assert [(page.keyboard.press(key), page.evaluate(focused))[1] for key in ("Tab", "Tab")] == ["0", "play"]
+    page.keyboard.press("Shift+Tab")
+    for key in ("PageUp", "PageDown", "PageDown"):
+        page.keyboard.press(key)
+    assert page.evaluate(focused) == "2"
+    assert "Page Down" in page.locator(":focus").get_attribute("aria-label")
+    assert [(page.keyboard.press(key), page.evaluate(focused))[1] for key in ("Tab", "Shift+Tab")] == ["play", "2"]
 
 
 def test_a_screen_reader_hears_where_time_stands_and_not_that_it_goes_by(open_demo) -> None:

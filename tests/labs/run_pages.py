@@ -190,6 +190,21 @@ def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
             page.screenshot(path=shots / f"part{number}.png")
 
 
+def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None:
+    """A slider would still move there, over the figure of the place that it had before."""
+    area = show(page, "distance of the senders (m)")
+    told = area.get_by_text("the kernel that drew it has ended")
+    assert not told.is_visible()
+    page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
+    page.get_by_text("Restart Kernel\N{HORIZONTAL ELLIPSIS}", exact=True).click()
+    page.get_by_role("button", name="Confirm Kernel Restart").click()
+    told.wait_for(timeout=PATIENCE_S * 1e3)
+    page.screenshot(path=shots / "ended.png")
+    reached = "slider => getComputedStyle(slider).pointerEvents"
+    assert area.get_by_role("slider").first.evaluate(reached) == "none"
+    until_idle(page)
+
+
 def test_nothing_went_wrong_on_the_console(page: Any) -> None:
     ours = [error for error in page.console_errors if not any(known in error for known in NOT_OURS)]
     assert not ours, "\n".join(ours)

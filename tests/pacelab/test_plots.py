@@ -160,6 +160,7 @@ def test_many_names_stand_beside_what_is_drawn() -> None:
     ax = plot_goodput(many(20), figure.subplots())
     figure.draw_without_rendering()
     assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    assert min(text.get_fontsize() for text in ax.get_legend().get_texts()) >= 8
     figure = Figure(layout="constrained")
     ax = plot_goodput(many(5), figure.subplots())
     figure.draw_without_rendering()
@@ -173,6 +174,7 @@ def test_panels_of_many_names_share_one_legend() -> None:
     share_legend(figure, panels)
     assert [panel.get_legend() for panel in panels] == [None, None]
     assert len(figure.legends[0].get_texts()) == 21
+    assert min(text.get_fontsize() for text in figure.legends[0].get_texts()) >= 8
     assert figure.get_size_inches()[0] > width
 
 

@@ -54,6 +54,7 @@ def test_timeline_draws_each_frame_where_it_was() -> None:
     assert blocks(ax, COLLISION.face) == []
     texts = [text.get_text() for text in ax.texts]
     assert {"DATA → n1", "NAV", "7", "↻3"} <= set(texts)
+    assert min(text.get_fontsize() for text in ax.texts) >= 8
 
 
 def test_timeline_has_a_lane_per_node_from_the_top() -> None:

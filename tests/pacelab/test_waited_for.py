@@ -83,9 +83,12 @@ def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> N
             hear(0.5)
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as caught:
         stop()
     assert shown == ["run: 50 %, about 10 s left", ""]
+    assert isinstance(caught.value, console.Interrupted)  # else Jupyter shows 49 lines of where in our code it was
+    (line,) = caught.value._render_traceback_()
+    assert line.startswith("Interrupted: run was stopped before its end")
 
 
 @pytest.mark.usefixtures("engine")

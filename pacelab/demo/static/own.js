@@ -35,7 +35,7 @@ pacelab-own :is(th, td) { text-align: right; padding: 0.1em 0.9em 0.1em 0; borde
 pacelab-own th:first-child { text-align: left; }
 pacelab-own thead th { font-weight: 600; }
 pacelab-own .key { float: none; margin-bottom: 0.5em; }
-pacelab-own .scene { max-height: 60vh; }
+pacelab-own .scene { max-height: max(60vh, 380px); }
 pacelab-own .edit [name="network"] { max-width: 14em; }
 pacelab-own :is(.transport, .key, .plots)[hidden], pacelab-own .transport [hidden] { display: none; }
 pacelab-own .transport select { font: inherit; }

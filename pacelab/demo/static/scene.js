@@ -7,6 +7,7 @@ const COLLISION = "✖ collision";
 const STATE_UP = 4.9; // units from a node to what it does
 const WORD = 0.05; // of a scene's height: a line of words, however small the scene is drawn
 const DENSE = 7; // with more nodes, what each waits for would cover its neighbour
+const MOST_STOPS = 15; // nodes that Tab goes through; more of them are one stop
 const LEAST_PX = 16.01; // of a label: read from the back of a room
 const LEAST_ASPECT = 0.9; // width by height
 const STARVED = 0.04; // of a full arrow
@@ -89,6 +90,11 @@ export class Scene {
     group.addEventListener("pointerdown", (event) => this.drag(event, node));
     group.addEventListener("focus", () => { this.selected = node; this.draw(); });
     group.addEventListener("keydown", (event) => {
+      const along = { PageUp: -1, PageDown: 1 }[event.key];
+      if (along && this.crowded) {
+        event.preventDefault();
+        this.nodes.get(this.shown[this.shown.indexOf(node) + along])?.focus();
+      }
       const [dx, dy] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key] ?? [0, 0];
       if (!dx && !dy) return;
       event.preventDefault();
@@ -136,6 +142,8 @@ export class Scene {
     this.draw();
   }
 
+  get crowded() { return this.shown.length > MOST_STOPS; }
+
   nameOf(node) { return this.names[node] || `relay ${node}`; }
 
   /** Whether a node has been moved out of the picture. */
@@ -149,12 +157,14 @@ export class Scene {
     if (!this.dragged && this.lost) this.fit(); // under the pointer the picture stands still
     this.pxPerM = this.svg.getScreenCTM()?.a || Infinity; // asked once: it lays the page out
     const { unit } = this;
+    const stop = this.nodes.has(this.selected) ? this.selected : this.shown[0];
     for (const [node, group] of this.nodes) {
       const [x, y] = this.places[node];
       const size = this.names[node] ? 1 : 0.55;
       group.classList.toggle("selected", node === this.selected);
       group.setAttribute("transform", `translate(${x} ${y})`);
-      const how = this.onMove ? "; arrow keys move it" : "";
+      const how = (this.onMove ? "; arrow keys move it" : "") + (this.crowded ? "; Page Up and Page Down go to another" : "");
+      group.setAttribute("tabindex", this.crowded && node !== stop ? -1 : 0);
       group.setAttribute("aria-label", `Node ${this.nameOf(node)} at ${Math.round(x)} m, ${Math.round(y)} m${how}`);
       group.querySelector(".halo").setAttribute("r", (1.8 + 2.6 * size) * unit);
       const body = group.querySelector(".body");

@@ -160,12 +160,12 @@ class Brain:
         self._claim(now_ns, address, place, How.REGISTERED)
         return None
 
-    def announce(self, now_ns: int, gateway: Gateway) -> bool:
-        """A gateway's agent has started; False when there is no room for it."""
-        if not self.policies.announce(gateway):
-            return False
+    def announce(self, now_ns: int, gateway: Gateway) -> str | None:
+        """A gateway's agent has started; a reason when it cannot be taken."""
+        if reason := self.policies.announce(gateway):
+            return reason
         self.journal.note(now_ns, "gateway", gateway=gateway.name, scheme=gateway.scheme)
-        return True
+        return None
 
     def want(self, now_ns: int, name: str, *, scheme: str | None, limits: dict[str, float]) -> Gateway | str:
         """Set a gateway's policy; a reason when it cannot be."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from pacelab.controller.core.frames import address_text
 from pacelab.units import NS_PER_S
 
 MOST_GATEWAYS = 64
@@ -52,15 +53,17 @@ class Policies:
         """The gateway of this name."""
         return self._gateways.get(name)
 
-    def announce(self, found: Gateway) -> bool:
-        """A gateway's agent has started; what is wanted of it stays. False when there is no room."""
+    def announce(self, found: Gateway) -> str | None:
+        """A gateway's agent has started; what is wanted of it stays. A reason when it cannot be taken."""
         known = self._gateways.get(found.name)
         if known is None and len(self._gateways) >= MOST_GATEWAYS:
-            return False
+            return "there is no room for more gateways"
+        if known is not None and known.address != found.address and found.heard_ns - known.heard_ns < SILENT_NS:
+            return f"the gateway at {address_text(known.address)} is called {found.name}: choose another --name"
         if known is not None:
             found.wanted_scheme, found.wanted_limits = known.wanted_scheme, known.wanted_limits
         self._gateways[found.name] = found
-        return True
+        return None
 
     def want(self, name: str, *, scheme: str | None, limits: dict[str, float]) -> Gateway | str:
         """Set a gateway's policy; a reason when it cannot be. `scheme` None: as it is."""

@@ -111,11 +111,11 @@ def _add_gateways(api: FastAPI, shell: Shell) -> None:
                 scheme=hello.scheme,
                 heard_ns=now_ns,
             )
-            return _gateway(gateway, now_ns) if brain.announce(now_ns, gateway) else None
+            return brain.announce(now_ns, gateway) or _gateway(gateway, now_ns)
 
         found = shell.ask(tell)
-        if found is None:
-            raise HTTPException(409, "there is no room for more gateways")
+        if isinstance(found, str):
+            raise HTTPException(409, found)
         return found
 
     @api.put("/v1/gateways/{name}/policy", response_model=doc.GatewayState, responses=WRITES)

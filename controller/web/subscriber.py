@@ -40,6 +40,8 @@ class Subscriber:
         for line in sys.stdin:
             report = json.loads(line)
             self._hello["scheme"] = report["scheme"]
+            if not self._reachable:
+                continue  # not taken yet, or refused: another one may have the name
             try:
                 self._client.ask("POST", f"/v1/gateways/{self._name}/status", report)
             except (OSError, ValueError):
@@ -50,7 +52,7 @@ class Subscriber:
             try:
                 self._follow()
             except (OSError, ValueError) as error:
-                self._say(False, f"no controller ({error}): going on without it")
+                self._say(False, f"not led by a controller ({error}): going on without it")
             time.sleep(AGAIN_S)
 
     def _follow(self) -> None:

@@ -24,7 +24,11 @@ PROGRAMS = {
 }
 """Program -> Debian's package that has it."""
 IN_CONTAINER = "in a container: --device /dev/net/tun --cap-add NET_ADMIN --cap-add SYS_ADMIN"
+MACHINES_ROOT = "run as the root of the machine itself, or with --where uml (docs/uml.md)"
+"""What the root of a user namespace is told: priorities and TAP queues are refused it, whatever its capabilities."""
 TUN = Path("/dev/net/tun")
+_USERS = Path("/proc/self/uid_map")
+_ALL_USERS = ["0", "0", "4294967295"]
 LOADED = Path("/sys/module") / MODULE
 
 
@@ -46,10 +50,17 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
     if radios == "tap" and not TUN.exists():
         yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
     if os.geteuid() == 0:
-        if lacks := lacking_capabilities():
+        if in_user_namespace():
+            yield "the machine's root", MACHINES_ROOT
+        elif lacks := lacking_capabilities():
             yield lacks, IN_CONTAINER
     elif not SOCKET.exists():
         yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
+
+
+def in_user_namespace() -> bool:
+    """Whether the users here are not all those of the machine: a container of an ordinary user's, `unshare -Ur`."""
+    return _USERS.exists() and _USERS.read_text().split() != _ALL_USERS
 
 
 def lacking_capabilities() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ class Lab:
         self.relay: Child | None = None
         self.set_off: Callable[[float], None] | None = None
         """What makes the hosts follow the plan's moves by themselves (see `Changes`)."""
+        self._air_stopped_s = 0.0
+        self._looked_s = time.monotonic()
         self._netlink: list[IPRoute] = []
         self._dropped_before = 0
         self._make_hosts()
@@ -70,6 +73,15 @@ class Lab:
                 raise HostError(f"{child.name} ended in the middle of a run: {child.how_it_ended()}")
         if self.switched is not None and (ended := self.switched.ended()):
             raise HostError(f"{ended[0]} ended in the middle of a run: {ended[1]}")
+        before_s, self._looked_s = self._looked_s, time.monotonic()
+        if self.air.stopped():
+            self._air_stopped_s += self._looked_s - before_s
+
+    def faults(self) -> list[str]:
+        """What spoilt the run: an air that stood still."""
+        if not self._air_stopped_s:
+            return []
+        return [f"{self.air.name} was stopped for about {self._air_stopped_s:.1f} s: no frame was carried meanwhile"]
 
     def mark_wires(self) -> None:
         """Measuring begins: drops of wires count from now on."""

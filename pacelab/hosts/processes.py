@@ -120,6 +120,14 @@ class Child:
         """Whether it still runs."""
         return self.process.poll() is None
 
+    def stopped(self) -> bool:
+        """Whether a signal or a debugger has it stand still."""
+        try:
+            state = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return False  # it has ended
+        return state in ("T", "t")
+
     def end(self, number: int = signal.SIGTERM, timeout_s: float = END_S) -> bytes:
         """Signal it, if it still runs, and return all that it printed. What does not end is killed."""
         if self.alive():

@@ -18,7 +18,7 @@ from typing import Any
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
-from pacelab.hosts.features import IN_CONTAINER, lacking_capabilities
+from pacelab.hosts.features import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
@@ -79,6 +79,8 @@ def start_supervisor(link: socket.socket, page: socket.socket | None = None) -> 
 
 
 def _find_unshare() -> str:
+    if in_user_namespace():
+        raise HostError(f"real hosts: this root is that of a user namespace alone: {MACHINES_ROOT}")
     if lacks := lacking_capabilities():
         raise HostError(f"real hosts: this root is without {lacks}; {IN_CONTAINER}")
     program = shutil.which(_UNSHARE[0], path=environment()["PATH"])

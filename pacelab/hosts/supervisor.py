@@ -116,6 +116,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     shares = (read_load() - load).shares()
     end_captures(captures)
     wires, hooks = lab.wire_report(), agents.end()
+    faults = [*lab.faults(), *agents.faults]
     lateness = {
         "datagrams": measured.datagram_lateness_s,
         "wires": wires.get("lateness_s", {}),
@@ -124,7 +125,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     late = [found["p99"] for found in lateness.values() if found]
     fidelity = judge(medium=after["fidelity"], late_p99_s=late, stolen=shares["stolen"])
     busy = fidelity != "valid"
-    fidelity = worst(fidelity, "degraded" if agents.faults else "valid", "invalid" if unmeasured(measured) else "valid")
+    fidelity = worst(fidelity, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
@@ -132,7 +133,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         *([stock.NOTE] if plan.medium == "stock" else []),
         *complaints(measured),
         *late_start(measured),
-        *agents.faults,
+        *faults,
     ]
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked

@@ -338,6 +338,8 @@ class Agent:
             self._once("the link layer has gone: no more transmit results, no extra backoff")
         if self._guard.released:
             self._once("it stood still for a while, and packets passed unseen meanwhile")
+        if self._guard.taken:
+            self._once(f"somebody took its rules out of the firewall ({self._guard.taken}): they are in again")
         self._traffic.look(now_ns, seen=shell.done["seen"], unseen=shell.unseen, two_way=len(self._points) > 1)
         self._traffic.look_at_interfaces()
         if ticks % _COLLECT_TICKS == 0 and not shell.held:

@@ -3,7 +3,8 @@
 An agent that has died cuts nothing: its rules let all pass. One that was stopped, hangs in a hook or gets no processor
 still has the queues, and every packet would wait for it. So it says each BEAT_S that it lives. After SILENCE_S without
 a word the guard takes the rules out and lets go what waits in the queues: a host sends no segment again of which a copy
-still waits in it. When the agent goes on it hears so, and puts the rules in again.
+still waits in it. When the agent goes on it hears so, and puts the rules in again; so it does when somebody else has
+taken them out, for which the guard looks each LOOK_S, since the agent would only see that nothing comes.
 
 Invariants
 1. The guard keeps none of the agent's sockets: when the agent is killed, its queues are gone at once.
@@ -34,7 +35,9 @@ SILENCE_S = 0.8
 """Together with a beat: a stopped agent is noticed within a second."""
 ASLEEP_S = 0.3
 """Who wakes so much too late was not running either."""
+LOOK_S = 5.0
 _BEAT_BYTES = 16
+_RELEASED, _TAKEN = b"r", b"t"
 
 
 class Guard:
@@ -46,6 +49,8 @@ class Guard:
         """How often packets passed by."""
         self.released_ns = 0
         """For how long, all together."""
+        self.taken = 0
+        """How often somebody else had taken the rules out."""
         self._rules = rules
         self._due_ns = 0
         self._last_ns = time.monotonic_ns()
@@ -68,25 +73,30 @@ class Guard:
         """
         if now_ns < self._due_ns:
             return self._due_ns
-        if self._has_released():
+        word = self._word()
+        if word is not None:
+            self._rules.remove()  # what somebody has left of them
             self._rules.install()
+        if word == _RELEASED:
             self.released += 1
             self.released_ns += now_ns - self._last_ns
+        self.taken += word == _TAKEN
         with contextlib.suppress(BlockingIOError, BrokenPipeError):
             self._agent.send(str(queues).encode())
         self._last_ns, self._due_ns = now_ns, now_ns + BEAT_NS
         return self._due_ns
 
-    def _has_released(self) -> bool:
+    def _word(self) -> bytes | None:
+        """Why the rules are out, or None."""
         try:
             word = self._agent.recv(1)
         except BlockingIOError:
-            return False
+            return None
         except ConnectionResetError:  # it has ended with beats unread
             word = b""
         if not word:
             raise AgentError("its guard was killed, and packets would wait should it stand still: start it again")
-        return True
+        return word
 
     def close(self) -> None:
         """End it; harmless when repeated."""
@@ -106,7 +116,13 @@ def _watch(beats: socket.socket, agent: int, rules: Rules, punctual: bool, on_re
     if punctual:
         be_punctual()
     queues = beats.recv(_BEAT_BYTES)
+    look_s = time.monotonic() + LOOK_S
     while queues:
+        if time.monotonic() > look_s:
+            look_s = time.monotonic() + LOOK_S
+            if not rules.are_in():
+                with contextlib.suppress(BrokenPipeError):
+                    beats.send(_TAKEN)
         asked_s = time.monotonic()
         if not select.select([beats], (), (), SILENCE_S)[0]:
             if time.monotonic() - asked_s > SILENCE_S + ASLEEP_S:
@@ -115,5 +131,5 @@ def _watch(beats: socket.socket, agent: int, rules: Rules, punctual: bool, on_re
             accept_waiting(agent, int(queues), rules.queues)
             on_release()
             with contextlib.suppress(BrokenPipeError):
-                beats.send(b"r")
+                beats.send(_RELEASED)
         queues = beats.recv(_BEAT_BYTES)

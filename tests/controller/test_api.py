@@ -89,6 +89,7 @@ def test_what_cannot_be_is_refused_with_a_reason(client: Client) -> None:
         ("PUT", "/v1/stations/224.0.0.1", {"gateway": "GA"}, 422, "pattern"),
         ("PUT", "/v1/stations/nowhere", {"gateway": "GA"}, 422, "pattern"),
         ("POST", "/v1/gateways/GB/status", {"scheme": "newreno"}, 404, "first"),
+        ("PUT", "/v1/gateways/GA", HELLO | {"address": "10.9.0.77"}, 409, "is called GA: choose another --name"),
         ("DELETE", "/v1/flows", None, 405, "Method Not Allowed"),
     ):
         answer = client.ask(method, path, body)

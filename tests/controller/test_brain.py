@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fabric import Fabric, ask_arp, garp, ip, ring, rtp, tcp_frame, udp_frame
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ from pacelab.controller.core.forwarding import GRACE_NS
 from pacelab.controller.core.frames import read_frame
 from pacelab.controller.core.messages import FiveTuple
 from pacelab.controller.core.network import LINK_LIFE_NS, End
-from pacelab.controller.core.policy import Gateway
+from pacelab.controller.core.policy import SILENT_NS, Gateway
 from pacelab.units import NS_PER_MS, NS_PER_S
 
 H1, H2, H3, S = "10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.100"
@@ -457,8 +459,8 @@ def test_a_registration_moves_a_station() -> None:
     fabric = ready()
     brain = fabric.brain
     assert brain.register(0, ip(S), "GA") == "no gateway 'GA'"
-    assert brain.announce(0, gateway())
-    assert brain.announce(0, gateway("GX", "10.9.0.99"))
+    assert brain.announce(0, gateway()) is None
+    assert brain.announce(0, gateway("GX", "10.9.0.99")) is None
     assert brain.register(0, ip(S), "GX") == "gateway GX: where it is has not been seen yet"
     assert brain.register(0, ip(S), "GA") is None
     place = brain.locations.find(ip(S))
@@ -477,6 +479,18 @@ def test_policies_are_what_the_gateway_can_do() -> None:
     assert found.wanted() == {"gateway": "GA", "scheme": "newreno", "limits": {"pace_rate_bps": 1e6}}
     brain.announce(0, gateway())  # its agent starts anew: what is wanted stays
     assert brain.policies.find("GA").wanted_scheme == "newreno"  # type: ignore[union-attr]
+
+
+def test_a_name_that_another_gateway_has_is_refused_until_that_one_is_silent() -> None:
+    brain = ready().brain
+    brain.announce(0, gateway())
+    assert brain.want(0, "GA", scheme="newreno", limits={}) is brain.policies.find("GA")
+    other = replace(gateway(address="10.9.0.99"), heard_ns=SILENT_NS - 1)
+    reason = brain.announce(SILENT_NS - 1, other)
+    assert reason is not None
+    assert "is called GA: choose another --name" in reason
+    assert brain.policies.find("GA") is not other
+    assert brain.announce(SILENT_NS, replace(other, heard_ns=SILENT_NS)) is None
 
 
 def test_an_agents_report_reaches_the_flow() -> None:

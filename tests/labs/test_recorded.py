@@ -44,6 +44,8 @@ def assert_valid(document: dict[str, Any]) -> None:
         assert given["fidelity"] == "valid"
         assert 1 <= len(given["goodputs_bps"]) <= recorded.REPEATS
         assert given["totals"]["goodput_bps"] == statistics.median(given["goodputs_bps"])
+        windows = [flow["cwnd_mean_pkts"] for flow in given["flows"] if flow["cwnd_mean_pkts"] is not None]
+        assert max(windows, default=0) <= given["config"]["window_pkts"]
 
 
 def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

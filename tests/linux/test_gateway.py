@@ -11,9 +11,12 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from network import PACELAB, Host, Line, RunningAgent, iperf, missing_for_namespaces
+from network import PACELAB, ROOT, Host, Line, RunningAgent, iperf, missing_for_namespaces
+
+from pacelab.pacer.linux import guard
 
 # `pacelab gateway` between real hosts: real TCP, real rules, kill -9.
 
@@ -118,6 +121,60 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
     rates = [one["sum"]["bits_per_second"] / 1e6 for one in result["intervals"]]
     assert max(rates) > 50, rates  # as when nobody paces
     assert line.rules() == ""
+
+
+TAKEN = """
+import subprocess, sys
+from pacelab.pacer.linux.kernel.rules import Capture, Rules
+rules = Rules((Capture(hook="FORWARD", queue=7, in_interface="a", out_interface="b"),), own_mark=1)
+said = [rules.are_in()]
+rules.install()
+said.append(rules.are_in())
+subprocess.run(sys.argv[1], shell=True, check=True)
+said.append(rules.are_in())
+print(said)
+"""
+
+
+@pytest.mark.parametrize("taken", ["nft flush ruleset", "iptables -t mangle -F FORWARD", "iptables -t mangle -F"])
+def test_rules_that_somebody_took_out_are_missed(taken: str) -> None:
+    if reason := missing_for_namespaces():
+        pytest.skip(reason)
+    command = ("unshare", "--net", sys.executable, "-c", TAKEN, taken)
+    said = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert said.stdout == "[False, True, False]\n", said.stderr
+
+
+class _TakenOut:
+    """Rules that somebody takes out once."""
+
+    queues: ClassVar[list[int]] = []
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    def are_in(self) -> bool:
+        return False
+
+    def remove(self) -> None:
+        self.done.append("removed")
+
+    def install(self) -> list[str]:
+        self.done.append("installed")
+        return []
+
+
+def test_an_agent_hears_from_its_guard_that_its_rules_were_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "LOOK_S", 0.0)
+    monkeypatch.setattr(guard, "BEAT_NS", 0)
+    rules = _TakenOut()
+    watching = guard.Guard(rules, punctual=False, on_release=lambda: None)  # type: ignore[arg-type]
+    deadline_s = time.monotonic() + 10
+    while not watching.taken and time.monotonic() < deadline_s:
+        watching.beat(time.monotonic_ns(), 0)
+        time.sleep(0.01)
+    watching.close()
+    assert (rules.done[:2], watching.released) == (["removed", "installed"], 0)
 
 
 CONNECT = """

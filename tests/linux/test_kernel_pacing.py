@@ -64,7 +64,7 @@ def test_tc_agent_whose_classes_were_taken_away_ends_in_one_line(line: Line) -> 
     assert _tables(line) == 0
 
 
-@pytest.mark.parametrize("taken", ["tc qdisc del dev air0 root", "ip link del air0"])
+@pytest.mark.parametrize("taken", ["tc qdisc del dev air0 root", "ip link del air0", "nft flush ruleset"])
 def test_tc_agent_without_its_pacing_ends_though_no_packet_comes(line: Line, taken: str) -> None:
     agent = line.agent(*TC)
     line.gateway.run(taken)

@@ -189,6 +189,18 @@ def test_root_of_a_container_without_capabilities_is_told_which(command: str, tm
         assert (done.returncode, said.count("\n")) == (3, 1), said
 
 
+@pytest.mark.parametrize("command", ["run chain --backend tap --seconds 1", "shell chain --backend tap", "doctor"])
+def test_root_of_a_user_namespace_is_told_that_it_is_none(command: str, tmp_path: Path) -> None:
+    inside = ("unshare", "--user", "--map-root-user", *PACELAB, *command.split())
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "300"}
+    done = subprocess.run(inside, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    if "unshare failed" in done.stderr:
+        pytest.skip("no user namespaces here")
+    assert "run as the root of the machine itself, or with --where uml" in done.stdout + done.stderr
+    if command != "doctor":
+        assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+
+
 @pytest.mark.parametrize(("command", "lacks"), [("cleanup", "NET_ADMIN"), ("controller --check", "SYS_ADMIN")])
 def test_root_without_a_capability_is_told_so_before_anything_is_done(command: str, lacks: str, tmp_path: Path) -> None:
     name = lacks.lower()

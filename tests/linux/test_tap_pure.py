@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import tempfile
+import time
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,6 +69,24 @@ def test_a_full_disk_is_no_matter_to_what_a_child_says(monkeypatch: pytest.Monke
         Traffic._serve(cast("Traffic", traffic), 0, flow)
         Traffic._call(cast("Traffic", traffic), run)
     assert [call.kwargs["variables"] for call in started.call_args_list] == [{"TMPDIR": "/run"}] * 2
+
+
+def test_an_air_that_is_stopped_in_a_run_is_a_fault_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lab, "__init__", lambda _lab: None)
+    lab = Lab()  # type: ignore[call-arg]
+    lab.air, lab.relay, lab.switched, lab.routing = Child("mediumd", ["sleep", "60"]), None, None, []
+    lab._air_stopped_s, lab._looked_s = 0.0, 9.0
+    monkeypatch.setattr("pacelab.hosts.lab.time", Mock(monotonic=Mock(side_effect=[10.0, 10.3])))
+    lab.check_alive()
+    told = [lab.faults()]
+    os.kill(lab.air.process.pid, signal.SIGSTOP)
+    while not lab.air.stopped():
+        time.sleep(0.01)
+    lab.check_alive()
+    with lab.air._output, lab.air._errors:
+        lab.air.end(signal.SIGKILL)
+    told.append(lab.faults())
+    assert told == [[], ["mediumd was stopped for about 0.3 s: no frame was carried meanwhile"]]
 
 
 def test_wires_whose_relay_does_not_answer_are_no_result() -> None:

@@ -172,6 +172,10 @@ def test_no_guest_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.Monkey
     with pytest.raises(HostError, match=r"no kernel and root tree in .*: make uml-kernel in the source tree$"):
         files.find_files()
     assert ("kernel and root tree", "make uml-kernel in the source tree") in list(missing_for_uml())
+    monkeypatch.delenv(files.FOLDER)
+    monkeypatch.setattr(files.pacelab, "__file__", str(tmp_path / "site-packages/pacelab/__init__.py"))
+    with pytest.raises(HostError, match=r"in the source tree, then export PACELAB_UML=TREE/build/uml$"):
+        files.find_files()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a script for Linux")

@@ -27,6 +27,8 @@ from pacelab.hosts.network.medium import find_program
 
 MEND = "make uml-kernel in the source tree"
 FOLDER = "PACELAB_UML"
+_ELSEWHERE = f", then export {FOLDER}=TREE/build/uml"
+"""Of an installation that is no source tree, and does not look into one."""
 VERSION = 1
 _LEFT_OUT = {"grading", "lab", "__pycache__"}
 """Parts of pacelab that no guest needs."""
@@ -69,7 +71,8 @@ def find_files() -> GuestFiles:
             raise HostError(f"--where uml: the guest in {place} is of version {said['version']}, not {VERSION}: {MEND}")
         content = kernel.read_bytes()
     except (OSError, ValueError, KeyError):
-        raise HostError(f"--where uml: no kernel and root tree in {place}: {MEND}") from None
+        there = "" if FOLDER in os.environ or (place.parents[1] / "uml").is_dir() else _ELSEWHERE
+        raise HostError(f"--where uml: no kernel and root tree in {place}: {MEND}{there}") from None
     if hashlib.sha256(content).hexdigest() != found.kernel_sha256:
         raise HostError(f"--where uml: {kernel} is not the kernel that guest.json names: remove {place}, then {MEND}")
     if not (tree / "usr/sbin/init").is_file():

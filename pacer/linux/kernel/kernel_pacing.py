@@ -95,22 +95,26 @@ class KernelPacing:
                 elements.append(f"{_key(flow)} : {_ROOT:x}:{minor:x}")
             self._class(command, minor, rate_bps, packet_bytes)
         if elements:
-            self._tables.run(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
+            self._change_map(f"add element ip {self._table} flows {{ {', '.join(elements)} }}")
 
     def forget(self, flow: FlowKey) -> None:
         """A flow is over: what is left of it goes unshaped."""
         minor = self._classes.pop(flow, None)
         if minor is None:
             return
-        self._tables.run(f"delete element ip {self._table} flows {{ {_key(flow)} }}")
+        self._change_map(f"delete element ip {self._table} flows {{ {_key(flow)} }}")
         self._free.insert(0, minor)
         with suppress(Exception):  # what waits in it goes with it
             self._ip.tc("del-class", "htb", self._index, handle=_ROOT << 16 | minor, parent=_ROOT << 16)
 
     def check(self) -> None:
-        """Raise AgentError when the HTB, or the interface with it, is not there any more: nothing is paced then."""
+        """Raise AgentError when the HTB, the interface with it, or the table is not there any more: nothing is paced
+        then.
+        """
         if _ROOT << 16 not in self._root_handles():
             raise AgentError(f"HTB on {self._interface}: {_TAKEN_AWAY}")
+        if all(name != self._table for name, _index, _alive in _listed(self._tables)):
+            raise AgentError(f"nftables' table {self._table}: it was taken away: start the agent again")
 
     def close(self) -> None:
         """Take it all down; harmless when it is not up."""
@@ -148,6 +152,13 @@ class KernelPacing:
         except Exception as error:
             raise AgentError(f"{attempt}: {error}; run as root, on a kernel with sch_htb") from None
         self._rooted = True
+
+    def _change_map(self, command: str) -> None:
+        try:
+            self._tables.run(command)
+        except AgentError:
+            self.check()
+            raise
 
     def _root_handles(self) -> list[int]:
         return [one["handle"] for one in self._ip.get_qdiscs(self._index) if one["parent"] == _UNSPEC]

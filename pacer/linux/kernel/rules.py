@@ -25,6 +25,8 @@ _COMMANDS = ("iptables", "ip6tables")
 _PREFIX = "PACELAB"
 _CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
 _WAIT_S = "5"
+_LISTED_S = 0.5
+"""What takes longer to be listed is not waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,19 @@ class Rules:
             present = [chain for chain in self._chains if f":{chain} " in listing]
             if present:
                 _restore(command, _removing(present, listing))
+
+    def are_in(self) -> bool:
+        """False where somebody has taken them out: a firewall that was loaded anew. True where nobody can tell."""
+        try:
+            done = subprocess.run(
+                [f"{_COMMANDS[0]}-save", "-t", "mangle"], capture_output=True, text=True, check=True, timeout=_LISTED_S
+            )
+        except (OSError, subprocess.SubprocessError):
+            return True
+        lines = done.stdout.splitlines()
+        jumps = {f"{capture.jump} -j {chain}" for chain, capture in zip(self._chains, self._captures, strict=True)}
+        full = [chain for chain in self._chains if any(line.startswith(f"-A {chain} ") for line in lines)]
+        return jumps.issubset(lines) and full == self._chains
 
     def _check_free(self, listing: str) -> None:
         """Refuse packets that a living agent has: they end in its queue, and none would come to the second."""

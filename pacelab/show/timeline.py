@@ -280,8 +280,16 @@ class _Canvas:
         for hold in log.holds:
             look = HOLDS[hold.kind]
             self.bar(hold.node, (hold.start_ns, hold.end_ns), BAND_HOLD[hold.kind], look, hold.kind)
+        blocks: dict[int, list[Window]] = {}
+        for frame in log.frames:
+            blocks.setdefault(frame.node, []).append((frame.start_ns, frame.end_ns))
+        for hearing in log.hearings:
+            if hearing.collided_ns is not None and not hearing.decoded:
+                blocks.setdefault(hearing.node, []).append((hearing.collided_ns, hearing.end_ns))
         for backoff in log.backoffs:
-            self.backoff(backoff.node, (backoff.start_ns, backoff.end_ns), backoff.slots)
+            span_ns = (backoff.start_ns, backoff.end_ns)
+            covers = [one for one in blocks.get(backoff.node, ()) if one[0] < span_ns[1] and span_ns[0] < one[1]]
+            self.backoff(backoff.node, span_ns, backoff.slots, covers)
         for frame in log.frames:
             self.frame(frame)
         for mark in log.marks:
@@ -304,7 +312,8 @@ class _Canvas:
             text = next((text for text in (names, "×") if len(text) <= room), "")
             self.bar(hearing.node, spoiled, BAND_BLOCK, COLLISION, text, size=8.5, above=3)
 
-    def backoff(self, node: int, span_ns: Window, slots: int) -> None:
+    def backoff(self, node: int, span_ns: Window, slots: int, covers: Sequence[Window]) -> None:
+        """A box with its number where no block `covers` it."""
         box = self.box(node, span_ns, BAND_BACKOFF)
         if box is None:
             return
@@ -312,9 +321,10 @@ class _Canvas:
         from matplotlib.patches import Rectangle
 
         self.ax.add_artist(Rectangle((left, bottom), width, height, fill=False, linestyle=":", linewidth=0.8, zorder=2))
-        if width * self.inches_per_ms >= len(str(slots)) * CHARACTER_IN:
+        free_ns = _longest_gap((max(span_ns[0], self.window_ns[0]), min(span_ns[1], self.window_ns[1])), covers)
+        if self.characters(*free_ns) >= len(str(slots)):
             self.ax.text(
-                left + width / 2,
+                sum(free_ns) / 2 / NS_PER_MS,
                 bottom + height / 2,
                 str(slots),
                 ha="center",
@@ -398,6 +408,16 @@ class _Canvas:
         low_ns, high_ns = self.window_ns
         visible_ms = (min(end_ns, high_ns) - max(start_ns, low_ns)) / NS_PER_MS
         return int(visible_ms * self.inches_per_ms / CHARACTER_IN)
+
+
+def _longest_gap(span_ns: Window, covers: Sequence[Window]) -> Window:
+    """The longest part of a span that none of the others covers."""
+    gaps, at_ns = [], span_ns[0]
+    for start_ns, end_ns in sorted(covers):
+        gaps.append((at_ns, min(start_ns, span_ns[1])))
+        at_ns = max(at_ns, end_ns)
+    gaps.append((at_ns, span_ns[1]))
+    return max(gaps, key=lambda gap: gap[1] - gap[0])
 
 
 def _until_s(ms: float) -> float:

@@ -57,6 +57,16 @@ def test_timeline_draws_each_frame_where_it_was() -> None:
     assert min(text.get_fontsize() for text in ax.texts) >= 8
 
 
+def test_a_number_of_slots_stands_where_no_block_covers_it() -> None:
+    replies: list[list[Any]] = [
+        [1_000_000, 0, "backoff", None, 31],
+        [1_200_000, 0, "send-cts", 1, 900_000],
+        [3_000_000, 0, "send-rts", 1, 1],
+    ]
+    (number,) = [text for text in draw(replies, window_ns=(0, 3_000_000)).texts if text.get_text() == "31"]
+    assert 2.1 < number.get_position()[0] < 3.0
+
+
 def test_timeline_has_a_lane_per_node_from_the_top() -> None:
     ax = draw(EXCHANGE, names={0: "ann", 1: "bob"}, window_ns=(0, 3_000_000))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["ann", "bob"]

@@ -5,9 +5,8 @@ the same wherever and in whatever order they come about.
 
 1. Outcomes are handed over one by one as they are finished, so that the caller can keep each of them.
 2. A worker with other code than ours refuses: its outcomes would be those of another PaceLab.
-3. Workers of this machine are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its
-   word, and end when it is gone. When one dies, the unfinished items are the caller's to try again (WorkerDied). They
-   do not run the caller's script again, unless the work is defined there.
+3. When a worker of this machine dies (`crew`), what it had is the caller's to try again (WorkerDied). Workers do not
+   run the caller's script again, unless the work is defined there.
 4. What a dead worker of a cluster had not delivered, Dask gives to another one.
 """
 
@@ -21,21 +20,16 @@ import platform
 import re
 import signal
 import sys
-import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from queue import SimpleQueue
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
 from pacelab.sim.interrupt import deferred_interrupts
-
-if TYPE_CHECKING:
-    from multiprocessing.synchronize import Event
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -45,8 +39,6 @@ _UNREAD = "deserialization of the task graph"
 
 CONNECT_S = 10
 """How long to wait for a scheduler to answer."""
-LOOK_S, GRACE_S = 0.2, 1.0
-"""A worker looks so often whether it should stop, and then has so long to do so by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +90,8 @@ def usable_cores() -> int:
 
 def stop_is_wanted() -> bool:
     """In a worker of this machine: whether the parent wants it to stop. False elsewhere."""
-    return _stop is not None and _stop.is_set()
+    crew = sys.modules.get("pacelab.running.crew")
+    return crew is not None and crew.stopping.is_set()
 
 
 def _here(work: Callable[[Item], Outcome], items: Sequence[Item]) -> Generator[tuple[int, Outcome]]:
@@ -107,43 +100,26 @@ def _here(work: Callable[[Item], Outcome], items: Sequence[Item]) -> Generator[t
 
 
 def _in_processes(work: Callable[[Item], Outcome], items: Sequence[Item], jobs: int) -> Generator[tuple[int, Outcome]]:
-    import multiprocessing  # with sockets, for nothing where one run is all
-    from concurrent.futures import Future, ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+    from pacelab.running.crew import Crew  # with sockets, for nothing where one run is all
 
-    task, died = _task(work), False
+    task = _task(work)
     packed = [pickle.dumps(item) for item in items]
-    stop, pool = None, None
-    futures: dict[Future[Outcome], int] = {}
-    # A Ctrl-C leaves no lock of a future taken, as `as_completed` may.
-    done: SimpleQueue[Future[Outcome]] = SimpleQueue()
+    crew = None
     try:
         try:
-            context = multiprocessing.get_context("spawn")
-            with _interrupts_blocked():  # what multiprocessing starts for it inherits this, and ends it for Ctrl-C here
-                stop = context.Event()
-            with _interrupts_blocked(), _script_hidden(task, packed):  # all workers start here and inherit it
-                pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(stop,))
-                futures = {pool.submit(task, item): place for place, item in enumerate(packed)}
-                for future in futures:
-                    future.add_done_callback(done.put)
+            # All workers start here and inherit it, as what multiprocessing starts does, which would end by a Ctrl-C.
+            with _interrupts_blocked(), _script_hidden(task, packed):
+                crew = Crew(task)
+                crew.start(jobs)
         except OSError as error:
             raise HostError(f"starting {jobs} worker processes: {error}; --jobs 1 does without them") from None
-        for _ in items:
-            future = done.get()
-            try:
-                outcome = future.result()
-            except BrokenProcessPool:
-                died = True  # the others may have finished before
-                continue
-            yield futures.pop(future), outcome  # forgotten here: thousands would fill the memory
-        if died:
+        yield from crew.outcomes(packed)
+        if crew.lost:
             raise WorkerDied("running in worker processes: one died, out of memory perhaps; try --jobs 1")
     finally:
-        if stop is not None and pool is not None:
+        if crew is not None:
             with deferred_interrupts():
-                stop.set()
-                pool.shutdown(cancel_futures=True)
+                crew.close()
 
 
 def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address: str) -> Generator[tuple[int, Outcome]]:
@@ -232,29 +208,3 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-_stop: Event | None = None
-"""In a worker: set when the parent wants it to stop."""
-
-
-def _start_worker(stop: Event) -> None:
-    global _stop
-    _stop = stop
-    sys.stdout = sys.stderr  # what a user's own code prints there is no result
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, args=(stop,), daemon=True).start()
-
-
-def _end_with_parent(stop: Event) -> None:
-    """A parent that is killed can tell its workers nothing; they would wait for work for ever. And what is stuck, as in
-    code of the user's that makes hooks, does not hear that it should stop.
-    """
-    from multiprocessing import parent_process
-
-    parent = parent_process()
-    if parent is not None:
-        while parent.is_alive() and not stop.is_set():
-            parent.join(LOOK_S)
-        parent.join(GRACE_S)
-        os._exit(1)

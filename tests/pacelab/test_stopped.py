@@ -96,17 +96,14 @@ def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, p
 @pytest.mark.usefixtures("engine")
 def test_ctrl_c_while_workers_are_started_and_again_while_they_end_leaves_none(in_tmp: Path) -> None:
     pressed = """
-import signal, threading, concurrent.futures as futures
-real = futures.ProcessPoolExecutor.submit
-def submit(*given):
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    return real(*given)
-futures.ProcessPoolExecutor.submit = submit
-real_shutdown = futures.ProcessPoolExecutor.shutdown
-def shutdown(*given, **named):
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    real_shutdown(*given, **named)
-futures.ProcessPoolExecutor.shutdown = shutdown
+import signal, threading
+from multiprocessing.process import BaseProcess
+def pressed(real):
+    def press(*given):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        return real(*given)
+    return press
+BaseProcess.start, BaseProcess.join = pressed(BaseProcess.start), pressed(BaseProcess.join)
 """
     command = "compare chain --hops 7 --seconds 100000 --schemes newreno --seeds 4 --jobs 2"
     found = subprocess.run(

@@ -10,6 +10,7 @@ import sys
 import time
 from concurrent.futures import Future
 from contextlib import chdir, closing
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,42 @@ def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() 
     with pytest.raises(WorkerDied, match="one died"):
         found.extend(each_finished(die_of_zero, [6, 4, 2, 0], workers=Workers(jobs=2)))
     assert found == [(place, 6 - 2 * place) for place, _ in found], "each with its own place"
+
+
+def die_half_given(number: int) -> int:
+    def half(line: Connection, message: bytes) -> None:
+        os.write(line.fileno(), bytes(message)[: len(message) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if number == 0:
+        Connection._send = half  # type: ignore[attr-defined]
+    return number
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
+def test_a_worker_that_dies_while_it_hands_over_what_it_made_holds_up_nobody() -> None:
+    found: list[tuple[int, int]] = []
+    with pytest.raises(WorkerDied, match="one died"):
+        found.extend(each_finished(die_half_given, [0, 1, 2, 3], workers=Workers(jobs=2)))
+    assert sorted(found) == [(1, 1), (2, 2), (3, 3)]
+
+
+class OnlyThere(Exception):
+    """As a class of a file of the user's, which only the worker has loaded."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return getattr, (os, f"of_process_{os.getpid()}")
+
+
+def raise_what_only_the_worker_has(_number: int) -> None:
+    setattr(os, f"of_process_{os.getpid()}", OnlyThere())
+    raise OnlyThere("the user's own words")
+
+
+def test_an_error_that_cannot_be_read_here_is_told_in_words() -> None:
+    begun = each_finished(raise_what_only_the_worker_has, [1, 2], workers=Workers(jobs=2))
+    with pytest.raises(RuntimeError, match="OnlyThere: the user's own words"), closing(begun) as finished:
+        list(finished)
 
 
 def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:

@@ -6,7 +6,7 @@ import inspect
 import json as json_module
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -353,12 +353,12 @@ def _write(
 ) -> list[str]:
     """The reports, whose names it returns, the gradebook and the summary."""
     from pacelab.grading.batch import slug
-    from pacelab.grading.records.gradebook import csv_file, lateness, summary
+    from pacelab.grading.records.gradebook import csv_file, summary, with_lateness
     from pacelab.grading.records.report import html_report, text_report
 
     reports = []
     for submission, verdict in zip(collected.submissions, verdicts, strict=True):
-        verdict = replace(verdict, problems=(*lateness(rows, submission), *verdict.problems))
+        verdict = with_lateness(verdict, rows, submission)
         for suffix, made in (("html", html_report), ("txt", text_report)):
             reports.append(f"reports/{slug(submission.student)}.{suffix}")
             write_file(out / reports[-1], made(verdict).encode())

@@ -199,6 +199,11 @@ def lateness(rows: Sequence[Row], submission: Submission) -> list[str]:
     ]
 
 
+def with_lateness(verdict: Verdict, rows: Sequence[Row], submission: Submission) -> Verdict:
+    """The verdict as its student is told it."""
+    return replace(verdict, problems=(*lateness(rows, submission), *verdict.problems))
+
+
 def report_name(submission: Submission) -> str:
     """Where its report as a page lies, below the folder of the grades."""
     return f"reports/{slug(submission.student)}.html"

@@ -20,13 +20,12 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pacelab import log
 from pacelab.grading.judge import Verdict
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.records.gradebook import GONE, Row, lateness, no_formula, report_name, strangers
+from pacelab.grading.records.gradebook import GONE, Row, no_formula, report_name, strangers, with_lateness
 from pacelab.grading.records.gradescope import results
 from pacelab.grading.records.roster import Student, delimiter, read_table
 
@@ -82,9 +81,7 @@ def homeward(
             log(f"{roster}: no column {GRADE!r}, so no moodle.csv: take the worksheet of an assignment with a grade")
     for submission, verdict in zip(submissions, verdicts, strict=True):
         if submission.platform == "gradescope" and verdict.status == "graded":
-            document = results(
-                replace(verdict, problems=(*lateness(rows, submission), *verdict.problems)), hidden=hidden
-            )
+            document = results(with_lateness(verdict, rows, submission), hidden=hidden)
             scores = [row.score for row in rows if row.report == report_name(submission)]
             document["score"] = max(scores, default=verdict.points)  # a team has one score there
             found[f"gradescope/{submission.identity}/results.json"] = json.dumps(document, indent=1).encode()

@@ -87,8 +87,9 @@ class Crew:
     def close(self) -> None:
         """End the workers; harmless when repeated."""
         self._life.close()
-        for line, worker in self._workers.items():
+        for line in self._workers:
             line.close()
+        for worker in self._workers.values():
             worker.join(5 * GRACE_S)
             worker.kill()  # what even its own clock could not end
             worker.join()

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
 MOST_LETTERS = 24
 """Of a name in a figure: all of ours have fewer."""
+APART, WIDEST = 0.06, 0.6
+"""Of the way from one place on the x axis to the next: from line to line, and all lines of a place together at most."""
 LAST_RESORT = "Last Resort"
 """matplotlib's own, which has a box for every letter."""
 FORMS = ("svg", "png", "pdf")
@@ -121,6 +124,13 @@ def short(name: str) -> str:
     """A name as it fits a figure: of a long one the middle is left out."""
     half = MOST_LETTERS // 2
     return name if len(name) <= MOST_LETTERS else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
+
+
+def beside(values: Sequence[float], place: int, count: int) -> list[float]:
+    """Where the line at `place` of `count` has its points: a little beside the values, for all intervals to be seen."""
+    steps = [after - before for before, after in pairwise(sorted(set(values)))]
+    step = min(steps, default=0.0) * min(APART, WIDEST / count)
+    return [value + step * (place - (count - 1) / 2) for value in values]
 
 
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
-from pacelab.show.figures import DPI, add_legend, images, name_ticks, rise, share_legend, short
+from pacelab.show.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
 from pacelab.show.tables import Compared, baseline_of, network, settings, show_point, show_value
 
 if TYPE_CHECKING:
@@ -157,12 +157,16 @@ def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict
 
 
 def _line(
-    comparison: Compared, scheme: str, place: int, point: dict[str, Any] | None
-) -> tuple[list[Any], list[dict[str, Any]]]:
-    """A scheme's rows at this point, with their places along the x axis; `place` is its own where nothing varies."""
+    comparison: Compared, scheme: str, place: tuple[int, int], point: dict[str, Any] | None
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """A scheme's rows at this point, with their places along the x axis; `place`: the scheme's own, of how many."""
     axis, fixed = x_axis(comparison), _fixed(comparison, point)
     rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
-    return [row["point"][axis] if axis else place for row in rows], rows
+    if axis is None:
+        return [place[0]] * len(rows), rows
+    values = comparison.axes[axis]
+    spots = dict(zip(values, beside(values, *place), strict=True))
+    return [spots[row["point"][axis]] for row in rows], rows
 
 
 def _draw(
@@ -179,7 +183,7 @@ def _draw(
     schemes = [scheme for scheme in looks if scheme != without]
     known = not schemes
     for place, scheme in enumerate(schemes):
-        x, rows = _line(comparison, scheme, place, point)
+        x, rows = _line(comparison, scheme, (place, len(schemes)), point)
         means, halves = zip(*map(read, rows), strict=True)
         known |= is_known(means)
         look = looks[scheme]._asdict()

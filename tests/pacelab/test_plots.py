@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
-from pacelab.show.figures import add_legend, image, images, name_ticks, share_legend
+from pacelab.show.figures import add_legend, beside, image, images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
@@ -100,6 +101,20 @@ def test_plot_goodput_picks_one_point_of_the_other_options() -> None:
     ax = plot_goodput(both, Figure().subplots(), point={"direction": "down"})
     assert list(ax.containers[0].lines[0].get_ydata()) == [300, 400]
     assert ax.get_title() == "direction down"
+
+
+@pytest.mark.parametrize(("count", "step"), [(2, 0.06), (8, 0.06), (30, 0.02)])
+def test_no_interval_covers_another(count: int, step: float) -> None:
+    lines = [beside([5, 1, 3], place, count) for place in range(count)]
+    assert [after[0] - before[0] for before, after in pairwise(lines)] == [pytest.approx(2 * step)] * (count - 1)
+    assert [sum(line[1] for line in lines) / count, sum(line[2] for line in lines) / count] == pytest.approx([1, 3])
+
+
+def test_schemes_of_a_comparison_stand_beside_each_other() -> None:
+    some = deepcopy(comparison({"hops": [1, 2, 9]}, [{"hops": hops} for hops in (1, 2, 9)]))
+    del some.rows[-3]  # tcp-gap with 2 hops, as of a scheme that cannot act there
+    drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
+    assert drawn == [pytest.approx([0.97, 1.97, 8.97]), pytest.approx([1.03, 9.03])]
 
 
 def test_x_axis_prefers_hops_then_any_number() -> None:

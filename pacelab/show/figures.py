@@ -168,4 +168,4 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     columns = -(-len(named) // MOST_ROWS)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width + columns * (LINE_IN + LETTER_IN * max(map(len, named))), height)
-    figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right upper", ncols=columns)
+    figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right center", ncols=columns)

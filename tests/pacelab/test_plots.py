@@ -213,6 +213,18 @@ def test_figures_of_many_names_grow_by_their_one_legend() -> None:
     assert curves[1] > curves[0] * 1.1
 
 
+@pytest.mark.parametrize("count", [8, 26])
+def test_no_title_lies_under_the_legend(count: int) -> None:
+    figure = Figure(figsize=(8.1, 3.9), layout="constrained")
+    panel = figure.subplots()
+    for place in range(count):
+        panel.plot([place], label=f"scheme {place}")
+    share_legend(figure, [panel])
+    title = figure.suptitle("chain, voice 2, tcp 2: 802.11a, 12 Mbit/s, RTS off, static routes, window 32")
+    image(figure, "png", dpi=50)
+    assert not title.get_window_extent().overlaps(figure.legends[0].get_window_extent())
+
+
 def test_a_long_name_is_shortened_in_figures() -> None:
     ax = plot_goodput(many(1, 60), Figure().subplots())
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["newreno", "xxxxxxxxxxx\u2026xxxxxxxxxxx0"]

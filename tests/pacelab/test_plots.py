@@ -7,9 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.running.runner import run
@@ -130,6 +132,16 @@ def test_caption_states_n_seeds_and_interval() -> None:
     for row in one.rows:
         row["goodput_bps"]["samples"] = row["goodput_bps"]["samples"][:1]
     assert caption(one) == "n = 1 seed of 60 s, seed 1; no interval"
+
+
+def test_a_figure_of_its_own_says_what_its_bars_are_and_there_is_none_of_a_wrong_point() -> None:
+    shown = plot_goodput(HOPS).figure
+    there = pyplot.get_fignums()
+    with pytest.raises(ConfigError, match="'hops': 3: allowed is one of 1, 2"):
+        plot_goodput(HOPS, point={"hops": 3})
+    assert pyplot.get_fignums() == there
+    pyplot.close(shown)
+    assert shown.get_supxlabel() == "n = 5 seeds of 60 s, seeds 1-5; bars: 95% t intervals"
 
 
 @pytest.mark.parametrize(

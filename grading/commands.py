@@ -281,7 +281,8 @@ def check(
     from pacelab.grading.check import check_file, guess
     from pacelab.grading.records.report import text_report, to_json
 
-    _check(file.is_file(), f"{str(file)!r}: not a file")
+    _check(not file.is_dir(), f"{str(file)!r}: a folder; name the file in it that you work in")
+    _check(file.is_file(), f"{str(file)!r}: no such file; name the one that you work in, from {str(Path.cwd())!r} on")
     number = _number(assignment) if assignment is not None else guess(file)
     if number is None:
         raise ConfigError(f"{file}: it does not say which assignment it is of; give --assignment N")

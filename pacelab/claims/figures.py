@@ -139,7 +139,7 @@ def _legends(canvas: Canvas) -> None:
     """One legend for all panels where they say the same; beside the axes where many entries would hide the lines."""
     said = [ax.get_legend_handles_labels() for ax in canvas.axes]
     if len(said) > 1 and said[0][1] and all(labels == said[0][1] for _, labels in said):
-        canvas.legend(*said[0], loc="outside right upper", fontsize="small")
+        canvas.legend(*said[0], loc="outside right center", fontsize="small")
         return
     for ax, (_, labels) in zip(canvas.axes, said, strict=True):
         if len(labels) > LEGEND_INSIDE:

@@ -113,8 +113,10 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     if not quiet:
         for line in done.sweep["notes"]:
             log(f"note: {line}")
-        fresh, total = done.host["fresh_runs"], len(done.rows)
-        log(f"{total} runs, {total - fresh} of them finished before; table in {out / 'table.csv'}")
+        total, different = len(done.rows), len(set(done.host["runs"]))
+        same = f", {total - different} the same as another" if different < total else ""
+        before = different - done.host["fresh_runs"]
+        log(f"{total} runs, {before} of them finished before{same}; table in {out / 'table.csv'}")
         x, *others = [show_name(name) for name, values in axes.items() if len(values) > 1] or ["scheme"]
         log(f"to draw it: pacelab plot {word(out)} --x {x} --y goodput --by {','.join(['scheme', *others])}")
 

@@ -19,7 +19,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
 from pacelab.schemes.style import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
-from pacelab.show.figures import LEAST_PT, add_legend, name_ticks, rise, short
+from pacelab.show.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
 from pacelab.show.plots import axis_label, styles_of
 from pacelab.show.tables import network, settings, show_name, show_value
 
@@ -196,12 +196,13 @@ def _draw_lines(
 ) -> set[int]:
     """A line with intervals for each combination of `lines`; how many samples points have."""
     numeric, scale = _are_numbers(values), y.scale
+    ticks = values if numeric else range(len(values))
     counts: set[int] = set()
     groups = list(dict.fromkeys(tuple(_value(row, name) for name in lines) for row in rows))
     looks = styles_of([str(group[0]) for group in groups]) if lines == ["scheme"] else {}
     for place, group in enumerate(groups):
         spots, means, halves = [], [], []
-        for spot, value in enumerate(values):
+        for spot, value in zip(beside(ticks, place, len(groups)), values, strict=True):
             own = [
                 row for row in rows if _value(row, x) == value and tuple(_value(row, name) for name in lines) == group
             ]
@@ -210,7 +211,7 @@ def _draw_lines(
                 continue
             counts.add(len(samples))
             found = estimate(samples)
-            spots.append(value if numeric else spot + 0.08 * (place - (len(groups) - 1) / 2))
+            spots.append(spot)
             means.append(found.mean * scale)
             halves.append((found.half_width or 0.0) * scale)
         look = (looks[group[0]] if lines == ["scheme"] else look_of(place))._asdict()

@@ -41,7 +41,7 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
             except TypeError:
                 bound = None
             if bound is None:
-                return function(*arguments, **named)  # Python says it, with the function's name
+                raise unfit(function, *arguments, **named)
             bound.arguments = dict.fromkeys(starred, ()) | bound.arguments  # also where none was given
             for name, value in bound.arguments.items():
                 if name in takers:
@@ -51,6 +51,24 @@ def checked(**takers: Taker) -> Callable[[Callable[Given, Outcome]], Callable[Gi
         return call
 
     return around
+
+
+class UnfitCall(TypeError):
+    """A call whose arguments are not those of the function; in a notebook the message alone, as a PaceLabError's."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"TypeError: {self}"]
+
+
+def unfit(function: Callable[Given, Outcome], *arguments: Given.args, **named: Given.kwargs) -> UnfitCall:
+    """What Python says of this call, with the function's name, and what the function takes."""
+    parameters = inspect.signature(function).parameters.values()
+    plainly = inspect.Signature([one.replace(annotation=one.empty) for one in parameters])
+    try:
+        function(*arguments, **named)
+    except TypeError as error:
+        return UnfitCall(f"{error}; it takes {plainly}")
+    raise AssertionError(function)
 
 
 def settle(made: Any, **takers: Taker) -> None:

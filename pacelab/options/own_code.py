@@ -88,7 +88,7 @@ def digest_of(flag: str, path: str) -> str:
     try:
         return beside.Beside(Path(path)).digest()
     except OSError as error:
-        raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}") from None
+        raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}; allowed is a file that is there") from None
 
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:

@@ -103,7 +103,8 @@ from pacelab import Drop, EventMask, Forward, Point, Scheme
 class {name}:
     """The hook of one node. A packet that it is shown waits until an action names its handle: Forward or Drop.
 
-    `python -c "import pacelab; help(pacelab.Hook)"` says all of it, and so of Segment, Point, Scheme and each action.
+    Three files in the folder that `python -c "import pacelab; print(*pacelab.__path__)"` prints say all of it:
+    pacer/core/contract.py of points, events and actions, pacer/core/segment.py of packets, schemes/scheme.py of Scheme.
     """
 
     event_mask = EventMask.SEGMENT  # with | EventMask.TRANSMIT it also hears what became of the node's frames

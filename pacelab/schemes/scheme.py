@@ -72,6 +72,13 @@ class HookSettings:
 TRAFFIC = ("tcp", "udp-saturated", "cbr", "voice")
 """The engine's kinds."""
 POINTS = ("gateway", "sender", "station", "link")
+FOUND_AT = {
+    "gateway": "a gateway is a radio with a wire",
+    "sender": "a sender is a radio without a wire where a flow starts, as with --direction up",
+    "station": "a station is a radio without a wire where a flow starts or ends",
+    "link": "a link is at each radio",
+}
+"""Hook point -> what whoever has none of it needs."""
 HOOK_NEEDS = ("event_mask", "handle", "poll_action", "deadline", "handle_timeout", "counters")
 """What every hook has (see `pacelab.pacer.core.contract.Hook`)."""
 LARGEST_MASK = 2**32 - 1
@@ -175,7 +182,7 @@ class Scheme:
                 has = ", ".join(topology.features) or "none"
                 raise ConfigError(
                     f"scheme {self.name!r} on topology {topology.name!r}: it needs the feature {feature!r}; "
-                    f"this topology offers: {has}"
+                    f"this topology offers: {has}; `pacelab topologies NAME` says what another one does"
                 )
         if self.still and topology.moves:
             raise ConfigError(
@@ -186,7 +193,7 @@ class Scheme:
         if self.points and not self.sites(topology):
             raise ConfigError(
                 f"scheme {self.name!r} on topology {topology.name!r}: no node is one of its hook points "
-                f"({', '.join(self.points)})"
+                f"({', '.join(self.points)}): {'; '.join(FOUND_AT[point] for point in self.points)}"
             )
 
     def sites(self, topology: Topology) -> list[tuple[str, int]]:

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ MOST_SLOPING = 8
 """Names along an axis that stand side by side sloping; more of them stand upright."""
 MOST_LETTERS = 24
 """Of a name in a figure: all of ours have fewer."""
+APART, WIDEST = 0.06, 0.6
+"""Of the way from one place on the x axis to the next: from line to line, and all lines of a place together at most."""
 LAST_RESORT = "Last Resort"
 """matplotlib's own, which has a box for every letter."""
 FORMS = ("svg", "png", "pdf")
@@ -123,6 +126,13 @@ def short(name: str) -> str:
     return name if len(name) <= MOST_LETTERS else f"{name[: half - 1]}\N{HORIZONTAL ELLIPSIS}{name[-half:]}"
 
 
+def beside(values: Sequence[float], place: int, count: int) -> list[float]:
+    """Where the line at `place` of `count` has its points: a little beside the values, for all intervals to be seen."""
+    steps = [after - before for before, after in pairwise(sorted(set(values)))]
+    step = min(steps, default=0.0) * min(APART, WIDEST / count)
+    return [value + step * (place - (count - 1) / 2) for value in values]
+
+
 def name_ticks(ax: Axes, names: Sequence[str]) -> None:
     """Names along the x axis, at 0, 1, 2, ...: those of eight schemes do not fit side by side as they are."""
     slope, place = (25, "top") if len(names) <= MOST_SLOPING else (90, "center")
@@ -158,4 +168,4 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     columns = -(-len(named) // MOST_ROWS)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width + columns * (LINE_IN + LETTER_IN * max(map(len, named))), height)
-    figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right upper", ncols=columns)
+    figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right center", ncols=columns)

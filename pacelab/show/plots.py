@@ -19,7 +19,7 @@ from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
-from pacelab.show.figures import DPI, add_legend, images, name_ticks, rise, share_legend, short
+from pacelab.show.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
 from pacelab.show.tables import Compared, baseline_of, network, settings, show_point, show_value
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
 
     `point` picks values of the other varying options, for example `{"direction": "up"}`; by default their first ones.
     """
-    ax = ax or _new_axes()
-    _draw(ax, comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS))
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["goodput_bps"], KBPS))
     ax.set_ylabel("goodput (kbit/s)")
     _scale_goodput(ax, comparison)
     return ax
@@ -124,9 +123,8 @@ def plot_goodput(comparison: Compared, ax: Axes | None = None, *, point: dict[st
 
 def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Gain over the baseline in percent, with its interval, drawn as `plot_goodput` draws."""
-    ax = ax or _new_axes()
     baseline = baseline_of(comparison.compare["schemes"])
-    _draw(ax, comparison, point, _gain, without=baseline)
+    ax = _draw(ax, comparison, point, _gain, without=baseline)
     ax.axhline(0, color="#7f7f7f", linewidth=0.8)
     ax.set_ylabel(f"gain over {baseline} (%)")
     if all(abs(part) < LEAST_GAIN / 2 for row in comparison.rows for part in _gain(row) if not math.isnan(part)):
@@ -136,9 +134,8 @@ def plot_gain(comparison: Compared, ax: Axes | None = None, *, point: dict[str, 
 
 def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """Means of the quantity that a comparison was asked for (`Comparison.of`), drawn as `plot_goodput` draws."""
-    ax = ax or _new_axes()
     quantity = find_quantity(comparison.compare["y"])
-    _draw(ax, comparison, point, lambda row: _scaled(row["y"], quantity.scale))
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["y"], quantity.scale))
     ax.set_ylabel(quantity.label)
     low, high = quantity.limits
     top = _top(_scaled(row["y"], quantity.scale) for row in comparison.rows)
@@ -148,38 +145,42 @@ def plot_quantity(comparison: Compared, ax: Axes | None = None, *, point: dict[s
 
 def plot_difference(comparison: Compared, ax: Axes | None = None, *, point: dict[str, Any] | None = None) -> Axes:
     """The same of each scheme minus the first one, seed by seed, with the interval of that difference."""
-    ax = ax or _new_axes()
     quantity, first = find_quantity(comparison.compare["y"]), comparison.compare["schemes"][0]
-    _draw(ax, comparison, point, lambda row: _scaled(row["difference"], quantity.scale), without=first)
+    ax = _draw(ax, comparison, point, lambda row: _scaled(row["difference"], quantity.scale), without=first)
     ax.axhline(0, color="#7f7f7f", linewidth=0.8)
     ax.set_ylabel(f"{quantity.short} minus {first}'s" + (f" ({quantity.unit})" if quantity.unit else ""))
     return ax
 
 
 def _line(
-    comparison: Compared, scheme: str, place: int, point: dict[str, Any] | None
-) -> tuple[list[Any], list[dict[str, Any]]]:
-    """A scheme's rows at this point, with their places along the x axis; `place` is its own where nothing varies."""
+    comparison: Compared, scheme: str, place: tuple[int, int], point: dict[str, Any] | None
+) -> tuple[list[float], list[dict[str, Any]]]:
+    """A scheme's rows at this point, with their places along the x axis; `place`: the scheme's own, of how many."""
     axis, fixed = x_axis(comparison), _fixed(comparison, point)
     rows = [row for row in comparison.rows if row["scheme"] == scheme and _matches(row["point"], fixed)]
-    return [row["point"][axis] if axis else place for row in rows], rows
+    if axis is None:
+        return [place[0]] * len(rows), rows
+    values = comparison.axes[axis]
+    spots = dict(zip(values, beside(values, *place), strict=True))
+    return [spots[row["point"][axis]] for row in rows], rows
 
 
 def _draw(
-    ax: Axes,
+    given: Axes | None,
     comparison: Compared,
     point: dict[str, Any] | None,
     read: Callable[[dict[str, Any]], tuple[float, float]],
     *,
     without: str | None = None,
-) -> None:
-    """A line for each scheme but one; `read` gives mean and half width of a row."""
+) -> Axes:
+    """A line for each scheme but one; `read` gives mean and half width of a row. A figure of its own has a caption."""
     _check_point(comparison, point or {})
+    ax = given or _new_axes()
     looks = styles_of(comparison.compare["schemes"])
     schemes = [scheme for scheme in looks if scheme != without]
     known = not schemes
     for place, scheme in enumerate(schemes):
-        x, rows = _line(comparison, scheme, place, point)
+        x, rows = _line(comparison, scheme, (place, len(schemes)), point)
         means, halves = zip(*map(read, rows), strict=True)
         known |= is_known(means)
         look = looks[scheme]._asdict()
@@ -187,6 +188,9 @@ def _draw(
     if not known:
         ax.text(0.5, 0.6, "of no run is it known", ha="center", va="center", transform=ax.transAxes)
     _frame(ax, comparison, schemes, point)
+    if given is None:
+        ax.figure.supxlabel(caption(comparison), fontsize="small")
+    return ax
 
 
 def _check_point(comparison: Compared, point: Mapping[str, Any]) -> None:

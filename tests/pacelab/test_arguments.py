@@ -162,6 +162,16 @@ def test_a_call_without_its_arguments_is_told_once() -> None:
     assert caught.value.__context__ is None
 
 
+def test_a_notebook_tells_in_one_line_what_a_call_takes() -> None:
+    with pytest.raises(TypeError) as caught:
+        API.lab.slide("hops", 1)
+    shown: Any = caught.value
+    assert shown._render_traceback_() == [
+        "TypeError: slide() missing 1 required positional argument: 'high'; "
+        "it takes (label, low, high, *, step=1, start)"
+    ]
+
+
 @pytest.mark.usefixtures("engine")
 def test_paths_are_texts_as_well(in_tmp: Path) -> None:
     result = run(CELL, pcap=PcapFile(path="a.pcapng"))

@@ -102,7 +102,11 @@ def test_config_is_the_same_for_1_and_1_0() -> None:
         ({"topology": ""}, "topology '': allowed is one of chain, cell"),
         ({"scheme": "fixed-rate"}, "scheme 'fixed-rate' needs --pace-rate"),
         ({"scheme": "tcp-gap", "traffic": "cbr"}, "scheme 'tcp-gap' with --traffic cbr: it acts on tcp traffic only"),
-        ({"scheme": "tcp-ap", "direction": "down"}, "no node is one of its hook points \\(sender\\)"),
+        (
+            {"scheme": "tcp-ap", "direction": "down"},
+            r"no node is one of its hook points \(sender\): a sender is a radio without .* as with --direction up",
+        ),
+        ({"scheme": "ack-suppression"}, "this topology offers: gateway, multi-hop; `pacelab topologies NAME` says"),
         ({"topology": "cell", "direction": "down"}, "--direction down: topology 'cell' allows up"),
     ],
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import pacelab
 from pacelab.cli.main import main
 from pacelab.own.new import TEMPLATES
 from pacelab.results import folder
@@ -38,6 +39,19 @@ def test_what_is_written_runs_with_its_test(kind: str, in_tmp: Path) -> None:
         assert "Mine: " in told
     ran = subprocess.run([*PYTEST, "test_mine.py"], env=PLAIN, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ("pacer/core/contract.py", "class SetExtraBackoff"),
+        ("pacer/core/segment.py", "Advertised window, window scaling already applied"),
+        ("schemes/scheme.py", "Features that a topology must have"),
+    ],
+)
+def test_where_a_scheme_sends_its_author_all_is_said(file: str, says: str) -> None:
+    assert file in TEMPLATES["scheme"]
+    assert says in (Path(pacelab.__path__[0]) / file).read_text(encoding="utf-8")
 
 
 def test_a_written_control_stands_in_a_comparison(in_tmp: Path) -> None:

@@ -47,10 +47,13 @@ def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.usefixtures("engine", "files")
 def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["compare", "cross.py", "--set", "arms=2..4", "--schemes", "newreno", "--seeds", "1", "--seconds", "0.2"]
+    (command,) = re.findall(r"^    pacelab (compare cross.py .*)$", PAGE, re.MULTILINE)
+    words = [*shlex.split(command, comments=True), "--seeds", "1", "--seconds", "0.2"]
     assert main([*words, "--jobs", "1", "--json", "--quiet"]) == 0
     rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
-    assert [row["point"] for row in rows] == [{"arms": 2}, {"arms": 3}, {"arms": 4}]
+    assert [(row["point"]["arms"], row["scheme"]) for row in rows] == [
+        (arms, scheme) for arms in (2, 3, 4) for scheme in ("newreno", "tcp-gap")
+    ]
 
 
 @pytest.mark.usefixtures("engine", "files")

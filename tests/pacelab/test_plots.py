@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any
 
 import pytest
+from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
 from pacelab.schemes.style import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
-from pacelab.show.figures import add_legend, image, images, name_ticks, share_legend
+from pacelab.show.figures import add_legend, beside, image, images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
 
 
@@ -102,6 +105,20 @@ def test_plot_goodput_picks_one_point_of_the_other_options() -> None:
     assert ax.get_title() == "direction down"
 
 
+@pytest.mark.parametrize(("count", "step"), [(2, 0.06), (8, 0.06), (30, 0.02)])
+def test_no_interval_covers_another(count: int, step: float) -> None:
+    lines = [beside([5, 1, 3], place, count) for place in range(count)]
+    assert [after[0] - before[0] for before, after in pairwise(lines)] == [pytest.approx(2 * step)] * (count - 1)
+    assert [sum(line[1] for line in lines) / count, sum(line[2] for line in lines) / count] == pytest.approx([1, 3])
+
+
+def test_schemes_of_a_comparison_stand_beside_each_other() -> None:
+    some = deepcopy(comparison({"hops": [1, 2, 9]}, [{"hops": hops} for hops in (1, 2, 9)]))
+    del some.rows[-3]  # tcp-gap with 2 hops, as of a scheme that cannot act there
+    drawn = [list(bar.lines[0].get_xdata()) for bar in plot_goodput(some, Figure().subplots()).containers]
+    assert drawn == [pytest.approx([0.97, 1.97, 8.97]), pytest.approx([1.03, 9.03])]
+
+
 def test_x_axis_prefers_hops_then_any_number() -> None:
     assert x_axis(comparison({"window_pkts": [1, 2], "hops": [1, 2]}, [])) == "hops"
     assert x_axis(comparison({"routing": ["static", "aodv"], "window_pkts": [1, 2]}, [])) == "window_pkts"
@@ -115,6 +132,16 @@ def test_caption_states_n_seeds_and_interval() -> None:
     for row in one.rows:
         row["goodput_bps"]["samples"] = row["goodput_bps"]["samples"][:1]
     assert caption(one) == "n = 1 seed of 60 s, seed 1; no interval"
+
+
+def test_a_figure_of_its_own_says_what_its_bars_are_and_there_is_none_of_a_wrong_point() -> None:
+    shown = plot_goodput(HOPS).figure
+    there = pyplot.get_fignums()
+    with pytest.raises(ConfigError, match="'hops': 3: allowed is one of 1, 2"):
+        plot_goodput(HOPS, point={"hops": 3})
+    assert pyplot.get_fignums() == there
+    pyplot.close(shown)
+    assert shown.get_supxlabel() == "n = 5 seeds of 60 s, seeds 1-5; bars: 95% t intervals"
 
 
 @pytest.mark.parametrize(
@@ -196,6 +223,18 @@ def test_figures_of_many_names_grow_by_their_one_legend() -> None:
         drawn = render_curves(Comparison(compare=many(count).compare | {"runs": runs}, host={}))
         curves.append(width_px(drawn["goodput-cdf.png"]))
     assert curves[1] > curves[0] * 1.1
+
+
+@pytest.mark.parametrize("count", [8, 26])
+def test_no_title_lies_under_the_legend(count: int) -> None:
+    figure = Figure(figsize=(8.1, 3.9), layout="constrained")
+    panel = figure.subplots()
+    for place in range(count):
+        panel.plot([place], label=f"scheme {place}")
+    share_legend(figure, [panel])
+    title = figure.suptitle("chain, voice 2, tcp 2: 802.11a, 12 Mbit/s, RTS off, static routes, window 32")
+    image(figure, "png", dpi=50)
+    assert not title.get_window_extent().overlaps(figure.legends[0].get_window_extent())
 
 
 def test_a_long_name_is_shortened_in_figures() -> None:

@@ -87,6 +87,17 @@ def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.
     assert before.items() < hosts(Path("s")).items()
 
 
+@pytest.mark.parametrize("before", [0, 3])
+def test_runs_that_are_the_same_were_not_finished_before(
+    before: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["sweep", "chain", "--no-wired", "--pace-hops", "3,4", "--seconds", "0.5", "--jobs", "1", "--out", "s"]
+    for _ in range(2 if before else 1):
+        capsys.readouterr()
+        assert main([*words, "--schemes", "newreno,tcp-ap", "--seeds", "1"]) == 0
+    assert f"4 runs, {before} of them finished before, 1 the same as another; table in" in capsys.readouterr().err
+
+
 def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
     one = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", workers=HERE)
     two = run_sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", workers=HERE)

@@ -49,8 +49,8 @@ def lines(ax: Axes) -> dict[str, tuple[list[float], list[float]]]:
 def test_plot_draws_means_and_intervals_by_scheme() -> None:
     ax = draw(points(), x="hops", where={"rts": "on"})
     assert lines(ax) == {
-        "newreno": ([1, 2], [pytest.approx(100), pytest.approx(200)]),
-        "tcp-gap": ([1, 2], [pytest.approx(200), pytest.approx(400)]),
+        "newreno": ([0.97, 1.97], [pytest.approx(100), pytest.approx(200)]),
+        "tcp-gap": ([1.03, 2.03], [pytest.approx(200), pytest.approx(400)]),
     }
     (bars,) = ax.containers[0].lines[2]
     low, high = (float(y) for y in bars.get_segments()[0][:, 1])
@@ -112,7 +112,7 @@ def test_plot_against_a_name_has_no_lines_between() -> None:
 
 def test_plot_leaves_out_what_was_not_measured() -> None:
     ax = draw(points(), x="hops", y="rtt_mean_s", where={"rts": "on"})
-    assert lines(ax)["newreno"] == ([1, 2], [pytest.approx(250), pytest.approx(250)])
+    assert lines(ax)["newreno"] == ([0.97, 1.97], [pytest.approx(250), pytest.approx(250)])
     assert "n = 2 per point" in ax.texts[-1].get_text()
 
 

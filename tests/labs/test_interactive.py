@@ -8,7 +8,9 @@ import runpy
 import shlex
 import sys
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -170,6 +172,33 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     assert '.choose("...")' in shown[-1]
     guess.choose("half")
     assert guess.against(0.5).endswith("As you predicted.")
+
+
+def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter saves no widgets: of both stood there "Error displaying widget: model not found"."""
+    pytest.importorskip("ipywidgets", reason="ipywidgets is missing: pip install -e '.[notebooks]' brings it")
+    seen: list[dict[str, str]] = []
+
+    def display(thing: dict[str, str], **_: object) -> SimpleNamespace:
+        seen.append(thing)
+        return SimpleNamespace(update=seen.append)
+
+    html = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=display)
+    monkeypatch.setitem(sys.modules, "IPython.display", html)
+    shown = lab.explore(draw, hops=lab.slide("wireless hops", 1, 4, start=1))
+    shown._ipython_display_()
+    shown.set(hops=3)
+    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+    guess._ipython_display_()
+    guess.choose("half")
+    live, first, moved, _question, buttons, _unanswered, answered = seen
+    for widget in (live, buttons):
+        assert "application/vnd.jupyter.widget-view+json" in widget
+        assert widget["text/plain"] == widget["text/html"] == ""
+    assert "<p>wireless hops: 1</p><img" in first["text/html"]
+    assert "<p>wireless hops: 3</p><img" in moved["text/html"]
+    assert escape(shown.text) in moved["text/html"]
+    assert "<li>all</li><li>half <b>(predicted)</b></li>" in answered["text/html"]
 
 
 def test_table_reads_as_text_and_as_html() -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
+from pacelab.console import Interrupted
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.controls import Control
 from pacelab.lab.picture import Picture
@@ -64,6 +65,8 @@ class Exploration:
         try:
             picture = taken("the drawing function gave", _A_PICTURE, self._draw(**self.values))
             self.text, self._markup = picture.text, picture._repr_html_()
+        except KeyboardInterrupt:
+            raise Interrupted("the figure") from None
         except PaceLabError as error:
             self._failed(str(error))
         except Exception as error:
@@ -79,7 +82,7 @@ class Exploration:
 
     def _failed(self, why: str) -> None:
         self.text = f"Not drawn: {why}"
-        self._markup = f'<p role="alert"><b>{escape(self.text)}</b></p>'
+        self._markup = f'<p role="alert" style="white-space:pre-wrap"><b>{escape(self.text)}</b></p>'
 
     def _still(self) -> str:
         places = "; ".join(

@@ -17,6 +17,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
+from pacelab.console import Interrupted
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.figures import image
@@ -80,6 +81,15 @@ def test_exploration_tells_errors_in_one_line() -> None:
     shown = lab.explore(refuse, hops=lab.slide("hops", 1, 4, start=1))
     assert shown.text == "Not drawn: no 1 hops"
     assert shown.set(hops=3) == "Not drawn: the drawing function raised KeyError: 'oops'"
+
+
+def test_a_drawing_that_is_stopped_says_so_in_one_line() -> None:
+    def endless(hops: int) -> lab.Picture:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the figure") as caught:
+        lab.explore(endless, hops=lab.slide("hops", 1, 4, start=1))
+    assert len(caught.value._render_traceback_()) == 1  # else Jupyter shows 37 lines of where in our code it was
 
 
 def test_exploration_of_a_function_that_returns_no_picture_says_so() -> None:

@@ -58,6 +58,17 @@ def test_jupyterlab_as_root_is_refused_with_the_whole_command(
     assert shlex.split(command) == [sys.executable, file, folder, "--allow-root"]
 
 
+def test_a_folder_of_notebooks_that_is_none_is_told_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
+    main = runpy.run_path(str(ROOT / "labs" / "open.py"))["main"]
+    for made, told in (("", "`make notebooks` makes it"), ("student", f"there is {tmp_path / 'student'}")):
+        (tmp_path / made).mkdir(exist_ok=True)
+        assert main([str(tmp_path / "Teacher")]) == 3
+        assert capsys.readouterr().err == f"there is no folder {tmp_path / 'Teacher'}: {told}\n"
+
+
 def draw(hops: int) -> lab.Picture:
     return lab.series(run(Experiment(topology_options={"hops": hops}, duration_s=2)))
 

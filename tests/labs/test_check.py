@@ -165,6 +165,19 @@ def test_check_of_an_exercise_not_yet_written() -> None:
 def test_stops_show_as_one_text_in_a_notebook() -> None:
     assert lab.CheckFailed("a\nb")._render_traceback_() == ["a\nb"]
     assert lab.Todo()._render_traceback_() == ["TODO: write this cell; run it again when you have."]
+    with pytest.raises(lab.Todo) as caught:
+        exec("raise lab.Todo", {"lab": lab})
+    assert str(caught.value) == "TODO: write this cell; run it again when you have."
+
+
+def test_a_cell_that_calls_what_is_not_written_yet_names_it() -> None:
+    """ "Write this cell" was said of a cell that is the lab's own."""
+    with pytest.raises(lab.Todo) as caught:
+        Unwritten().measured(None)  # type: ignore[arg-type]
+    assert str(caught.value) == f"TODO: {UNWRITTEN}"
+
+
+UNWRITTEN = "measured is not written yet: write it where it says `raise lab.Todo`, run that cell, and this one again."
 
 
 CLASSES = ("link_red", "pacer")
@@ -424,7 +437,7 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
     shown = "\n".join(caught.value._render_traceback_())
     assert shown.startswith("UserCodeError: ")
     assert "own_calls.py" not in shown
-    assert shown.endswith("TODO: write this cell; run it again when you have.")
+    assert shown.endswith(f"TODO: {UNWRITTEN}")
 
 
 class Unwritten(Pacer):

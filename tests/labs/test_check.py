@@ -6,6 +6,7 @@ import contextlib
 import gc
 import math
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
+from pacelab.console import Interrupted
 from pacelab.lab.check import SelfCheck
 from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.limited import call_limited
@@ -160,6 +162,30 @@ def test_check_of_an_exercise_not_yet_written() -> None:
 
     with pytest.raises(lab.Todo, match="write the function; it should return the goodput"):
         lab.check(NAME, untouched)
+
+
+def test_a_check_that_is_stopped_stops_the_student_s_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ran on in the kernel, beside all that came after, and 50 lines said where in our code the check was."""
+    ended, waited = threading.Event(), threading.Thread.join
+    presses = iter([KeyboardInterrupt])
+
+    def endless() -> None:
+        try:
+            while True:
+                pass
+        finally:
+            ended.set()
+
+    def join(thread: threading.Thread, limit_s: float | None = None) -> None:
+        waited(thread, 0.05)
+        for press in presses:
+            raise press
+        waited(thread, limit_s)
+
+    monkeypatch.setattr(threading.Thread, "join", join)
+    with pytest.raises(Interrupted, match="the check"):
+        call_limited(endless, {}, limit_s=60)
+    assert ended.wait(5)
 
 
 def test_stops_show_as_one_text_in_a_notebook() -> None:

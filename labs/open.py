@@ -22,7 +22,11 @@ def main(arguments: list[str]) -> int:
     if find_spec("jupyterlab") is None:
         return complain("JupyterLab is not installed: `make notebooks` installs it")
     if not folder.is_dir():
-        return complain(f"there is no folder {folder}: `make notebooks` makes it")
+        there = ", ".join(sorted(str(each) for each in folder.parent.glob("*/")))
+        return complain(
+            f"there is no folder {folder}: "
+            + (f"there is {there}" if there else "`make notebooks` makes it")
+        )
     if hasattr(os, "geteuid") and os.geteuid() == 0 and ALLOW_ROOT not in options:
         return complain(
             "notebooks should not run as root: be an ordinary user, or in a container call "

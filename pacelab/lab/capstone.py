@@ -209,7 +209,9 @@ def _entries(file: Path) -> list[dict[str, Any]]:
         if document["version"] != 1 or not all({"name", "points", "set"} <= set(entry) for entry in entries):
             raise ValueError("its form is not that of version 1")
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ConfigError(f"leaderboard {str(file)!r}: no leaderboard ({error})") from None
+        raise ConfigError(
+            f"leaderboard {str(file)!r}: no leaderboard ({error}): take another file, or move this one away"
+        ) from None
     found: list[dict[str, Any]] = entries
     return found
 

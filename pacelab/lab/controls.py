@@ -29,16 +29,21 @@ class Control:
     def widget(self, changed: Callable[[Any], None], value: Any) -> Any:
         """The control on the screen, showing `value`; `changed` hears of each new one."""
         if self.kind == "slide":
-            texts = [_show(each) for each in self.values]
+            texts = [self.told(each) for each in self.values]
             return slider(self.label, texts, self.values.index(value), lambda at: changed(self.values[at]))
         ipywidgets = widgets()
         # No ellipsis: a label must be readable whole, at any width of the page.
         look = {"description": self.label, "style": {"description_width": "17em"}, "layout": {"width": "40em"}}
-        names = {True: "on", False: "off"} if self.kind == "switch" else {}
-        options = [(names.get(each) or _show(each), each) for each in self.values]
+        options = [(self.told(each), each) for each in self.values]
         box = ipywidgets.Dropdown(options=options, value=value, **look)
         box.observe(lambda change: changed(change["new"]), names="value")
         return box
+
+    def told(self, value: Any) -> str:
+        """A value as the control shows it."""
+        if self.kind == "switch":
+            return "on" if value else "off"
+        return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @checked(
@@ -80,7 +85,3 @@ def choice(label: str, values: Sequence[Any], *, start: Any = None) -> Control:
 def switch(label: str, *, start: bool) -> Control:
     """On or off."""
     return Control(label, (True, False), start, "switch")
-
-
-def _show(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

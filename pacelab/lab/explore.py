@@ -12,24 +12,20 @@ from functools import partial
 from html import escape
 from typing import Any
 
+from pacelab.console import Interrupted
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.controls import Control
 from pacelab.lab.picture import Picture
-from pacelab.lab.screen import show, widgets
+from pacelab.lab.screen import show, show_widget, widgets
 from pacelab.options.arguments import an, checked, function, taken
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""
 _A_PICTURE = an(Picture, "a picture, as lab.series, lab.curves or lab.picture gives it, and `return` before it")
-STALE = """<p class="pacelab-stale" role="alert"><b>This figure stands still: the kernel that drew it has ended.
-Run this cell again, after those above it.</b></p>
-<style>
-.pacelab-stale { display: none; }
-.jupyter-widgets-disconnected .pacelab-stale { display: block; }
-:has(~ .jupyter-widgets-disconnected .pacelab-stale) { opacity: 0.35; pointer-events: none; }
-</style>"""
-"""Shown, and the controls put out of reach, once Jupyter has marked the widgets as without a kernel: a control would
-still move, over a figure of where it stood before."""
+STALE = (
+    '<p role="alert"><b>This figure stands still: the kernel that drew it has ended. '
+    "Run this cell again, after those above it.</b></p>"
+)
 NO_CONTROLS = "<p>No controls: <code>make notebooks</code> installs ipywidgets.</p>"
 
 
@@ -40,6 +36,7 @@ class Exploration:
         self._draw = draw
         self._controls = controls
         self._html: Any = None
+        self._keep: Callable[[str], None] = lambda _markup: None
         self.values = {name: control.start for name, control in controls.items()}
         """The controls' values."""
         self.text = ""
@@ -68,12 +65,15 @@ class Exploration:
         try:
             picture = taken("the drawing function gave", _A_PICTURE, self._draw(**self.values))
             self.text, self._markup = picture.text, picture._repr_html_()
+        except KeyboardInterrupt:
+            raise Interrupted("the figure") from None
         except PaceLabError as error:
             self._failed(str(error))
         except Exception as error:
             self._failed(f"the drawing function raised {type(error).__name__}: {error}")
         if self._html is not None:
             self._html.value = self._markup
+            self._keep(self._still())
         self.seconds.append(time.perf_counter() - started)
         self.processor_s.append(time.process_time() - begun_s)
 
@@ -82,7 +82,13 @@ class Exploration:
 
     def _failed(self, why: str) -> None:
         self.text = f"Not drawn: {why}"
-        self._markup = f'<p role="alert"><b>{escape(self.text)}</b></p>'
+        self._markup = f'<p role="alert" style="white-space:pre-wrap"><b>{escape(self.text)}</b></p>'
+
+    def _still(self) -> str:
+        places = "; ".join(
+            f"{control.label}: {control.told(self.values[name])}" for name, control in self._controls.items()
+        )
+        return f"{STALE}<p>{escape(places)}</p>{self._markup}"
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={value}" for name, value in self.values.items())
@@ -97,7 +103,7 @@ class Exploration:
         boxes = [
             control.widget(partial(self._changed, name), self.values[name]) for name, control in self._controls.items()
         ]
-        show(ipywidgets.VBox([*boxes, self._html, ipywidgets.HTML(STALE)]))
+        self._keep = show_widget(ipywidgets.VBox([*boxes, self._html]), self._still())
 
 
 @checked(draw=function)

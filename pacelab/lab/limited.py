@@ -1,4 +1,4 @@
-"""Runs a student's code for a limited time and tells what became of it. It never hangs and never raises."""
+"""Runs a student's code for a limited time and tells what became of it. Never hangs; raises only when it is stopped."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from itertools import islice
 from types import CoroutineType, GeneratorType
 from typing import Any, TextIO
 
+from pacelab.console import Interrupted
 from pacelab.lab.errors import Todo
 
 WAKE_S = 0.2
@@ -57,7 +58,11 @@ def call_limited(function: Callable[..., Any], arguments: dict[str, Any], *, lim
     thread = threading.Thread(target=_run, args=(function, arguments, found), daemon=True, name="pacelab-check")
     with _nobody_answers():
         thread.start()
-        thread.join(limit_s)
+        try:
+            thread.join(limit_s)
+        except KeyboardInterrupt:
+            _stop(thread)  # else its loop goes on beside all that comes after
+            raise Interrupted("the check") from None
         stuck = thread.is_alive() and not _stop(thread)
     if stuck:
         advice = "It cannot be stopped: restart the kernel (Kernel > Restart)."

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.lab.screen import show, widgets
+from pacelab.lab.screen import show, show_widget, widgets
 from pacelab.options.arguments import a_text, checked, number
 
 NO_BUTTONS = (
     "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "
     '<code>.choose("...")</code> behind the name of the prediction takes an answer\'s words.</p>'
 )
+TO_CHOOSE = "<p>To choose, run this cell again, after those above it.</p>"
 NOT_CHOSEN = "You made no prediction: choose one above, and let the result surprise you."
 
 
@@ -34,12 +35,14 @@ class Prediction:
         self.answers = dict(answers)
         self.chosen: str | None = None
         """The answer chosen, None as long as there is none."""
+        self._keep: Callable[[str], None] = lambda _markup: None
 
     def choose(self, answer: str) -> None:
         """Choose an answer, as clicking on it does."""
         if answer not in self.answers:
             raise ConfigError(f"answer {answer!r}: allowed is one of {', '.join(map(repr, self.answers))}")
         self.chosen = answer
+        self._keep(self._listed() + TO_CHOOSE)
 
     @checked(measured=number)
     def against(self, measured: float) -> Verdict:
@@ -59,14 +62,18 @@ class Prediction:
         show(f"<p><b>Predict:</b> {escape(self.question)}</p>")
         ipywidgets = widgets()
         if ipywidgets is None:
-            show("<ul>" + "".join(f"<li>{escape(answer)}</li>" for answer in self.answers) + "</ul>" + NO_BUTTONS)
+            show(self._listed() + NO_BUTTONS)
             return
         buttons = ipywidgets.RadioButtons(options=list(self.answers), value=self.chosen, layout={"width": "100%"})
         buttons.observe(self._clicked, names="value")
-        show(buttons)
+        self._keep = show_widget(buttons, self._listed() + TO_CHOOSE)
 
     def _clicked(self, change: Mapping[str, Any]) -> None:
-        self.chosen = change["new"]
+        self.choose(change["new"])
+
+    def _listed(self) -> str:
+        chosen = {answer: " <b>(predicted)</b>" if answer == self.chosen else "" for answer in self.answers}
+        return "<ul>" + "".join(f"<li>{escape(answer)}{mark}</li>" for answer, mark in chosen.items()) + "</ul>"
 
 
 def _answers(value: Any) -> dict[str, tuple[float, float]]:

@@ -28,7 +28,8 @@ class OwnCalls:
         self.now_ns = 0
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call; a failure is noted and raised as UserCodeError."""
+        """Call; a failure is noted and raised as UserCodeError, from then on without a call: each may never return."""
+        self.raise_failure()
         try:
             with nullcontext() if self._watch is None else self._watch.call(self._where):
                 return finished(function(*arguments))

@@ -215,6 +215,18 @@ def test_the_keyboard_stays_where_it_is_among_the_flows(open_page: Any, hidden: 
         assert page.evaluate(here) == stays
 
 
+def test_the_space_bar_plays_and_pauses_and_is_a_space_in_a_name(open_page: Any, hidden: str) -> None:
+    page = open_page(hidden)
+    play = page.locator(".play")
+    page.locator("[data-node='1']").press("Space")
+    assert play.inner_text().endswith("Play")
+    page.get_by_label("Selected node").press("Space")
+    assert " " in page.get_by_label("Selected node").input_value()
+    assert play.inner_text().endswith("Play")
+    page.get_by_label("Speed").press("Space")
+    assert play.inner_text().endswith("Pause")
+
+
 def test_a_selected_node_is_marked_while_the_picture_stands_still(open_page: Any, hidden: str) -> None:
     page = open_page(hidden)
     page.get_by_role("button", name="Pause").click()

@@ -253,6 +253,13 @@ def test_a_screen_reader_hears_where_time_stands_and_not_that_it_goes_by(open_de
     assert page.locator(".timeline").get_attribute("aria-valuetext") == f"{shown} milliseconds"
 
 
+def test_a_screen_reader_hears_a_slider_s_name_and_its_value_with_the_unit(open_demo) -> None:
+    """Its label named the number beside it."""
+    slider = open_demo("exposed").get_by_role("slider", name="Carrier sense range")
+    slider.press("ArrowRight")
+    assert slider.get_attribute("aria-valuetext") == "560 m"
+
+
 def test_a_distance_s_slider_shows_what_a_drag_has_made_of_it(open_demo) -> None:
     page = open_demo("reuse")
     shown = page.locator(".slider output").first

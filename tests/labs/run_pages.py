@@ -191,18 +191,33 @@ def test_whole_notebook_looks_right(page: Any, shots: Path) -> None:
 
 
 def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None:
-    """A slider would still move there, over the figure of the place that it had before."""
+    """A slider would still move there, by its keys too, over the figure of the place that it had before."""
     area = show(page, "distance of the senders (m)")
-    told = area.get_by_text("the kernel that drew it has ended")
+    drawn = area.locator("img").get_attribute("alt")
+    told = page.get_by_text("the kernel that drew it has ended").first
     assert not told.is_visible()
     page.get_by_role("menuitem", name="Kernel", exact=True).first.click()
     page.get_by_text("Restart Kernel\N{HORIZONTAL ELLIPSIS}", exact=True).click()
     page.get_by_role("button", name="Confirm Kernel Restart").click()
     told.wait_for(timeout=PATIENCE_S * 1e3)
     page.screenshot(path=shots / "ended.png")
-    reached = "slider => getComputedStyle(slider).pointerEvents"
-    assert area.get_by_role("slider").first.evaluate(reached) == "none"
+    assert not page.locator(
+        "input[type=range]:visible, input[type=radio]:visible, select:visible.widget-dropdown"
+    ).count()
+    assert page.locator("img:visible").evaluate_all("(all, drawn) => all.some((each) => each.alt === drawn)", drawn)
     until_idle(page)
+
+
+def test_a_notebook_opened_again_shows_figures_and_predictions(page: Any, shots: Path) -> None:
+    """Jupyter saves no widgets."""
+    page.keyboard.press("Control+s")
+    page.wait_for_timeout(2000)
+    page.reload()
+    page.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
+    show(page, "distance of the senders (m)").locator("img").wait_for(timeout=PATIENCE_S * 1e3)
+    page.get_by_text("less than a fifth (predicted)").first.wait_for()
+    page.screenshot(path=shots / "again.png")
+    assert not page.get_by_text("Error displaying widget").first.is_visible()
 
 
 def test_nothing_went_wrong_on_the_console(page: Any) -> None:

@@ -81,7 +81,7 @@ def test_board_keeps_the_best_of_each_name(tmp_path: Path) -> None:
 def test_board_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "board.json"
     file.write_text(text, "utf-8")
-    with pytest.raises(ConfigError, match="no leaderboard"):
+    with pytest.raises(ConfigError, match=r"no leaderboard \(.*\): take another file, or move this one away"):
         lab.leaderboard(file)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import math
 import statistics
+import threading
 import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -18,6 +19,7 @@ import numpy as np
 import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
+from pacelab.console import Interrupted
 from pacelab.lab.check import SelfCheck
 from pacelab.lab.exercises import EXERCISES
 from pacelab.lab.limited import call_limited
@@ -162,9 +164,46 @@ def test_check_of_an_exercise_not_yet_written() -> None:
         lab.check(NAME, untouched)
 
 
+def test_a_check_that_is_stopped_stops_the_student_s_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ran on in the kernel, beside all that came after, and 50 lines said where in our code the check was."""
+    ended, waited = threading.Event(), threading.Thread.join
+    presses = iter([KeyboardInterrupt])
+
+    def endless() -> None:
+        try:
+            while True:
+                pass
+        finally:
+            ended.set()
+
+    def join(thread: threading.Thread, limit_s: float | None = None) -> None:
+        waited(thread, 0.05)
+        for press in presses:
+            raise press
+        waited(thread, limit_s)
+
+    monkeypatch.setattr(threading.Thread, "join", join)
+    with pytest.raises(Interrupted, match="the check"):
+        call_limited(endless, {}, limit_s=60)
+    assert ended.wait(5)
+
+
 def test_stops_show_as_one_text_in_a_notebook() -> None:
     assert lab.CheckFailed("a\nb")._render_traceback_() == ["a\nb"]
     assert lab.Todo()._render_traceback_() == ["TODO: write this cell; run it again when you have."]
+    with pytest.raises(lab.Todo) as caught:
+        exec("raise lab.Todo", {"lab": lab})
+    assert str(caught.value) == "TODO: write this cell; run it again when you have."
+
+
+def test_a_cell_that_calls_what_is_not_written_yet_names_it() -> None:
+    """ "Write this cell" was said of a cell that is the lab's own."""
+    with pytest.raises(lab.Todo) as caught:
+        Unwritten().measured(None)  # type: ignore[arg-type]
+    assert str(caught.value) == f"TODO: {UNWRITTEN}"
+
+
+UNWRITTEN = "measured is not written yet: write it where it says `raise lab.Todo`, run that cell, and this one again."
 
 
 CLASSES = ("link_red", "pacer")
@@ -424,7 +463,7 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
     shown = "\n".join(caught.value._render_traceback_())
     assert shown.startswith("UserCodeError: ")
     assert "own_calls.py" not in shown
-    assert shown.endswith("TODO: write this cell; run it again when you have.")
+    assert shown.endswith(f"TODO: {UNWRITTEN}")
 
 
 class Unwritten(Pacer):

@@ -8,13 +8,16 @@ import runpy
 import shlex
 import sys
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from pacelab import Experiment, LinkLayer, Pacer, compare, lab, run, run_link_layer
+from pacelab.console import Interrupted
 from pacelab.errors import ConfigError
 from pacelab.show.airlog import read_records
 from pacelab.show.figures import image
@@ -55,6 +58,17 @@ def test_jupyterlab_as_root_is_refused_with_the_whole_command(
     assert shlex.split(command) == [sys.executable, file, folder, "--allow-root"]
 
 
+def test_a_folder_of_notebooks_that_is_none_is_told_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: True)
+    main = runpy.run_path(str(ROOT / "labs" / "open.py"))["main"]
+    for made, told in (("", "`make notebooks` makes it"), ("student", f"there is {tmp_path / 'student'}")):
+        (tmp_path / made).mkdir(exist_ok=True)
+        assert main([str(tmp_path / "Teacher")]) == 3
+        assert capsys.readouterr().err == f"there is no folder {tmp_path / 'Teacher'}: {told}\n"
+
+
 def draw(hops: int) -> lab.Picture:
     return lab.series(run(Experiment(topology_options={"hops": hops}, duration_s=2)))
 
@@ -78,6 +92,15 @@ def test_exploration_tells_errors_in_one_line() -> None:
     shown = lab.explore(refuse, hops=lab.slide("hops", 1, 4, start=1))
     assert shown.text == "Not drawn: no 1 hops"
     assert shown.set(hops=3) == "Not drawn: the drawing function raised KeyError: 'oops'"
+
+
+def test_a_drawing_that_is_stopped_says_so_in_one_line() -> None:
+    def endless(hops: int) -> lab.Picture:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted, match="the figure") as caught:
+        lab.explore(endless, hops=lab.slide("hops", 1, 4, start=1))
+    assert len(caught.value._render_traceback_()) == 1  # else Jupyter shows 37 lines of where in our code it was
 
 
 def test_exploration_of_a_function_that_returns_no_picture_says_so() -> None:
@@ -170,6 +193,33 @@ def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.Mon
     assert '.choose("...")' in shown[-1]
     guess.choose("half")
     assert guess.against(0.5).endswith("As you predicted.")
+
+
+def test_a_saved_notebook_has_figures_and_predictions_without_their_widgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter saves no widgets: of both stood there "Error displaying widget: model not found"."""
+    pytest.importorskip("ipywidgets", reason="ipywidgets is missing: pip install -e '.[notebooks]' brings it")
+    seen: list[dict[str, str]] = []
+
+    def display(thing: dict[str, str], **_: object) -> SimpleNamespace:
+        seen.append(thing)
+        return SimpleNamespace(update=seen.append)
+
+    html = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=display)
+    monkeypatch.setitem(sys.modules, "IPython.display", html)
+    shown = lab.explore(draw, hops=lab.slide("wireless hops", 1, 4, start=1))
+    shown._ipython_display_()
+    shown.set(hops=3)
+    guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
+    guess._ipython_display_()
+    guess.choose("half")
+    live, first, moved, _question, buttons, _unanswered, answered = seen
+    for widget in (live, buttons):
+        assert "application/vnd.jupyter.widget-view+json" in widget
+        assert widget["text/plain"] == widget["text/html"] == ""
+    assert "<p>wireless hops: 1</p><img" in first["text/html"]
+    assert "<p>wireless hops: 3</p><img" in moved["text/html"]
+    assert escape(shown.text) in moved["text/html"]
+    assert "<li>all</li><li>half <b>(predicted)</b></li>" in answered["text/html"]
 
 
 def test_table_reads_as_text_and_as_html() -> None:

@@ -143,6 +143,20 @@ def test_own_pacer_that_does_not_return_is_ended(monkeypatch: pytest.MonkeyPatch
         run_pacer(DOWN, Endless)
 
 
+def test_code_that_has_failed_at_one_node_is_not_called_at_the_others() -> None:
+    """Where it does not return each of them waited for its 5 s: over 20 hops that was 100 s."""
+    called: list[int] = []
+
+    class Failing(LinkLayer):
+        def sent(self, attempts: int, delivered: bool) -> None:
+            called.append(self.node)
+            raise KeyError
+
+    with pytest.raises(ConfigError, match="in sent"):
+        run_link_layer(CHAIN, Failing)
+    assert len(called) == 1
+
+
 def test_numpys_words_are_understood() -> None:
     class Numbers(Pacer):
         def measured(self, sample: Sample) -> None:

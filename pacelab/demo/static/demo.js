@@ -137,13 +137,22 @@ export class PacelabDemo extends HTMLElement {
     const label = document.createElement("label");
     const input = Object.assign(document.createElement("input"), { type: "range", name: control.what });
     Object.assign(input, { min: control.low, max: control.high, step: control.step, value: control.value });
+    input.setAttribute("aria-label", control.label); // of what is in it a label names the first, the output
     const shown = document.createElement("output");
-    const tell = () => { shown.textContent = `${input.value} ${control.unit}`; };
-    tell();
-    input.addEventListener("input", () => { tell(); this.set(control, Number(input.value)); });
+    shown.setAttribute("aria-live", "off"); // the slider itself says it
+    this.tellValue(input, shown, `${control.value} ${control.unit}`);
+    input.addEventListener("input", () => {
+      this.tellValue(input, shown, `${input.value} ${control.unit}`);
+      this.set(control, Number(input.value));
+    });
     label.append(control.label, " ", shown, input);
     box.append(label);
     return box;
+  }
+
+  tellValue(input, shown, text) {
+    shown.textContent = text;
+    input.setAttribute("aria-valuetext", text);
   }
 
   set(control, value) {
@@ -177,7 +186,7 @@ export class PacelabDemo extends HTMLElement {
     this.values.gap = apart;
     const input = this.querySelector("[name='gap']");
     input.value = apart;
-    input.closest("label").querySelector("output").textContent = `${apart} m`;
+    this.tellValue(input, input.closest("label").querySelector("output"), `${apart} m`);
   }
 
   reset() {

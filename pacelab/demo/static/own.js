@@ -271,7 +271,8 @@ export class PacelabOwn extends HTMLElement {
     this.trip = new Curves(this.querySelector(".trip"));
     const on = (selector, event, act) => this.querySelector(selector).addEventListener(event, act);
     on("form", "submit", (event) => event.preventDefault());
-    on(".play", "click", () => { this.playing = !this.playing; this.label(); });
+    on(".play", "click", () => this.toggle());
+    this.addEventListener("keydown", (event) => this.press(event));
     on(".showing", "change", (event) => this.watch(event.target.value, 0));
     on(".time", "input", (event) => { this.playing = false; this.label(); this.seek(Number(event.target.value) * 1e9); });
     on(".again", "click", () => { this.seed = this.runs.after(this.seed); this.refresh(); });
@@ -287,6 +288,15 @@ export class PacelabOwn extends HTMLElement {
     on(".views", "focusin", (event) => this.select(Number(event.target.closest("[data-node]")?.dataset.node)));
     new ResizeObserver(() => { for (const { scene } of this.views) scene?.draw(); this.plot(); }).observe(this.goodput.canvas);
     this.label();
+  }
+
+  toggle() { this.playing = !this.playing; this.label(); }
+
+  /** The space bar, where it has no meaning of its own. */
+  press(event) {
+    if (event.key !== " " || event.target.closest("button, summary, select, textarea, input:not([type='range'])")) return;
+    event.preventDefault();
+    this.toggle();
   }
 
   label() { this.querySelector(".play").textContent = this.playing ? "❚❚ Pause" : "▶ Play"; }

@@ -39,6 +39,36 @@ class Scene:
     flows: tuple[tuple[int, int, int], ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """Voice calls between nodes on a line that decode their neighbours alone and sense so far."""
+
+    x_m: tuple[float, ...]
+    calls: tuple[tuple[int, int], ...]
+    rate_mbps: float
+    rts: bool
+    sense_m: float
+
+
+def draw_calls(seed: int) -> Calls:
+    """Draw a line of 1 to 7 hops of 130 to 245 m, no two nodes within 1 m of a range, and 1 to 8 calls on it."""
+    dice = random.Random(seed)
+    hops, x_m = dice.randint(1, 7), [0.0]
+    while len(x_m) <= hops:
+        x = round(x_m[-1] + dice.uniform(130, 245), 1)
+        alone = all(x - other > DECODE_M for other in x_m[:-1])
+        if alone and all(abs(x - other - reach) > 1 for other in x_m for reach in (DECODE_M, SENSE_M)):
+            x_m.append(x)
+    ends = [dice.sample(range(hops + 1), 2) for _ in range(dice.randint(1, 8))]
+    return Calls(
+        x_m=tuple(x_m),
+        calls=tuple((one, other) for one, other in ends),
+        rate_mbps=dice.choice((2, 5.5, 11)),
+        rts=dice.choice((True, False)),
+        sense_m=dice.choice((DECODE_M, SENSE_M)),
+    )
+
+
 def draw_scene(seed: int) -> Scene:
     """Draw 4 to 14 nodes in 1200 x 700 m, until some two have a neighbour each, and up to six flows between neighbours.
 

@@ -1,13 +1,15 @@
 """Debian's ns-2, run through the scripts in bench/ns2/."""
 
+import random
 import shutil
+import statistics
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import child
-from layout import Layout, Scene
+from layout import Calls, Layout, Scene
 
 SCRIPTS = Path(__file__).parent / "ns2"
 
@@ -61,6 +63,24 @@ def scene(of: Scene, *, rate_mbps: float, rts: bool, seed: int) -> list[float]:
         "payload": " ".join(str(payload) for _, _, payload in of.flows),
     }
     return _kbps(_ns("udp.tcl", options | {"rate": rate_mbps, "rts": "on" if rts else "off", "seed": seed}))
+
+
+def calls(of: Calls, *, seed: int) -> tuple[float, float]:
+    """Of what calls send in seconds 5 to 20: the share that is lost, and the mean delay of the rest in ms."""
+    dice = random.Random(seed)
+    phases = [f"{one} {other} {dice.uniform(0, 0.02):.9f} {dice.uniform(0, 0.02):.9f}" for one, other in of.calls]
+    options = {"x": " ".join(str(x) for x in of.x_m), "calls": " ".join(phases), "rate": of.rate_mbps}
+    with tempfile.NamedTemporaryFile(suffix=".tr") as trace:
+        options |= {"rts": "on" if of.rts else "off", "sense": of.sense_m, "seed": seed, "trace": trace.name}
+        _ns("calls.tcl", options)
+        sent, delays = {}, {}
+        for line in Path(trace.name).read_text().splitlines():
+            event, second, _node, layer, _why, packet, *_ = line.split()
+            if event == "s" and layer == "AGT" and 105 <= float(second) < 120:
+                sent[packet] = float(second)
+            elif event == "r" and layer == "AGT" and packet in sent:
+                delays[packet] = float(second) - sent[packet]
+    return 1 - len(delays) / len(sent), statistics.mean(delays.values()) * 1e3
 
 
 def hybrid(

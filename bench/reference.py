@@ -1,9 +1,10 @@
-"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py check|udp|chain|random|hybrid|plane`.
+"""Make and check the ns-2 numbers in tests/data/: `python bench/reference.py JOB`.
 
 check    run every row of ns2-cells.csv and some of ns2-chain.csv again and print how far each is
 udp      write ns2-more.csv       chain    write ns2-more-chain.csv       random    write random120.json
 hybrid   write ns2-hybrid.csv (10 minutes of processor time)
 plane    write ns2-plane.csv (5 minutes)
+calls    write ns2-calls.csv (2 minutes)
 """
 
 import csv
@@ -47,6 +48,14 @@ PLANE_HEADER = """\
 # payloads, all else as in ns2-more.csv; seeds 1-5; kbit/s of payload. place_m: x:y of each node; flows:
 # source>destination:payload in bytes; per flow: of each seed.
 scene,rate_mbps,rts,place_m,flows,seed,per_flow_kbps
+"""
+
+CALLS_HEADER = """\
+# ns-2 2.35 (Debian ns2) by bench/ns2/calls.tcl through `python bench/reference.py calls`: forty lines of nodes with
+# voice calls, drawn by chance (bench/layout.py, draw_calls), none left out: 60-byte packets each 20 ms both ways, each
+# direction at its own moment of the 20 ms; routing static, air and queue as in ns2-more-chain.csv; seeds 1-8. Of the
+# packets sent in seconds 5 to 20 of a call's 20, until second 31: the share lost, and the others' mean delay in ms.
+scene,x_m,calls,rate_mbps,rts,sense_m,lost,delay_ms
 """
 
 HYBRID_HEADER = """\
@@ -164,6 +173,27 @@ def plane(scenes: int = 40) -> None:
     _write("ns2-plane.csv", lines)
 
 
+def calls(scenes: int = 40) -> None:
+    """Write lines with voice calls, drawn by chance."""
+    lines = CALLS_HEADER.splitlines()
+    for number in range(1, scenes + 1):
+        line = layout.draw_calls(number)
+        runs = [ns2.calls(line, seed=seed) for seed in range(1, 9)]
+        cells = [
+            str(number),
+            " ".join(str(x) for x in line.x_m),
+            " ".join(f"{one}-{other}" for one, other in line.calls),
+            f"{line.rate_mbps:g}",
+            "on" if line.rts else "off",
+            f"{line.sense_m:g}",
+            " ".join(f"{lost:.5f}" for lost, _ in runs),
+            " ".join(f"{delay:.4f}" for _, delay in runs),
+        ]
+        lines.append(",".join(cells))
+        print(lines[-1], flush=True)
+    _write("ns2-calls.csv", lines)
+
+
 def chain() -> None:
     """Write chains at other spacings and rates (AODV), and chains with static routes."""
     lines = CHAIN_HEADER.splitlines()
@@ -264,7 +294,8 @@ def _write(name: str, lines: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid, "plane": plane}
+    jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid}
+    jobs |= {"plane": plane, "calls": calls}
     if len(sys.argv) != 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]]()

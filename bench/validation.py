@@ -21,6 +21,7 @@ sys.path.append(str(CONFORMANCE))
 import air_case  # noqa: E402
 import bianchi  # noqa: E402
 import ns2  # noqa: E402
+import ns2_calls  # noqa: E402
 import ns2_of_2001  # noqa: E402
 import references  # noqa: E402
 from air_case import Case, Measured  # noqa: E402
@@ -225,6 +226,32 @@ def w_star() -> str:
     return "\n".join(lines)
 
 
+def calls() -> str:
+    """Means over ns-2's scenes with calls; ours with as many packets in a queue as ns-2, and with 50."""
+    scenes = ns2_calls.scenes()
+    lines = [
+        "| lost in ns-2 | scenes | queue | lost | ours | delay, ms | ours | ours / ns-2 | at most so many errors |",
+        "|" + "---|" * 9,
+    ]
+    for queue_pkts in (ns2_calls.QUEUE_PKTS, 50):
+        ours = ns2_calls.measure(scenes, queue_pkts)
+        for name, low, high in (("below 1 %", 0.0, 0.01), ("1 % and more", 0.01, 1.0)):
+            pairs = [(one, ours[one.name]) for one in scenes if low <= statistics.mean(one.lost) < high]
+            lost = [[statistics.mean(each.lost) for each in pair] for pair in pairs]
+            delay = [[statistics.mean(each.delay_ms) for each in pair] for pair in pairs]
+            ratios = [own / theirs for theirs, own in delay]
+            errors = max(
+                abs(own - theirs) / ns2_calls.spread(one.delay_ms, other.delay_ms)
+                for (one, other), (theirs, own) in zip(pairs, delay, strict=True)
+            )
+            lost_by, delay_by = ([statistics.mean(side) for side in zip(*each, strict=True)] for each in (lost, delay))
+            lines.append(
+                f"| {name} | {len(pairs)} | {queue_pkts} | {lost_by[0]:.2%} | {lost_by[1]:.2%} "
+                f"| {delay_by[0]:.1f} | {delay_by[1]:.1f} | {statistics.mean(ratios):.3f} | {errors:.1f} |"
+            )
+    return "\n".join(lines)
+
+
 TABLES = {
     "summary": summary,
     "by-interval": by_interval,
@@ -233,6 +260,7 @@ TABLES = {
     "repeats": repeats,
     "w-star": w_star,
     "old-ns2": old_ns2,
+    "calls": calls,
 }
 
 

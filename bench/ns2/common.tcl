@@ -66,7 +66,8 @@ proc wireless_nodes {positions routing} {
     }
     $ns node-config -adhocRouting $agent($routing) -llType LL -macType Mac/802_11 -ifqType Queue/DropTail/PriQueue \
         -ifqLen 50 -antType Antenna/OmniAntenna -propType Propagation/TwoRayGround -phyType Phy/WirelessPhy \
-        -channel [new Channel/WirelessChannel] -topoInstance $topo -agentTrace OFF -macTrace OFF -movementTrace OFF \
+        -channel [new Channel/WirelessChannel] -topoInstance $topo -macTrace OFF -movementTrace OFF \
+        -agentTrace [expr {[info exists opt(agents)] ? $opt(agents) : "OFF"}] \
         -routerTrace [expr {[info exists opt(trace)] && $opt(trace) != "" ? "ON" : "OFF"}]
     set i 0
     foreach {x y} $positions {

@@ -53,6 +53,12 @@ def judge(*, medium: str, late_p99_s: list[float], stolen: float) -> str:
     return worst(*found)
 
 
+def judge_medium(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """What mediumd's statistics at a run's begin and end say: of its last seconds, of all, of what was lost between."""
+    lost = after["lost"] - before["lost"]
+    return worst(after["fidelity"], after["fidelity_since_start"], "invalid" if lost else "valid")
+
+
 def worst(*grades: str) -> str:
     """Of several."""
     return max(grades, key=GRADES.index)

@@ -22,7 +22,7 @@ import traceback
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.errors import ConfigError, PaceLabError
-from pacelab.hosts.machine import describe, judge, read_load, worst
+from pacelab.hosts.machine import describe, judge, judge_medium, read_load, worst
 from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PROGRESS_S = 0.25
 NICENESS = -15
 """Of the traffic's processes, by inheritance: a busy machine must not slow a receiver down."""
-MEDIUM_TELLS = ("fidelity", "lateness", "process")
+MEDIUM_TELLS = ("fidelity", "fidelity_since_start", "lost", "lateness", "process")
 """What host.json has of mediumd's statistics."""
 PLAN_S = 10.0
 """A client that has not sent its whole plan by then is not going to."""
@@ -123,7 +123,7 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
         "agents": agents.lateness_s,
     }
     late = [found["p99"] for found in lateness.values() if found]
-    fidelity = judge(medium=after["fidelity"], late_p99_s=late, stolen=shares["stolen"])
+    fidelity = judge(medium=judge_medium(before, after), late_p99_s=late, stolen=shares["stolen"])
     busy = fidelity != "valid"
     fidelity = worst(fidelity, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     wire_drops = wires.get("counters", {}).get("wired-queue", 0)

@@ -362,6 +362,8 @@ def test_an_interface_that_goes_down_comes_back(make_air: MakeAir) -> None:
     air.hosts[1].run("ip link set air0 down")
     air.ping(0, 1)
     time.sleep(0.3)
+    lost = air.stats()
+    assert lost["lost"] == lost["drops"]["host"] > 0
     before = air.stats()["process"]["cpu_s"]
     time.sleep(1)
     assert air.stats()["process"]["cpu_s"] - before < 0.1  # no spinning on a descriptor in trouble

@@ -21,7 +21,7 @@ from pacelab.errors import HostError
 from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
 from pacelab.hosts.lab import Lab
-from pacelab.hosts.machine import Load, judge, read_load
+from pacelab.hosts.machine import Load, judge, judge_medium, read_load
 from pacelab.hosts.mininet.mininet_hosts import iperf_results
 from pacelab.hosts.network.meter import Meter, Window
 from pacelab.hosts.network.tcp_counters import Counters, read_counters
@@ -272,6 +272,20 @@ def test_judgement_is_the_worst_of_all() -> None:
     assert judge(medium="degraded", late_p99_s=[], stolen=0.0) == "degraded"
     assert judge(medium="valid", late_p99_s=[0.001, 0.003], stolen=0.0) == "degraded"
     assert judge(medium="degraded", late_p99_s=[], stolen=0.2) == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("now", "since_start", "lost", "expected"),
+    [
+        ("valid", "valid", 0, "valid"),
+        ("valid", "degraded", 0, "degraded"),
+        ("invalid", "degraded", 0, "invalid"),
+        ("valid", "valid", 1, "invalid"),
+    ],
+)
+def test_a_medium_is_judged_by_its_whole_run(now: str, since_start: str, lost: int, expected: str) -> None:
+    after = {"fidelity": now, "fidelity_since_start": since_start, "lost": 2 + lost}
+    assert judge_medium({"lost": 2}, after) == expected
 
 
 def test_load_from_proc(tmp_path: Path) -> None:

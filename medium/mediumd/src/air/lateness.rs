@@ -67,6 +67,8 @@ pub struct Lateness {
     pub delivery: Histogram,
     /// Of awakenings by the timer, since the start.
     pub wakeup: Histogram,
+    /// Frames lost outside the model, since the start.
+    pub lost: u64,
     /// Seconds with deliveries or losses that were valid, degraded, invalid.
     pub seconds: [u64; 3],
     /// The last seconds, the running one at the end.
@@ -80,6 +82,7 @@ impl Default for Lateness {
         Lateness {
             delivery: Histogram::default(),
             wakeup: Histogram::default(),
+            lost: 0,
             seconds: [0; 3],
             window: (0..WINDOW).map(|_| Second::default()).collect(),
             running: 0,
@@ -99,12 +102,18 @@ impl Lateness {
     /// A frame was lost outside the model.
     pub fn lost(&mut self, now: Ns) {
         self.roll(now);
+        self.lost += 1;
         self.window[WINDOW - 1].lost += 1;
     }
 
     /// The timer was to ring at `due` and was heard at `now`.
     pub fn woken(&mut self, due: Ns, now: Ns) {
         self.wakeup.count(now.saturating_sub(due));
+    }
+
+    /// The judgement of all deliveries since the start, without losses.
+    pub fn since_start(&self) -> Fidelity {
+        Fidelity::of(&self.delivery, 0)
     }
 
     /// The judgement of the last seconds.
@@ -176,6 +185,7 @@ mod tests {
         let mut lateness = bad_second();
         (1..=11).for_each(|number| second(&mut lateness, number, 20 * US));
         assert_eq!(lateness.fidelity(12 * SECOND_NS), Fidelity::Valid);
+        assert_eq!(lateness.since_start(), Fidelity::Invalid); // 1 of 12 is more than the 99th percentile may be
         assert_eq!(lateness.seconds, [11, 0, 1]);
         assert_eq!(lateness.delivery.total(), 1200);
     }
@@ -187,5 +197,6 @@ mod tests {
         lateness.lost(6);
         assert_eq!(lateness.fidelity(7), Fidelity::Invalid);
         assert_eq!(lateness.fidelity(100 * SECOND_NS), Fidelity::Valid);
+        assert_eq!(lateness.lost, 1);
     }
 }

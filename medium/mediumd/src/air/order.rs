@@ -59,6 +59,8 @@ pub struct Snapshot {
     pub delivery: Histogram,
     pub wakeup: Histogram,
     pub fidelity: Fidelity,
+    pub since_start: Fidelity,
+    pub lost: u64,
     pub seconds: [u64; 3],
     pub cpu_ns: Ns,
 }

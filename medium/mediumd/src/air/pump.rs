@@ -238,6 +238,8 @@ impl<H: Hosts> Pump<H> {
             delivery: lateness.delivery.clone(),
             wakeup: lateness.wakeup.clone(),
             fidelity: lateness.fidelity(now),
+            since_start: lateness.since_start(),
+            lost: lateness.lost,
             seconds: lateness.seconds,
             cpu_ns: timespec_ns(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)),
         }

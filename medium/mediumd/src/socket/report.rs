@@ -85,6 +85,7 @@ impl Reporter {
         let [valid, degraded, invalid] = snapshot.seconds;
         json!({
             "t_ns": self.t0 + snapshot.at, "t0_ns": self.t0, "fidelity": snapshot.fidelity.name(),
+            "fidelity_since_start": snapshot.since_start.name(), "lost": snapshot.lost,
             "seconds": {"valid": valid, "degraded": degraded, "invalid": invalid},
             "lateness": {"delivery": quantiles(&snapshot.delivery), "wakeup": quantiles(&snapshot.wakeup)},
             "frames": {

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -208,18 +208,24 @@ def test_a_figure_whose_kernel_has_ended_says_so(page: Any, shots: Path) -> None
     until_idle(page)
 
 
+def test_nothing_went_wrong_on_the_console(page: Any) -> None:
+    assert not _ours(page.console_errors), "\n".join(page.console_errors)
+
+
 def test_a_notebook_opened_again_shows_figures_and_predictions(page: Any, shots: Path) -> None:
     """Jupyter saves no widgets."""
     page.keyboard.press("Control+s")
-    page.wait_for_timeout(2000)
+    page.wait_for_function("!document.querySelector('.lm-TabBar-tab.jp-mod-dirty')", timeout=PATIENCE_S * 1e3)
+    page.console_errors.clear()
     page.reload()
     page.wait_for_selector(".jp-Notebook", timeout=PATIENCE_S * 1e3)
     show(page, "distance of the senders (m)").locator("img").wait_for(timeout=PATIENCE_S * 1e3)
     page.get_by_text("less than a fifth (predicted)").first.wait_for()
     page.screenshot(path=shots / "again.png")
     assert not page.get_by_text("Error displaying widget").first.is_visible()
+    # Jupyter tells the console of each widget that it has not, and shows what stands beside it.
+    assert not _ours(error for error in page.console_errors if "widget model not found" not in error)
 
 
-def test_nothing_went_wrong_on_the_console(page: Any) -> None:
-    ours = [error for error in page.console_errors if not any(known in error for known in NOT_OURS)]
-    assert not ours, "\n".join(ours)
+def _ours(errors: Iterable[str]) -> list[str]:
+    return [error for error in errors if not any(known in error for known in NOT_OURS)]

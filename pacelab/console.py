@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pacelab.errors import ConfigError
@@ -47,6 +48,13 @@ def word(text: object) -> str:
     import subprocess
 
     return subprocess.list2cmdline([str(text)])
+
+
+def install(package: str) -> str:
+    """The command that brings `package` to the Python that runs this, by uv where that has no pip, as in uv's tools."""
+    python = word(sys.executable)
+    way = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f'{way} "{package}"'
 
 
 def drop(descriptor: int) -> None:

@@ -24,6 +24,9 @@ REDIRECTED_WIDTH = 200
 """Columns for tables in files and pipes: enough never to fold a cell."""
 USUAL_WIDTH = 80
 """Of a terminal."""
+NUMBERS_WIDTH = len(" 100% 0:00:00")
+"""Of how much is done and what is left: a narrow terminal does without words rather than without these."""
+LEAST_BAR, MOST_BAR = 8, 40
 PATIENCE_S, EACH_S = 2.0, 0.5
 """In a notebook: how long one waits without a word, and how often the line changes."""
 SET_UP = 0.001
@@ -125,8 +128,12 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    room = console.width - NUMBERS_WIDTH
+    words = TextColumn("{task.description}", markup=False)  # a file's name may have braces and brackets
+    shown = [words] if len(text) < room - LEAST_BAR else []
+    columns = (*shown, BarColumn(min(MOST_BAR, room - len(shown) * (len(text) + 1))))
+    with Progress(*columns, TaskProgressColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 

@@ -262,12 +262,13 @@ $(VENV)/.wheels: $(VENV)/.installed
 	@touch $@
 
 # Cargo first, under its own name and with its bar: setuptools-rust, which hides it, then finds all built. Most of its time
-# the engine keeps one core busy: the algorithms are compiled beside it, and would not hear Ctrl-C there.
+# the engine keeps one core busy: the algorithms are compiled beside it, and would not hear Ctrl-C there. As a folder on
+# Python's path (compat) the package is found from above a clone that is called pacelab, too.
 $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@tools/prerequisites >/dev/null
 	@tools/patiently "the air" $(CARGO) build $(MANIFEST) --release --locked -p pacelab-mediumd
 	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
 	    --features pyo3/extension-module --crate-type cdylib -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
-	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation -e .
+	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,8 +23,10 @@ from pacelab.controller.network_file import read_network
 from pacelab.controller.web.client import TOKEN
 
 OPENFLOW_PORT = 6653
-INSTALL = f"{shlex.quote(sys.executable)} -m pip install 'pacelab[controller]'"
-"""What brings os-ken, FastAPI and uvicorn to the Python that runs this, also under `sudo`."""
+_PYTHON = shlex.quote(sys.executable)
+_PIP = f"{_PYTHON} -m pip install" if find_spec("pip") else f"uv pip install --python {_PYTHON}"
+INSTALL = f"{_PIP} 'pacelab[controller]'"
+"""What brings os-ken, FastAPI and uvicorn to the Python that runs this, also under `sudo`; uv's tools have no pip."""
 
 
 def _option(flag: str, metavar: str | None, text: str) -> Any:

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pacelab.errors import ConfigError
@@ -23,6 +24,9 @@ REDIRECTED_WIDTH = 200
 """Columns for tables in files and pipes: enough never to fold a cell."""
 USUAL_WIDTH = 80
 """Of a terminal."""
+NUMBERS_WIDTH = len(" 100% 0:00:00")
+"""Of how much is done and what is left: a narrow terminal does without words rather than without these."""
+LEAST_BAR, MOST_BAR = 8, 40
 PATIENCE_S, EACH_S = 2.0, 0.5
 """In a notebook: how long one waits without a word, and how often the line changes."""
 SET_UP = 0.001
@@ -47,6 +51,13 @@ def word(text: object) -> str:
     import subprocess
 
     return subprocess.list2cmdline([str(text)])
+
+
+def install(package: str) -> str:
+    """The command that brings `package` to the Python that runs this, by uv where that has no pip, as in uv's tools."""
+    python = word(sys.executable)
+    way = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f'{way} "{package}"'
 
 
 def drop(descriptor: int) -> None:
@@ -117,8 +128,12 @@ def progress_bar(text: str, *, quiet: bool) -> Iterator[Callable[[float], None]]
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn(text), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    room = console.width - NUMBERS_WIDTH
+    words = TextColumn("{task.description}", markup=False)  # a file's name may have braces and brackets
+    shown = [words] if len(text) < room - LEAST_BAR else []
+    columns = (*shown, BarColumn(min(MOST_BAR, room - len(shown) * (len(text) + 1))))
+    with Progress(*columns, TaskProgressColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(text, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 PATIENCE_S = 5.0
 """How long one waits without a word."""
@@ -16,7 +16,7 @@ _said: set[str] = set()
 @contextlib.contextmanager
 def waiting_for(what: str) -> Iterator[None]:
     """Meanwhile, after a while, one line on stderr says that `what` is waited for."""
-    timer = threading.Timer(PATIENCE_S, _say, (what,))
+    timer = threading.Timer(PATIENCE_S, say, (what,))
     timer.daemon = True
     timer.start()
     try:
@@ -25,10 +25,25 @@ def waiting_for(what: str) -> Iterator[None]:
         timer.cancel()
 
 
-def _say(what: str) -> None:
-    if what in _said or sys.stderr is None:
+def say(what: str) -> None:
+    """Say that `what` is waited for, unless that was said."""
+    if what not in _said:
+        _tell(what)
+        _said.add(what)
+
+
+def tell_by(tell: Callable[[str], None]) -> None:
+    """In a worker: `tell` what is waited for, instead of stderr. Others may wait for the same."""
+    global _tell
+    _tell = tell
+
+
+def _on_stderr(what: str) -> None:
+    if sys.stderr is None:
         return
-    told = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
+    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
     with contextlib.suppress(OSError):
-        print(f"pacelab: {told}", file=sys.stderr)
-    _said.add(what)
+        print(f"pacelab: {line}", file=sys.stderr)
+
+
+_tell = _on_stderr

@@ -184,6 +184,15 @@ def _state(name: str, files: Mapping[str, bytes], assignment: Assignment, like: 
         return WORKED_IN  # nothing like that was handed out
 
 
+def untouched(submission: Submission, assignment: Assignment) -> bool:
+    """Whether it defines something of what is asked for, and all of that as it was handed out."""
+    try:
+        found = _definitions(submission.source or "", assignment)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(found) and found <= _definitions(assignment.template, assignment)
+
+
 def _definitions(source: str, assignment: Assignment) -> set[str]:
     """The texts of those of what is asked for."""
     lines = [line.rstrip() for line in source.splitlines()]

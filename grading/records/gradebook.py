@@ -12,10 +12,11 @@ from html import escape
 from pathlib import Path
 
 from pacelab import ConfigError
+from pacelab.grading.assignments import find_assignment
 from pacelab.grading.batch import slug
 from pacelab.grading.figures import histogram
 from pacelab.grading.judge import NOT_GRADED, Verdict
-from pacelab.grading.receive.submission import Submission
+from pacelab.grading.receive.submission import Submission, untouched
 from pacelab.grading.records.report import STYLE, headline
 from pacelab.grading.records.roster import PLATFORM_IDS, LateRule, Student, matched
 
@@ -159,6 +160,8 @@ def _row(
     if partners:
         remarks.append(f"handed in by {submission.student}")
     remarks += late
+    if not verdict.points and untouched(submission, find_assignment(verdict.assignment)):
+        remarks.append("as it was handed out: nothing is written in it")
     if len(claims) > 1:
         told = ", ".join(f"{other.student} ({judged.points:g} points)" for judged, other in claims)
         remarks.append(f"claimed by {len(claims)} submissions, {told}: name the one that counts and grade again")

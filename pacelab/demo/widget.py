@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from pacelab.console import install
 from pacelab.demo.catalog import find_demo
 from pacelab.demo.model import Demo
 from pacelab.demo.page import bundle, engine_bytes, static
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
+from pacelab.show.kept_widget import show_widget
 
 FONT_PX = 15
 """A cell is narrower than a screen."""
@@ -77,10 +79,12 @@ def show_demo(name: str) -> Any:
     try:
         anywidget, traitlets = importlib.import_module("anywidget"), importlib.import_module("traitlets")
     except ImportError as error:
-        raise HostError(f"show_demo: {error}; pip install 'pacelab[notebooks]'") from None
+        raise HostError(f"show_demo: {error}; {install('pacelab[notebooks]')}") from None
+    again = f"<p>A live demonstration, which needs a kernel: run <code>pacelab.show_demo({name!r})</code> again.</p>"
     members = {
         "_esm": module(),
         "_css": style(),
+        "_ipython_display_": lambda widget: show_widget(widget, again),
         "demo": traitlets.Dict().tag(sync=True),
         "engine": traitlets.Bytes().tag(sync=True),
     }

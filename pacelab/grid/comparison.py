@@ -169,6 +169,8 @@ def compare(
         _row(point, own_names[place % len(own_names)], results[place * seeds : (place + 1) * seeds])
         for place, (point, _) in enumerate(grid.cells)
     ]
+    for row in rows:
+        row["notes"] = [grid.of_all(note) for note in row["notes"]]
     add_gains(rows, paired=not full)
     document = {
         "schema_version": SCHEMA_VERSION,

@@ -18,6 +18,7 @@ from pacelab.grid.entries import changes_of
 from pacelab.options.arguments import listed, taken
 from pacelab.options.chosen import Options
 from pacelab.options.request import Request
+from pacelab.results.notes import NO_EFFECT
 from pacelab.results.quantities import QUANTITIES, read_flows, read_quantities
 from pacelab.results.results import RunResult
 from pacelab.running.runner import describe_host
@@ -109,6 +110,16 @@ class Grid:
             raise ConfigError(f"--cc {other!r} beside {scheme!r} among the schemes: allowed is one of these")
         changes |= chosen
         return self.base.vary(**changes)
+
+    def of_all(self, note: str) -> str:
+        """A run's note; where it says of an option that varies that it has no effect, with all values: runs that are
+        the same but for it are one run, which has but one of them.
+        """
+        for name, values in self.axes.items():
+            flag, found = f"--{show_name(name)}", note.find(f" {NO_EFFECT}:")
+            if found > 0 and note.startswith(f"{flag} "):
+                return f"{flag} {','.join(show_value(name, value) for value in values)}{note[found:]}"
+        return note
 
     def rows(self, results: Sequence[RunResult]) -> list[dict[str, Any]]:
         """A tidy row of each run: its point, scheme, seed and quantities, and those of its flows."""

@@ -94,7 +94,7 @@ def run_sweep(
         "schemes": list(own.values()),
         "seeds": list(grid.seeds),
         "rows": [row | {"scheme": own[row["scheme"]]} for row in grid.rows(results)],
-        "notes": counted([result.notes for result in results]),
+        "notes": counted([[grid.of_all(note) for note in result.notes] for result in results]),
     }
     host = describe_runs(results, started=started, wall=wall)
     host |= {"fresh_runs": fresh, "runs": [key_of(experiment) for experiment in experiments]}

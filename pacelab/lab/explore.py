@@ -16,8 +16,9 @@ from pacelab.console import Interrupted
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.controls import Control
 from pacelab.lab.picture import Picture
-from pacelab.lab.screen import show, show_widget, widgets
+from pacelab.lab.screen import show, widgets
 from pacelab.options.arguments import an, checked, function, taken
+from pacelab.show.kept_widget import show_widget
 
 Draw = Callable[..., Picture]
 """Takes the controls' values by name."""

@@ -7,8 +7,9 @@ from html import escape
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.lab.screen import show, show_widget, widgets
+from pacelab.lab.screen import show, widgets
 from pacelab.options.arguments import a_text, checked, number
+from pacelab.show.kept_widget import show_widget
 
 NO_BUTTONS = (
     "<p>No buttons: <code>make notebooks</code> installs ipywidgets. Without them "

@@ -29,6 +29,8 @@ from pacelab.topologies.model import Topology
 SNAP_BYTES = 128
 """Holds radiotap, MAC, LLC, IP and TCP headers, and RTS, CTS, ACK and TCP's ACKs whole."""
 SNAPS = Whole(0, 262_144)
+PCAPNG = b"\n\r\r\n"
+"""The first bytes of a capture file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,11 @@ class PcapFile:
         place = resolve(self.path, "--pcap")
         if place.is_dir():
             raise ConfigError(f"--pcap {str(self.path)!r}: it is a folder: allowed is a file name")
+        if place.exists() and not _is_capture(place):
+            raise ConfigError(
+                f"--pcap {str(self.path)!r}: something else is there: allowed is a new name, or that of a "
+                "capture file, which is replaced"
+            )
         above = next(folder for folder in place.parents if folder.exists())
         if not above.is_dir() or not os.access(above, os.W_OK):
             raise ConfigError(f"--pcap {str(self.path)!r}: cannot write there: allowed is a writable place")
@@ -77,5 +84,16 @@ class PcapFile:
         )
 
     def write(self, content: bytes) -> None:
-        """Write the file whole, replacing what was there."""
+        """Write the file whole, replacing the capture that was there."""
         write_file(self.path, content)
+
+
+def _is_capture(place: Path) -> bool:
+    """Whether nothing is lost by a new capture there: it has an older one, or nothing."""
+    if not place.is_file():
+        return False
+    try:
+        with place.open("rb") as file:
+            return file.read(len(PCAPNG)) in (b"", PCAPNG)
+    except OSError:
+        return False

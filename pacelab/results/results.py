@@ -236,7 +236,10 @@ def load_result(folder: Path | str) -> RunResult:
         series = {"interval_s": run["config"]["series_interval_s"], "t_s": t_s, "flows": [flow for _, flow in tables]}
         float(run["totals"]["goodput_bps"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigError(f"result {str(folder)!r}: not a result folder of a run ({error})") from None
+        why = f"{Path(error.filename or folder).name}: {error.strerror}" if isinstance(error, OSError) else error
+        raise ConfigError(
+            f"result {str(folder)!r}: not a result folder of a run ({why}): allowed is one as it was written, whole"
+        ) from None
     return RunResult(run=run, host=cast("Host", host), series=series)
 
 

@@ -5,7 +5,7 @@ One that is killed meanwhile, as for want of memory, leaves half an outcome ther
 
 1. Each worker has a pipe of its own, and gets an item when it has handed over what it made of the last one.
 2. Workers are spawned (the same on Linux, macOS and Windows), leave Ctrl-C to the parent, stop at its word, and end
-   when it is gone.
+   when it is gone. What they wait for (`topologies.waiting`) the parent says, once for all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, cast
 
 from pacelab.errors import PaceLabError
+from pacelab.topologies.waiting import say, tell_by
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -33,7 +34,7 @@ Task = Callable[[bytes], Any]
 
 GRACE_S = 1.0
 """A worker that should stop has so long to do so by itself."""
-_MADE, _FAILED = b"+", b"-"
+_MADE, _FAILED, _SAID = b"+", b"-", b"?"
 
 stopping = threading.Event()
 """In a worker: set when the parent wants it to stop, or is gone."""
@@ -80,7 +81,10 @@ class Crew:
                 place, answer = busy.pop(line), b""
                 with self._alive():
                     answer = line.recv_bytes()
-                if answer:
+                if answer.startswith(_SAID):
+                    say(answer[len(_SAID) :].decode())
+                    busy[line] = place
+                elif answer:
                     give(line)
                     yield place, _made(answer)
 
@@ -121,9 +125,16 @@ def _serve(line: Connection, parent: Connection, task: Task) -> None:
     sys.stdout = sys.stderr  # what a user's own code prints there is no result
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    one_at_a_time = threading.Lock()
+
+    def send(content: bytes) -> None:
+        with one_at_a_time, contextlib.suppress(EOFError, OSError):  # the parent's end is closed: it hears no more
+            line.send_bytes(content)
+
+    tell_by(lambda what: send(_SAID + what.encode()))
     with contextlib.suppress(EOFError, OSError):  # the parent's end is closed: there is nothing more to do
         while True:
-            line.send_bytes(_answer(task, line.recv_bytes()))
+            send(_answer(task, line.recv_bytes()))
 
 
 def _answer(task: Task, item: bytes) -> bytes:

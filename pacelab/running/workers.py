@@ -26,7 +26,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
 
-from pacelab.console import log
+from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
 from pacelab.sim.interrupt import deferred_interrupts
@@ -126,7 +126,7 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
     try:
         distributed: Any = import_module("distributed")
     except ImportError:
-        raise HostError("--scheduler: Dask is not installed here: `pip install distributed`") from None
+        raise HostError(f"--scheduler: Dask is not installed here: {install('distributed')}") from None
     try:
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:

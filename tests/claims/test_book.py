@@ -119,13 +119,18 @@ def test_cli_writes_both_forms(in_tmp: Path, capsys: pytest.CaptureFixture[str])
     assert Path("again/report.pdf").read_bytes() == made["report.pdf"]
 
 
+@pytest.mark.parametrize(
+    ("pip", "command"), [("there", "{python} -m pip install"), (None, "uv pip install --python {python}")]
+)
 def test_cli_does_without_typst_and_says_what_the_pdf_needs(
-    in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pip: str | None, command: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr("pacelab.console.find_spec", lambda _name: pip)
     monkeypatch.setattr(book_pdf, "has_typst", lambda: False)
-    monkeypatch.setattr(book_pdf.sys, "executable", "/my tools/python")
+    monkeypatch.setattr("pacelab.console.sys.executable", "/my tools/python")
     assert main(["report", "le", "--out", "book", "--pdf"]) == 3
-    assert ' "/my tools/python" -m pip install "pacelab[report]"' in capsys.readouterr().err
+    told = command.format(python='"/my tools/python"')
+    assert f' {told} "pacelab[report]"' in capsys.readouterr().err
     assert not Path("book").exists()
     assert main(["report", "le", "--out", "book"]) == 0
     assert "no report.pdf; Typst is not installed here: " in capsys.readouterr().err

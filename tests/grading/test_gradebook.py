@@ -360,6 +360,14 @@ def test_a_score_is_out_of_the_points_that_canvas_has_in_that_column(
     assert [cells[3] for cells in csv.reader(text.splitlines())] == made
 
 
+def test_what_was_handed_in_as_it_was_handed_out_is_remarked() -> None:
+    handed_out = find_assignment(1).template
+    worked_in = handed_out.replace("raise NotImplementedError", "return True", 2)  # the first is in its docstring
+    made = [Submission(student="Ann", source=text) for text in (handed_out, worked_in, "def other(): ...", None)]
+    rows = gradebook([replace(verdict("Ann", 0.0), assignment=1, problems=())] * 4, made, [], LateRule())
+    assert [row.remarks for row in rows] == ["as it was handed out: nothing is written in it", "", "", ""]
+
+
 def test_grades_of_an_earlier_run_that_lie_there_are_named(tmp_path: Path) -> None:
     old = ["gradescope/submission_1/results.json", "reports/ann.html"]
     write_home(tmp_path, dict.fromkeys(("canvas.csv", "reports/bob.html", *old), b""))

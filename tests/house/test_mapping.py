@@ -27,6 +27,15 @@ def test_mapping_is_not_shadowed_by_a_students_files(tmp_path: Path) -> None:
     assert Path(ran.stdout.strip()).resolve() == (ROOT / "pacer").resolve()
 
 
+def test_mapping_is_found_from_the_folder_above_a_clone(tmp_path: Path) -> None:
+    """A clone's folder may be called pacelab: with it in sight, its root was taken for an empty package."""
+    (tmp_path / "pacelab").symlink_to(ROOT)
+    code = "import pacelab.units; print(pacelab.__file__)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert Path(ran.stdout.strip()) == ROOT / "pacelab/__init__.py"
+
+
 def test_mapping_public_names_can_be_imported() -> None:
     import pacelab
 

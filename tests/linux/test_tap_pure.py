@@ -17,12 +17,14 @@ from unittest.mock import Mock
 import pytest
 from test_tap_plan import plan_of
 
+import pacelab
 from pacelab.errors import HostError
 from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
 from pacelab.hosts.lab import Lab
 from pacelab.hosts.machine import Load, judge, judge_medium, read_load
 from pacelab.hosts.mininet.mininet_hosts import iperf_results
+from pacelab.hosts.network.medium import find_program
 from pacelab.hosts.network.meter import Meter, Window
 from pacelab.hosts.network.tcp_counters import Counters, read_counters
 from pacelab.hosts.network.wire_path import WirePath
@@ -47,6 +49,19 @@ def test_wire_queues_and_overflows() -> None:
     assert wire.take(0, 1000) == 8 * MS
     assert wire.take(0, 1000) is None
     assert wire.take(1 * MS + 1, 1000) == 9 * MS
+
+
+def test_mediumd_is_found_where_the_wheel_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # as `pip install --user` does: the package under lib, the program in a bin that is on no PATH
+    for name in ("lib/pacelab/__init__.py", "bin/mediumd", "lib/pacelab-1.dist-info/METADATA"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "bin/mediumd").chmod(0o755)
+    (tmp_path / "lib/pacelab-1.dist-info/RECORD").write_text("pacelab/__init__.py,,\n../bin/mediumd,,\n")
+    monkeypatch.setattr(pacelab, "__file__", str(tmp_path / "lib/pacelab/__init__.py"))
+    monkeypatch.syspath_prepend(tmp_path / "lib")
+    monkeypatch.setenv("PATH", "")
+    assert find_program().resolve() == tmp_path / "bin/mediumd"
 
 
 def test_wire_idles_between_packets() -> None:

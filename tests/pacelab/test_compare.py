@@ -279,6 +279,16 @@ def test_schemes_that_are_no_list_of_names_are_refused(schemes: object) -> None:
         pacelab.compare(pacelab.Experiment(), schemes=schemes)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("command", ["compare", "sweep"])
+def test_an_option_that_varies_and_nobody_takes_is_named_with_all_its_values(
+    command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--hops", "1", "--no-wired", "--seeds", "1", "--seconds", "1", "--jobs", "1", "--pace-rate", "0.2,0.4,0.8"]
+    assert main([command, "chain", "--schemes", "newreno", *words, "--out", "made"]) == 0
+    told = "note: --pace-rate 0.2,0.4,0.8 has no effect: the scheme does not take it\n"
+    assert told in capsys.readouterr().err
+
+
 DEAF = """
 import pacelab
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import struct
@@ -202,6 +203,19 @@ def test_pcap_refuses_before_the_run(
     assert main(["run", "chain", *options]) == 2
     assert says in capsys.readouterr().err
     assert list(in_tmp.iterdir()) == []
+
+
+def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "chain", "--hops", "1", "--no-wired", "--seconds", "1", "--quiet", "--pcap"]
+    Path("corner.yaml").write_text("version: 1")
+    assert main([*command, "corner.yaml"]) == 2
+    assert "--pcap 'corner.yaml': something else is there: allowed is a new name" in capsys.readouterr().err
+    assert Path("corner.yaml").read_text() == "version: 1"
+    os.mkfifo("pipe")
+    assert main([*command, "pipe"]) == 2
+    Path("mine.pcapng").touch()
+    assert main([*command, "mine.pcapng"]) == main([*command, "mine.pcapng", "--seed", "2"]) == 0
+    assert read(Path("mine.pcapng"))[1]
 
 
 # What tcpdump wrote at each host of a guest becomes one file: small files by hand, read back by hand and by tshark.

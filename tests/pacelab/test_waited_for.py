@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -105,3 +106,19 @@ def test_who_asked_to_be_told_is_told(shown: list[str], monkeypatch: pytest.Monk
 def test_without_a_notebook_nobody_is_told(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
     tell(clock, (60, (0.5,)))
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("columns", [24, 80])
+@pytest.mark.parametrize("text", ["{x}[red].yaml, newreno", "chain: newreno, " + "tcp-gap, " * 9])
+def test_a_bar_has_its_numbers_at_any_width_and_whatever_it_is_of(
+    columns: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO()
+    vars(terminal).update(isatty=lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with console.progress_bar(text, quiet=False) as show:
+        show(0.4)
+    assert " 40%" in terminal.getvalue()
+    assert (text in terminal.getvalue()) == (columns == 80 and text.startswith("{x}"))

@@ -19,6 +19,7 @@ from pacelab import ConfigError, Experiment, HostError
 from pacelab.running import workers
 from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
+from pacelab.topologies.waiting import say
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -46,6 +47,20 @@ def test_an_item_that_a_worker_cannot_read_is_no_worker_that_died() -> None:
     begun = each_finished(abs, [1, Unreadable()], workers=Workers(jobs=2))  # type: ignore[list-item]
     with pytest.raises(ValueError, match="no number"), closing(begun) as finished:
         list(finished)
+
+
+def take_long(_item: int) -> None:
+    say("loading 'slow.py'")
+
+
+def test_what_several_workers_wait_for_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("pacelab.topologies.waiting._said", set())
+    assert len(list(each_finished(take_long, range(4), workers=Workers(jobs=2)))) == 4
+    assert capfd.readouterr().err.splitlines() == [
+        "pacelab: loading 'slow.py' has not returned for 5 s; it is waited for, Ctrl-C ends it"
+    ]
 
 
 SCRIPT = """

@@ -7,7 +7,6 @@ would print the HTML as it is, but needs Pango from the system; a browser is far
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from dataclasses import asdict
 from importlib import import_module
@@ -21,7 +20,7 @@ from pacelab.claims.book.book import MARKS, Book, Chapter
 from pacelab.claims.book.book_text import ABSTRACT, HOW_TO_READ, SUBTITLE, TITLE
 from pacelab.claims.standing import COLUMNS
 from pacelab.claims.verdict import Verdict
-from pacelab.console import word
+from pacelab.console import install
 from pacelab.errors import HostError
 
 TEMPLATE = files("pacelab.claims") / "book.typ"
@@ -36,7 +35,7 @@ def has_typst() -> bool:
 
 def what_is_missing() -> str:
     """What a PDF takes."""
-    return f'Typst is not installed here: {word(sys.executable)} -m pip install "pacelab[report]"'
+    return f"Typst is not installed here: {install('pacelab[report]')}"
 
 
 def check_pdf() -> None:

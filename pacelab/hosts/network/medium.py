@@ -6,8 +6,8 @@ import json
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,24 @@ ANSWER_S = 5.0
 
 
 def find_program() -> Path:
-    """The mediumd of this installation: built in the source tree, else beside Python, else on the PATH."""
+    """The mediumd of this installation: built in the source tree, else where the wheel put it, else on the PATH."""
     package = Path(pacelab.__file__).resolve().parent
-    for place in (package.parent / "medium/target/release/mediumd", Path(sys.executable).parent / "mediumd"):
+    for place in (package.parent / "medium/target/release/mediumd", *_installed()):
         if place.is_file() and os.access(place, os.X_OK):
             return place
     found = shutil.which("mediumd")
     if found is None:
         raise HostError(f"real hosts: no program mediumd here; {MEND}")
     return Path(found)
+
+
+def _installed() -> list[Path]:
+    """Programs of that name which came with the package: of a user's own installation they are beside no Python."""
+    try:
+        came = distribution("pacelab").files or []
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())) for file in came if file.name == "mediumd"]
 
 
 def configuration(plan: Plan) -> dict[str, Any]:

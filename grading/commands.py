@@ -170,6 +170,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     if others := others_kept(options.out / "verdicts", wanted.number):
         raise ConfigError(f"--out {options.out}: the grades of {label(others[0])} are there: name another folder")
     places = options.submissions or []
+    among = [place.resolve() for place in places] == [options.out.resolve()]
+    _check(not among, f"--out {options.out}: the hand-ins are there: name another folder")
     collected = collect(places, wanted, people)
     found = collected.submissions
     _check(bool(found) and any(map(_holds_any, places)), "the places named hold no submissions")

@@ -8,6 +8,7 @@ Nobody's work replaces anybody's: two hand-ins that claim one name stay two.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -43,7 +44,10 @@ MAX_MEMBERS = 2000
 SHOWN_FILES = 300
 ARCHIVES = (".7z", ".rar", ".tar", ".gz", ".tgz", ".xz", ".txz", ".bz2", ".zst")
 OUR_OWN = {"gradebook.csv", "summary.html"}
-"""What `pacelab grade` wrote lies among the hand-ins, if they are in the folder where it was called."""
+VERDICT = re.compile(r"verdicts/[0-9a-f]{32}\.json")
+"""What `pacelab grade` wrote lies among the hand-ins, if they are in the folder where it was called: verdicts first, so
+that of a run that was stopped there is nothing else."""
+EARLIER = "holds the grades of an earlier run"
 NOBODYS = "belongs to no hand-in"
 MAYBE_EXPORT = (
     "taken for one student's, as there are other places beside it: if it is a platform's export, name it alone, "
@@ -187,6 +191,9 @@ def _of(
         if path.is_symlink() and not alone:  # of several it may be a student's own, to anything
             raise BadPlace(LINK)
         with opened(path) as items:
+            if path.is_dir() and not alone and _is_earlier(items):
+                collected.unclaimed.append((plain(path.name), EARLIER))
+                return []
             own.items = list(items)
             found, nobodys = _told_apart(own, path.name, items, assignment, people, exports, alone)
             collected.unclaimed += [(f"{plain(path.name)}/{item.name}", item.odd or NOBODYS) for item in nobodys]
@@ -259,8 +266,8 @@ def _class_of(
         mine = [item for item in items if item.parts[0] == top]
         file = next((item for item in mine if item.name == top), None)
         inner = below(mine, top)
-        if {item.name for item in inner} >= OUR_OWN:
-            nobodys.append(replace(mine[0], name=top, odd="holds the grades of an earlier run"))
+        if _is_earlier(inner):
+            nobodys.append(replace(mine[0], name=top, odd=EARLIER))
         elif inner and (not export or any(item.is_code or item.is_zip for item in inner)):
             found.append(HandIn(platform="", name=top, items=inner))
         elif file is not None and file.is_folder and file.odd != EMPTY and not export:
@@ -273,6 +280,12 @@ def _class_of(
     theirs = [item for item in nobodys if folded(split_name(item.name)[0]) in missing and item.odd != EMPTY]
     found += [HandIn(platform="", name=split_name(item.name)[0], items=[item]) for item in theirs]
     return found, [item for item in nobodys if item not in theirs]
+
+
+def _is_earlier(items: Sequence[Item]) -> bool:
+    """Whether these are what `pacelab grade` wrote."""
+    ours = {item.name for item in items} >= OUR_OWN or any(VERDICT.fullmatch(item.name) for item in items)
+    return ours and not any(item.is_code or item.is_zip for item in items)
 
 
 def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:

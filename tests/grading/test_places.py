@@ -16,6 +16,7 @@ import pytest
 
 from pacelab import ConfigError
 from pacelab.grading.assignments import find_assignment
+from pacelab.grading.commands import grade
 from pacelab.grading.receive import collect as collect_module
 from pacelab.grading.receive import places
 from pacelab.grading.receive.collect import Collected, collect
@@ -191,6 +192,21 @@ def test_grades_of_an_earlier_run_are_nobodys(fall: Path, monkeypatch: pytest.Mo
     of = found(Path())
     assert [item.student for item in of.submissions] == ["ann", "bob", "cem"]
     assert of.unclaimed == [("fall/grades", "holds the grades of an earlier run")]
+
+
+@pytest.mark.parametrize(
+    "wrote", [("gradebook.csv", "summary.html"), (f"verdicts/{'0a' * 16}.json",)], ids=["done", "stopped"]
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_grades_that_lie_among_the_hand_ins_are_no_hand_in(fall: Path, wrote: tuple[str, ...], several: bool) -> None:
+    for name in wrote:
+        (fall / "grades" / name).parent.mkdir(parents=True, exist_ok=True)
+        (fall / "grades" / name).touch()
+    of = collect(sorted(fall.iterdir()) if several else [fall], ASSIGNMENT)  # as `pacelab grade *` names them
+    assert [item.student for item in of.submissions] == ["ann", "bob", "cem"]
+    assert [why for _, why in of.unclaimed] == ["holds the grades of an earlier run"]
+    with pytest.raises(ConfigError, match="the hand-ins are there: name another folder"):
+        grade(submissions=[fall], assignment="3", out=fall)
 
 
 def test_of_several_places_a_link_is_named_and_not_followed(fall: Path) -> None:

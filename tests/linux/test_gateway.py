@@ -312,6 +312,13 @@ def test_gateway_paces_larger_packets_once_the_mtu_was_raised(line: Line) -> Non
     assert (found["packets"]["seen"] > 20, found["passed_unseen"]) == (True, {"not-tcp-udp": 2}), found
 
 
+def test_gateway_sees_packets_that_a_firewall_marked(line: Line) -> None:
+    line.gateway.run("iptables -t mangle -A PREROUTING -j MARK --set-mark 0xffffffff")
+    agent = line.agent(*SCHEME)
+    line.wired.run(f"ping -c 3 -i 0.2 {line.STATION}")
+    assert agent.stop()["passed_unseen"] == {"not-tcp-udp": 6}
+
+
 def test_gateway_refusals_are_one_line_exit_3_and_leave_nothing(line: Line) -> None:
     def fails(*arguments: str) -> str:
         done = line.gateway.start(

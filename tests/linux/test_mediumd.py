@@ -279,6 +279,17 @@ def test_a_bad_start_is_one_line_and_leaves_nothing(
     assert air.ping(0, 0)  # the one that runs still does
 
 
+def test_too_few_open_files_are_said_at_the_start(make_air: MakeAir) -> None:
+    air = make_air([0])
+    air.config["stations"][0]["tap"]["name"] = "air1"
+    file = air.folder / "other.json"
+    file.write_text(json.dumps(air.config), encoding="utf-8")
+    command = ["prlimit", "--nofile=40:40", str(program()), "--config", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    told = "mediumd: limit of open files: 40, and 66 are needed; try: ulimit -n 66\n"
+    assert (done.returncode, done.stderr) == (3, told)
+
+
 def test_malformed_messages_are_refused_with_a_line_each_and_the_rest_keeps_running(
     make_air: MakeAir,
 ) -> None:

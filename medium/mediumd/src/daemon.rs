@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use nix::sys::eventfd::EventFd;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::prctl;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::getppid;
@@ -40,6 +41,11 @@ use crate::wmediumd;
 
 /// The other name.
 const WMEDIUMD: &str = "wmediumd";
+
+/// Descriptors of a station: its TAP and the counters of its namespace.
+const OF_A_STATION: u64 = 2;
+/// All others: clients, what there is one of, and what the caller left open.
+const OF_ALL: u64 = 64;
 
 /// Why it ends before its time: whose fault it is, and one line.
 enum Trouble {
@@ -122,9 +128,22 @@ fn die_with_parent() -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Raises the limit of open files where that is too low: one that could not be opened later would be a client's.
+fn allow_descriptors(needed: u64) -> Result<(), Trouble> {
+    let told = |error: nix::Error| Trouble::Host(format!("limit of open files: {error}"));
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).map_err(told)?;
+    if hard < needed {
+        return Err(Trouble::Host(format!(
+            "limit of open files: {hard}, and {needed} are needed; try: ulimit -n {needed}"
+        )));
+    }
+    if soft < needed { setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(told) } else { Ok(()) }
+}
+
 fn serve(options: &Options, config: Config) -> Result<(), Trouble> {
     let kernel = |what: &'static str| move |error: nix::Error| Trouble::Host(format!("{what}: {error}"));
     let signals = watch_signals().map_err(kernel("watching signals"))?;
+    allow_descriptors(OF_ALL + OF_A_STATION * config.stations.len() as u64)?;
     let path = options.socket.as_deref();
     let socket = path.map(|path| SocketFile::listen(path, options.socket_group.as_deref())).transpose();
     let socket = socket.map_err(Trouble::Host)?;
@@ -158,6 +177,7 @@ fn serve_as_wmediumd(config: &Path, serves: bool) -> Result<(), Trouble> {
     let world = World::new(&text, own.as_deref()).map_err(told)?;
     let _ = prctl::set_name(c"wmediumd"); // for pkill
     let signals = watch_signals().map_err(kernel("watching signals"))?;
+    allow_descriptors(OF_ALL)?;
     let path = serves.then_some(Path::new(SOCKET_PATH));
     let socket = path.map(|path| SocketFile::listen(path, None)).transpose().map_err(Trouble::Host)?;
 

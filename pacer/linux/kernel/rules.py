@@ -24,6 +24,8 @@ from pacelab.pacer.linux.errors import AgentError
 _COMMANDS = ("iptables", "ip6tables")
 _PREFIX = "PACELAB"
 _CHAIN = re.compile(rf"^:({_PREFIX}-(\d+)-(\w+)-\d+) ", re.MULTILINE)
+_OWN_PASS = frozenset({"OUTPUT", "POSTROUTING"})
+"""Hooks that a packet of the agent's own comes by; at others its mark is somebody else's."""
 _WAIT_S = "5"
 _LISTED_S = 0.5
 """What takes longer to be listed is not waited for."""
@@ -107,9 +109,10 @@ class Rules:
     def _adding(self) -> list[str]:
         lines = []
         for chain, capture in zip(self._chains, self._captures, strict=True):
+            own = f"-A {chain} -m mark --mark {self._mark:#x}/{self._mark:#x} -j RETURN"
             lines += [
                 f":{chain} - [0:0]",
-                f"-A {chain} -m mark --mark {self._mark:#x}/{self._mark:#x} -j RETURN",
+                *([own] if capture.hook in _OWN_PASS else []),
                 f"-A {chain} -j NFQUEUE --queue-num {capture.queue} --queue-bypass",
                 f"{capture.jump} -j {chain}",
             ]

@@ -286,7 +286,7 @@ def test_too_few_open_files_are_said_at_the_start(make_air: MakeAir) -> None:
     file.write_text(json.dumps(air.config), encoding="utf-8")
     command = ["prlimit", "--nofile=40:40", str(program()), "--config", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-    told = "mediumd: limit of open files: 40, and 66 are needed; try: ulimit -n 66\n"
+    told = "mediumd: limit of open files: 40, and 130 are needed; try: ulimit -n 130\n"
     assert (done.returncode, done.stderr) == (3, told)
 
 
@@ -318,9 +318,9 @@ def test_malformed_messages_are_refused_with_a_line_each_and_the_rest_keeps_runn
     assert air.process.poll() is None
 
 
-def test_the_seventeenth_connection_is_told_that_it_is_one_too_many(make_air: MakeAir) -> None:
+def test_the_eighty_first_connection_is_told_that_it_is_one_too_many(make_air: MakeAir) -> None:
     air = make_air([0])
-    more = [Connection(air.socket_path) for _ in range(15)]
+    more = [Connection(air.socket_path) for _ in range(79)]
     for one in more:
         assert one.call("hello", version=1)["name"] == "mediumd"
     last = Connection(air.socket_path)

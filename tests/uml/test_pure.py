@@ -367,3 +367,19 @@ def test_a_plan_with_captures_is_for_guests() -> None:
     assert read_plan(dump_plan(plan), in_guest=True) == plan
     with pytest.raises(ConfigError, match="captures are for guests"):
         read_plan(dump_plan(plan))
+
+
+_START_A_PROGRAM = """
+import subprocess
+from pacelab.hosts.where.confine import confine
+subprocess.run(["true"], check=True, preexec_fn=lambda: confine(0))
+"""
+
+
+def test_the_root_of_a_user_namespace_starts_a_guest_as_who_it_is() -> None:
+    inside = ["unshare", "--user", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*inside, "true"], check=False).returncode:
+        pytest.skip("no user namespaces here: a kernel that allows them would enable this")
+    for code in (_START_A_PROGRAM, "from pacelab.hosts.where import uml; assert not uml.may_be_nobody()"):
+        done = subprocess.run([*inside, sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -45,7 +45,7 @@ const WMEDIUMD: &str = "wmediumd";
 /// Descriptors of a station: its TAP and the counters of its namespace.
 const OF_A_STATION: u64 = 2;
 /// All others: clients, what there is one of, and what the caller left open.
-const OF_ALL: u64 = 64;
+const OF_ALL: u64 = 128;
 
 /// Why it ends before its time: whose fault it is, and one line.
 enum Trouble {

@@ -52,7 +52,7 @@ def confine(core: int) -> None:
     """In the kernel's process before it starts: dies with us, on one core, nobody special, at fixed addresses."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.sched_setaffinity(0, {core})
-    if os.geteuid() == 0:
+    if may_be_nobody():
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -62,6 +62,16 @@ def confine(core: int) -> None:
     _libc.syscall(_SYS_CAPSET, header, data)
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _libc.personality(_ADDR_NO_RANDOMIZE)
+
+
+def may_be_nobody() -> bool:
+    """Root, but not that of a user namespace which knows no such user."""
+    return os.geteuid() == 0 and all(_maps_nobody(Path(f"/proc/self/{ids}_map")) for ids in ("uid", "gid"))
+
+
+def _maps_nobody(table: Path) -> bool:
+    rows = (map(int, line.split()) for line in table.read_text().splitlines())
+    return any(first <= NOBODY < first + count for first, _outside, count in rows)
 
 
 def exec_folder() -> str:

@@ -26,7 +26,15 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import HostError
 from pacelab.hosts.network.captures import SUFFIX
 from pacelab.hosts.session import error_of
-from pacelab.hosts.where.confine import MEMORY_BYTES, NOBODY, Core, confine, cpu_seconds, exec_folder
+from pacelab.hosts.where.confine import (
+    MEMORY_BYTES,
+    NOBODY,
+    Core,
+    confine,
+    cpu_seconds,
+    exec_folder,
+    may_be_nobody,
+)
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.files import GuestFiles, code_for, find_files
 from pacelab.hosts.where.folders import KERNEL, work_folder
@@ -188,7 +196,7 @@ def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping
     job = work / "job"
     job.mkdir()
     write_job(job, plan, own)
-    if os.geteuid() == 0:
+    if may_be_nobody():
         for path in (work, *work.rglob("*")):
             if not path.is_symlink():
                 os.chown(path, NOBODY, NOBODY)

@@ -23,7 +23,8 @@ use crate::socket::connection::{Connection, Incoming};
 use crate::socket::report::Reporter;
 use crate::socket::request::{self, Refusal, Request, Subscription, refusal};
 
-const CONNECTIONS_MAX: usize = 16;
+/// An agent at each of 64 stations, and 16 others.
+const CONNECTIONS_MAX: usize = 80;
 /// Events passed on before clients, signals and clock have their turn.
 const EVENTS_IN_A_ROW: usize = 1_000;
 

@@ -105,7 +105,7 @@ def remembered(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list
 
 
 def gone(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list[str]:
-    """Whom the gradebook had from an earlier run and these hand-ins are not of, with a row or, without a roster, none."""
+    """Whom the gradebook had from an earlier run and these hand-ins are not of; without a roster they have no row."""
     if any(row.place >= 0 for row in rows):
         return [row.student for row in rows if row.remarks == GONE]
     return sorted({name for name, _ in before} - {no_formula(row.student) for row in rows})

@@ -152,7 +152,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     from pacelab.grading.batch import others_kept
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
-    from pacelab.grading.records.gradebook import gradebook, graded_before, remembered, strangers
+    from pacelab.grading.records.gradebook import gone, gradebook, graded_before, remembered, strangers
     from pacelab.grading.records.home import homeward
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
@@ -184,7 +184,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     reports = _write(options.out, rows, verdicts, collected, similar)
     column = options.column or wanted.label.capitalize()
     files = homeward(options.roster, students, rows, found, verdicts, column=column, hidden=options.hidden)
-    _send_home(options.out, files, rows, reports)
+    _send_home(options.out, files, rows, reports, gone(rows, before))
     if options.gradescope is not None:
         from pacelab.grading.records.gradescope import results
 
@@ -238,8 +238,10 @@ def _holds_any(place: Path) -> bool:
         return True
 
 
-def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], reports: Sequence[str]) -> None:
-    from pacelab.grading.records.gradebook import GONE, strangers
+def _send_home(
+    out: Path, files: Mapping[str, bytes], rows: Sequence[Row], reports: Sequence[str], gone: Sequence[str]
+) -> None:
+    from pacelab.grading.records.gradebook import strangers
     from pacelab.grading.records.home import of_earlier, write_home
 
     home = write_home(out, files)
@@ -247,7 +249,7 @@ def _send_home(out: Path, files: Mapping[str, bytes], rows: Sequence[Row], repor
         log(f"to import into the platform: {', '.join(home)} in {out}")
     if old := of_earlier(out, {*files, *reports}):
         log(f"not of these grades, left by an earlier run: {', '.join(old[:5])}{', ...' * (len(old) > 5)} in {out}")
-    if gone := [row.student for row in rows if row.remarks == GONE]:
+    if gone:
         named = f"{'; '.join(gone[:5])}{'; ...' * (len(gone) > 5)}"
         told = (
             "name all hand-ins of the assignment at once; an import has no 0 of these as long as gradebook.csv is there"

@@ -105,6 +105,13 @@ def remembered(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list
     return [replace(row, remarks=GONE) if row.status == "missing" and was(row) else row for row in rows]
 
 
+def gone(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list[str]:
+    """Whom the gradebook had from an earlier run and these hand-ins are not of; without a roster they have no row."""
+    if any(row.place >= 0 for row in rows):
+        return [row.student for row in rows if row.remarks == GONE]
+    return sorted({name for name, _ in before} - {no_formula(row.student) for row in rows})
+
+
 def strangers(rows: Sequence[Row]) -> list[Row]:
     """Hand-ins that are nobody's in the roster, where there is one."""
     return [row for row in rows if row.place < 0] if any(row.place >= 0 for row in rows) else []

@@ -52,6 +52,8 @@ PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github
 BEFORE_HEADER = re.compile(r"\A(?:[ \t]*\r?\n)*(?:sep=.\r?\n)?(?:[ \t]*\r?\n)*")
 """Empty lines, and what tells Excel its separator."""
 MOODLE_NUMBER = re.compile(r"(\d+)$")
+BEYOND = "\0beyond"
+"""Of a row, what is beyond the header's last column."""
 STRANGER = "not in the roster"
 APART = "give `id`, each an own, as the hand-in's name or, of a platform's, in the roster"
 DAY_S = 86_400
@@ -126,7 +128,7 @@ def _seconds(since: datetime, until: datetime) -> float:
 def read_roster(path: Path) -> list[Student]:
     """The class list. Raises ConfigError with the line."""
     text = read_table(path)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text), strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter(text), restkey=BEYOND, strict=True)
     try:
         found = _students(reader, path)
     except csv.Error as error:  # a cell of more than 128 KiB, or a quote that nothing closes
@@ -144,6 +146,9 @@ def _students(reader: csv.DictReader[str], path: Path) -> list[Student]:
     found: list[Student] = []
     seen: set[Any] = set()
     for line, row in enumerate(reader):
+        if any(row.get(BEYOND) or ()):
+            told = 'more cells than the header has: put quotes around what has a separator in it, as in "Smith, Jane"'
+            raise ConfigError(f"roster {str(path)!r}, line {reader.line_num}: {told}")
         values = {name: plain((row[column] or "").strip(), 200) for name, column in columns.items()}
         values["student"] = values.get("student") or _name(row, known)
         if not values["student"] or "points possible" in values["student"].casefold():  # Canvas's second row

@@ -24,6 +24,7 @@ from pacelab.grading.records.gradebook import (
     GONE,
     Row,
     csv_file,
+    gone,
     gradebook,
     graded_before,
     lateness,
@@ -390,6 +391,23 @@ def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_
         told.append((sent, made[1].remarks, made[2].remarks))
     assert told[0] == (["Ann", "Bob", "Cem"], "mend <this>", "nothing handed in")
     assert told[1] == told[2] == (["Ann", "Cem"], GONE, "nothing handed in")
+
+
+def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None:
+    def made(*names: str) -> list[Row]:
+        verdicts = [verdict(name, 90) for name in names]
+        return gradebook(verdicts, [Submission(student=name, source="") for name in names], [], LateRule())
+
+    (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann", "=Bob", "Cem")))
+    before = graded_before(tmp_path / "gradebook.csv")
+    assert gone(made("=Bob", "Dora"), before) == ["Ann", "Cem"]
+    assert gone(made("Ann", "=Bob", "Cem"), before) == []
+
+
+def test_a_name_with_a_comma_and_no_quotes_is_told(tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text("student,id\nBob,1,\nSmith, Jane,2\n")
+    with pytest.raises(ConfigError, match=r"line 3: more cells than the header has: put quotes"):
+        read_roster(tmp_path / "roster.csv")
 
 
 def test_grades_of_another_assignment_are_not_replaced(tmp_path: Path) -> None:

@@ -97,10 +97,11 @@ def remembered(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list
     """The rows; who is missing, but was graded before, is remarked."""
     names = Counter(row.student for row in rows)
     known = {name for name, _ in before}
+    ids = {of_whom for _, of_whom in before if of_whom}
 
     def was(row: Row) -> bool:
-        name = no_formula(row.student)
-        return (name, no_formula(row.id)) in before or (names[row.student] == 1 and name in known)
+        name, number = no_formula(row.student), no_formula(row.id)
+        return number in ids or (name, number) in before or (names[row.student] == 1 and name in known)
 
     return [replace(row, remarks=GONE) if row.status == "missing" and was(row) else row for row in rows]
 

@@ -393,6 +393,18 @@ def test_who_was_graded_before_and_is_not_among_these_hand_ins_gets_no_zero(tmp_
     assert told[1] == told[2] == (["Ann", "Cem"], GONE, "nothing handed in")
 
 
+def test_who_has_another_name_by_now_was_graded_before_all_the_same(tmp_path: Path) -> None:
+    def made(name: str, handed_in: bool) -> list[Row]:
+        (tmp_path / "roster.csv").write_text(f"student,id\n{name},7\nDora,\n")
+        found = [Submission(student=name, source="")] if handed_in else []
+        verdicts = [verdict(name, 90)] if handed_in else []
+        return gradebook(verdicts, found, read_roster(tmp_path / "roster.csv"), LateRule())
+
+    (tmp_path / "gradebook.csv").write_bytes(csv_file(made("Ann Ash", handed_in=True)))
+    later = remembered(made("Ann Oak", handed_in=False), graded_before(tmp_path / "gradebook.csv"))
+    assert [row.remarks for row in later] == [GONE, "nothing handed in"]
+
+
 def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None:
     def made(*names: str) -> list[Row]:
         verdicts = [verdict(name, 90) for name in names]

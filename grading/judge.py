@@ -249,9 +249,12 @@ class _Grading:
     def _reference(self, check: Check) -> tuple[str, ...]:
         """What the check is built on, and is wrong."""
         version = self._submission.version or self._assignment.version
-        return tuple(
+        wrong = tuple(
             name for name in check.above if self.failed & set(self._assignment.judged_by(name, version)) - {check.id}
         )
+        if set(check.needs) <= set(wrong):  # some of what it is about stays the student's
+            return tuple(name for name in wrong if name not in check.needs)
+        return wrong
 
     def _graded(self, box: Box, check: Check) -> Result:
         if self._broken is not None:

@@ -132,6 +132,27 @@ def test_a_right_solution_of_another_form_loses_nothing(number: int, usual: str,
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("failed", "lent"),
+    [
+        ({"steps"}, ("BandwidthController",)),
+        ({"losses"}, ("QualityEvaluator",)),
+        ({"hand-values", "calls"}, ("mos", "QualityEvaluator")),
+        ({"steps", "losses"}, ()),
+        ({"steps", "losses", "hand-values"}, ("mos",)),
+    ],
+)
+def test_of_two_parts_that_a_check_judges_together_the_right_one_is_judged(
+    failed: set[str], lent: tuple[str, ...]
+) -> None:
+    assignment = ASSIGNMENTS[5]
+    handed_in = Submission(student="s", source=assignment.model)
+    verdict = judge(handed_in, assignment, walls=NO_WALLS, only={"protects"}, failed=failed)
+    (result,) = verdict.results
+    assert (result.reference, result.earned) == (lent, result.points)
+
+
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", ["one-by-one", "covers-its-own"])
 def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call(name: str) -> None:
     assignment = ASSIGNMENTS[2]

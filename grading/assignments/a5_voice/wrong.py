@@ -24,13 +24,13 @@ WRONG = (
         name="arrived-is-expected",
         misconception="what did not arrive was not expected",
         changes=(("sum(max(numbers) - min(numbers) + 1 for numbers in calls.values())", "len(self._packets)"),),
-        loses=("losses", "calls", "window", "protects"),
+        loses=("losses", "calls", "window"),
     ),
     Planted(
         name="one-less",
         misconception="from 100 to 109 there are nine packets",
         changes=(("max(numbers) - min(numbers) + 1 for", "max(1, max(numbers) - min(numbers)) for"),),
-        loses=("losses", "late", "window", "calls", "protects", "uses"),
+        loses=("losses", "late", "window", "calls"),
     ),
     Planted(
         name="late-is-slow",
@@ -47,13 +47,13 @@ WRONG = (
         name="never-forgets",
         misconception="quality is that of the whole call",
         changes=(("self._packets[0][0] < now_ns - WINDOW_NS:", "False:"),),
-        loses=("window", "silence", "protects"),
+        loses=("window", "silence"),
     ),
     Planted(
         name="one-call",
         misconception="sequence numbers are of the gateway",
         changes=(("calls.setdefault(call, [])", "calls.setdefault(0, [])"),),
-        loses=("calls", "protects", "uses"),
+        loses=("calls",),
     ),
     Planted(
         name="silence-is-bad",
@@ -83,7 +83,7 @@ WRONG = (
         name="never-slower",
         misconception="TCP takes what it needs",
         changes=(("            factor = 0.5\n", "            factor = 1.05\n"),),
-        loses=("steps", "bounds", "recovery", "protects"),
+        loses=("steps", "bounds", "recovery"),
     ),
     Planted(
         name="always-slower",
@@ -92,7 +92,7 @@ WRONG = (
             ("            factor = 1.05\n", "            factor = 0.95\n"),
             ("            factor = 1.03\n", "            factor = 0.95\n"),
         ),
-        loses=("steps", "bounds", "recovery", "protects", "uses"),
+        loses=("steps", "bounds", "recovery"),
     ),
     Planted(
         name="packets-of-all",
@@ -116,13 +116,13 @@ WRONG = (
         name="a-call-per-host",
         misconception="a host has one call",
         changes=(("calls.setdefault(call, [])", 'calls.setdefault(call.split(":")[0], [])'),),
-        loses=("calls", "protects", "uses"),
+        loses=("calls",),
     ),
     Planted(
         name="hears-nothing",
         misconception="no verdict is no error",
         changes=(("        if not self._packets:\n", "        if True:\n"),),
-        loses=("losses", "late", "window", "calls", "silence", "protects"),
+        loses=("losses", "late", "window", "calls", "silence"),
     ),
     Planted(
         name="always-the-worst",
@@ -154,5 +154,15 @@ WRONG = (
         misconception="a round from POOR to FAIR ends what a poor one began",
         changes=(("            factor = 0.9\n", "            factor = 0.9\n            self._was_poor = False\n"),),
         loses=("recovery",),
+    ),
+    Planted(
+        name="two-parts-wrong",
+        misconception="sequence numbers are of the gateway; the slower TCP, the better",
+        changes=(
+            ("calls.setdefault(call, [])", "calls.setdefault(0, [])"),
+            ("            factor = 1.05\n", "            factor = 0.95\n"),
+            ("            factor = 1.03\n", "            factor = 0.95\n"),
+        ),
+        loses=("calls", "steps", "bounds", "recovery", "protects", "uses"),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pacelab import Experiment
 from pacelab.grading.assignment import Assignment, Check, Finding, Wrong
 from pacelab.grading.figures import bars
-from pacelab.grading.lab import Lab, exactly, failing, near
+from pacelab.grading.lab import MS, Lab, exactly, failing, near, numeric
 from pacelab.grading.remote import RemoteObject
 from pacelab.grading.session import Raised
 
@@ -38,12 +38,15 @@ def bound(lab: Lab) -> None:
 
 
 def short_bound(lab: Lab) -> None:
-    """Below four hops only the hops that there are."""
+    """Below four hops only the hops that there are. The unit is that of four hops, judged by `bound`."""
     limit = lab.function("goodput_bound_bps")
-    for hops, wanted in ((1, 2_400_000), (2, 1_200_000), (3, 800_000)):
-        near(wanted, limit(hops, 1500, 5_000_000), what=f"bound of {hops} hops, 1500 bytes, 5 ms a hop, in bit/s")
-        size = lab.random(f"size {hops}").randrange(200, 1500)
-        near(size * 8000 / (7 * hops), limit(hops, size, 7_000_000), what=f"bound of {hops} hops, {size} bytes, 7 ms")
+    for hops in (1, 2, 3):
+        for size, ms in ((1500, 5), (lab.random(f"size {hops}").randrange(200, 1500), 7)):
+            four = numeric(limit(4, size, ms * MS), what=f"bound of 4 hops, {size} bytes, {ms} ms a hop")
+            if four <= 0:
+                raise Wrong("a bound above 0", f"{four:g}")
+            what = f"bound of {hops} hops, {size} bytes, {ms} ms a hop, beside yours of 4 hops, {four:,.6g}"
+            near(four * 4 / hops, limit(hops, size, ms * MS), what=what)
 
 
 def plateau(lab: Lab) -> None:
@@ -111,29 +114,37 @@ def fills(lab: Lab) -> None:
 
 
 def cumulative(lab: Lab) -> None:
-    """One ACK covers all below it, any number of times."""
+    """One ACK covers all below it, any number of times. Numbers and limit, judged by `fills`, go on as they began."""
+    fresh = lab.new("SlidingWindow", limit=4)
+    first = fresh.call("send")
+    _sends(fresh, 3)
+    full = fresh.call("can_send")
     draw = lab.random("acks")
     limit = draw.randrange(5, 12)
     window = lab.new("SlidingWindow", limit=limit)
     sent = acknowledged = 0
     for _ in range(4):
         for _ in range(limit - (sent - acknowledged)):
-            exactly(sent, window.call("send"), what="the next packet's number")
+            _numbered(first, sent, window.call("send"))
             sent += 1
         covers = draw.randrange(1, limit + 1)
         acknowledged += covers
         exactly(covers, window.call("acknowledge", acknowledged), what=f"packets freed by an ACK of {acknowledged}")
         exactly(sent - acknowledged, window.call("in_flight"), what=f"packets in flight after an ACK of {acknowledged}")
     window = lab.new("SlidingWindow", limit=4)
-    for _ in range(4):
-        window.call("send")
+    _sends(window, 4)
     exactly(3, window.call("acknowledge", 3), what="packets freed by an ACK of 3 after packets 0 to 3")
     exactly(1, window.call("in_flight"), what="packets in flight")
     for number in (4, 5, 6):
-        exactly(number, window.call("send"), what="the next packet's number")
-    exactly(False, window.call("can_send"), what="can_send() with four on their way")
+        _numbered(first, number, window.call("send"))
+    exactly(full, window.call("can_send"), what="can_send() with four on their way")
     exactly(4, window.call("acknowledge", 7), what="packets freed by an ACK of 7 after packets 0 to 6, of which 3 to 6")
     exactly(0, window.call("in_flight"), what="packets in flight after an ACK of all that was sent")
+
+
+def _numbered(first: object, sent: int, got: object) -> None:
+    if isinstance(first, int):
+        exactly(first + sent, got, what="the next packet's number")
 
 
 def strange_acks(lab: Lab) -> None:

@@ -15,7 +15,7 @@ WRONG = (
         name="bytes-for-bits",
         misconception="goodput in bytes",
         changes=(("payload_bytes * 8e9", "payload_bytes * 1e9"),),
-        loses=("bound", "short-bound"),
+        loses=("bound",),
     ),
     Planted(
         name="always-four",
@@ -39,7 +39,7 @@ WRONG = (
         name="one-too-many",
         misconception="the window is full when more than the limit is on its way",
         changes=(("return self.in_flight() < self._limit", "return self.in_flight() <= self._limit"),),
-        loses=("fills", "cumulative", "shrinks"),
+        loses=("fills", "shrinks"),
     ),
     Planted(
         name="one-by-one",
@@ -57,7 +57,7 @@ WRONG = (
         name="counts-from-one",
         misconception="the first packet is number 1",
         changes=(("return self._next - 1", "return self._next"),),
-        loses=("fills", "cumulative"),
+        loses=("fills",),
     ),
     Planted(
         name="believes-every-ack",

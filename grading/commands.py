@@ -340,7 +340,7 @@ def _similar(
     if not available():
         log(MISSING)
         return [MISSING]
-    whose = {item.student: {students[place].group or place for place in claimed_by(item, students)} for item in found}
+    whose = {item.student: {students[place].pair or place for place in claimed_by(item, students)} for item in found}
     with progress_bar("similarity", quiet=quiet) as tell:
         pairs = similar(found, wanted, tell)
     told = [pair.describe() for pair in pairs if whose[pair.first].isdisjoint(whose.get(pair.second, ()))]

@@ -126,7 +126,7 @@ def _of_group(
     own = mine.get(place, [])
     if not student.group or len(own) > 1:
         return own
-    others = [other for other, member in enumerate(students) if member.group == student.group]
+    others = [other for other, member in enumerate(students) if member.pair == student.pair]
     told = next((students[other].submitted for other in others if other not in mine and students[other].submitted), "")
     found = [mine[other][0] for other in others if len(mine.get(other, [])) == 1]
     timed = [(verdict, replace(made, submitted=made.submitted or told)) for verdict, made in found]

@@ -46,12 +46,14 @@ IDS = {
     "github": ("github_username", "github"),
 }
 """Kind of an identity -> columns that hold it."""
+READ = {"first name", "last name"}.union(*HEADERS.values(), *IDS.values())
 CANVAS_ONLY = {"section", "sis user id", "sis login id"}
 """Columns that say that `ID` is Canvas's number, not one of your own."""
 PLATFORM_IDS = {"canvas": ("canvas",), "moodle": ("moodle",), "github": ("github",)}
 BEFORE_HEADER = re.compile(r"\A(?:[ \t]*\r?\n)*(?:sep=.\r?\n)?(?:[ \t]*\r?\n)*")
 """Empty lines, and what tells Excel its separator."""
 MOODLE_NUMBER = re.compile(r"(\d+)$")
+AROUND_MARKS = re.compile(r"\s*([^\w\s])\s*")
 BEYOND = "\0beyond"
 """Of a row, what is beyond the header's last column."""
 STRANGER = "not in the roster"
@@ -81,6 +83,11 @@ class Student:
     def known_by(self, kind: str) -> str:
         """The identity of this kind, in small letters."""
         return dict(self.ids).get(kind, "").casefold()
+
+    @property
+    def pair(self) -> str:
+        """The group, however it is written: capital letters, and spaces at its commas, make no other."""
+        return AROUND_MARKS.sub(r"\1", " ".join(unicodedata.normalize("NFKC", self.group).casefold().split()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +198,12 @@ def delimiter(text: str) -> str:
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, str]:
-    known = {column.strip().casefold(): column for column in header}
+    titles = [column.strip().casefold() for column in header]
+    known = dict(zip(titles, header, strict=True))
+    for title in READ & known.keys():
+        if titles.count(title) > 1:
+            told = f"{titles.count(title)} columns are called {title!r}: rename those that are not it"
+            raise ConfigError(f"roster {str(path)!r}: {told}")
     found = {
         name: next(known[alias] for alias in aliases if alias in known)
         for name, aliases in HEADERS.items()

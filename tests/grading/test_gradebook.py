@@ -136,6 +136,23 @@ def test_a_pair_shares_its_better_submission() -> None:
     assert found == [("Ann A", 70, "graded", None), ("Bob B", 70, "graded", None), ("Cem C", 0.0, "missing", None)]
 
 
+def test_a_pair_may_be_written_in_any_way_and_words_remain_words() -> None:
+    named = ["A, B", "a,b", " A ,  B", "ab", "team 1 1", "team 11"]
+    students = [Student(student=f"s{place}", group=group) for place, group in enumerate(named)]
+    found = rows([verdict("s0", 70)], students)
+    assert [score for _, score, _, _ in found] == [70, 70, 70, 0, 0, 0]
+    assert len({student.pair for student in students}) == 4
+
+
+def test_two_columns_of_one_title_are_refused_where_it_is_read(tmp_path: Path) -> None:
+    place = tmp_path / "roster.csv"
+    place.write_text("student,Quiz,Student ,Quiz\nAnn,1,x,2\n")
+    with pytest.raises(ConfigError, match="2 columns are called 'student': rename those that are not it"):
+        read_roster(place)
+    place.write_text("student,Quiz,,quiz,\nAnn,1,,2,\n")
+    assert read_roster(place) == [Student(student="Ann")]
+
+
 @pytest.mark.parametrize(
     ("submitted", "extension", "days", "score"),
     [

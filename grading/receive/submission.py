@@ -21,7 +21,7 @@ from pacelab.grading.plain import plain
 from pacelab.grading.receive.modules import imported, modules_beside
 from pacelab.grading.receive.notebook import cells_of, is_notebook, module_of
 from pacelab.grading.receive.places import CODE, BadPlace, Item, file_at, opened
-from pacelab.grading.receive.texts import READER, decoded, most_bytes
+from pacelab.grading.receive.texts import READER, decoded, most_bytes, other_kind
 
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
 
@@ -159,6 +159,8 @@ def _choose(
 def _one_of(mine: Sequence[str], code: Mapping[str, str], problems: list[str], *, worked: bool) -> str:
     """The first of several with a right name; the other form is in the same folder."""
     bases = {code[name].lower() for name in mine}
+    if len(mine) > 1 and all(any(name in told for told in problems) for name in mine[1:]):
+        return mine[0]  # said where they were collected
     if len(mine) > 1 and len(bases) == 1:
         problems.append(f"{bases.pop()} is there {len(mine)} times: graded is {mine[0]}; hand in one")
     elif len(mine) > 1 and worked:
@@ -229,6 +231,9 @@ def _text_of(
         return None
     if not content.strip():
         problems.append(f"{name} is empty: save your work and hand it in again")
+        return None
+    if kind := other_kind(content):
+        problems.append(f"{name} {kind}")
         return None
     text, problem = decoded(content)
     if "\0" in text:

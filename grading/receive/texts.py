@@ -15,12 +15,26 @@ MAX_NOTEBOOK_BYTES = 16 << 20
 READER = f"Python {sys.version_info.major}.{sys.version_info.minor} reads it here"
 """What is no Python for this one may be some for a student's newer one."""
 
+OTHER_KINDS = {
+    b"{\\rtf": "is RTF: save it as plain text (TextEdit: Format > Make Plain Text)",
+    b"pk\x03\x04": "is a zip or a Word document: hand in the .py or .ipynb itself",
+    b"%pdf-": "is a PDF: hand in the .py or .ipynb itself",
+    b"<!doctype html": "is a web page: download the file itself (GitHub: Raw)",
+    b"<html": "is a web page: download the file itself (GitHub: Raw)",
+}
+"""How files begin that are no code, whatever they are called."""
 DOS_END = re.compile(r"\n?\x1a\s*\Z")
 
 
 def most_bytes(name: str) -> int:
     """How large a file of this name may be."""
     return MAX_NOTEBOOK_BYTES if ".ipynb" in name.lower() else MAX_FILE_BYTES
+
+
+def other_kind(content: bytes) -> str:
+    """What it is instead of code, and what to do; nothing if it may be code."""
+    start = content.removeprefix(codecs.BOM_UTF8).lstrip()[:20].lower()
+    return next((told for begins, told in OTHER_KINDS.items() if start.startswith(begins)), "")
 
 
 def decoded(content: bytes) -> tuple[str, str]:

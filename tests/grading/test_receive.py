@@ -198,6 +198,7 @@ def test_canvas_newest_is_graded_and_the_others_are_named(tmp_path: Path) -> Non
     for part in (98, 99):
         said = f"handed in again: the newest is graded, not gateway_pacer.py (attachment {part})/gateway_pacer.py"
         assert any(said in problem for problem in bobby.problems)
+    assert not any("hand in one" in problem for problem in bobby.problems)  # nobody takes back what the platform has
     assert "work.ipynb: graded" in cy.received
     assert len(cy.received) == 2
 
@@ -274,7 +275,7 @@ def test_capital_letters_cost_nothing(tmp_path: Path, name: str) -> None:
         ("gateway_pacer.py", ("(" * 100_000).encode(), "mend this first"),
         ("biology.ipynb", notebook("import cells", "mitosis = 4"), "is it of another course?"),
         ("gateway_pacer.ipynb", b"{", "no notebook that can be read"),
-        ("gateway_pacer.ipynb", b"<!DOCTYPE html>", "no notebook that can be read"),
+        ("gateway_pacer.ipynb", b"<!DOCTYPE html>", "is a web page: download the file itself"),
         ("gateway_pacer.ipynb", b"x = 1\n" * 200_000, "no notebook that can be read"),
         ("gateway_pacer.ipynb", notebook("class GatewayPacer(:\n"), "code cell 1, line 1: SyntaxError"),
         ("readme.txt", b"see attachment", "no Python file or notebook was handed in"),

@@ -64,6 +64,20 @@ def test_utf_16_is_said_to_be_what_it_is(name: str, tmp_path: Path) -> None:
     assert found.received == (f"{name}: chosen, and cannot be graded",)
 
 
+@pytest.mark.parametrize(
+    ("begins", "says"),
+    [
+        (b"{\\rtf1\\ansi\\ansicpg1252\n", "is RTF: save it as plain text (TextEdit: Format > Make Plain Text)"),
+        (b"PK\x03\x04\0\0", "is a zip or a Word document: hand in the .py or .ipynb itself"),
+        (b"%PDF-1.7\n", "is a PDF: hand in the .py or .ipynb itself"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><pre>", "is a web page: download the file itself (GitHub: Raw)"),
+    ],
+)
+def test_what_only_bears_the_name_of_code_is_said_to_be_what_it_is(begins: bytes, says: str) -> None:
+    found = read(begins + TEMPLATE.encode())
+    assert (found.source, found.problems) == (None, (f"{FILE} {says}",))
+
+
 @pytest.mark.parametrize("content", [b"", b" \n\n"])
 def test_an_empty_file_is_said_to_be_empty_and_another_goes_before_it(content: bytes) -> None:
     assert read(content).problems == ("gateway_pacer.py is empty: save your work and hand it in again",)

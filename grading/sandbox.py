@@ -153,6 +153,7 @@ class Box:
                     target = self.folder / name
                     target.parent.mkdir(parents=True, exist_ok=True)
                     target.write_bytes(content)
+                _for_all(self.folder)
             except BaseException:
                 self.__exit__()
                 raise
@@ -173,6 +174,7 @@ class Box:
             place = self.folder / HELPERS / path
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8", errors="backslashreplace")
+        _for_all(self.folder)
 
     def start(self, name: str, *, number: int, count_steps: bool = False) -> Started:
         """Start a process for the file `name`; `number` tells this machine's parallel processes apart."""
@@ -219,6 +221,12 @@ class Box:
         assert self.walls.bubblewrap is not None
         binds = [part for path in _interpreter() for part in ("--ro-bind-try", path, path)]
         return [*_namespaces(self.walls.bubblewrap), *binds, *_masks(), "--ro-bind", str(self.folder), LAB, *_SEAL]
+
+
+def _for_all(folder: Path) -> None:
+    """Let the sandbox's users read it, whatever this user's umask is."""
+    for place in (folder, *folder.rglob("*")):
+        place.chmod(0o755 if place.is_dir() else 0o644)
 
 
 @functools.cache

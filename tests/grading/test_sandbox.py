@@ -38,6 +38,18 @@ def test_without_walls_only_the_submission_is_written(best: Walls) -> None:
             assert {path.name for path in box.folder.iterdir()} == there
 
 
+def test_a_umask_that_lets_nobody_else_read_costs_no_student_points(around: Walls) -> None:
+    before = os.umask(0o077)
+    try:
+        with Box(around) as box:
+            box.put("f.py", "from parts.x import f\n", [("parts/x.py", "def f():\n    return 7\n")])
+            with Session(box, "f.py", number=7) as session:
+                session.request("load")
+                assert session.request("call", None, "f", [], {}) == 7
+    finally:
+        os.umask(before)
+
+
 def test_inside_runs_nobody(around: Walls) -> None:
     got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
     assert isinstance(got, list)

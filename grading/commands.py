@@ -170,7 +170,8 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     if others := others_kept(options.out / "verdicts", wanted.number):
         raise ConfigError(f"--out {options.out}: the grades of {label(others[0])} are there: name another folder")
     places = options.submissions or []
-    among = [place.resolve() for place in places] == [options.out.resolve()]
+    folders = places if len(places) == 1 else [place.absolute().parent for place in places]  # of `*` it is theirs
+    among = options.out.resolve() in [folder.resolve() for folder in folders]
     _check(not among, f"--out {options.out}: the hand-ins are there: name another folder")
     collected = collect(places, wanted, people)
     found = collected.submissions

@@ -17,6 +17,7 @@ from pacelab.units import NS_PER_S
 ACTIONS = frozenset(get_args(Action))
 ALLOWED_ACTIONS = f"allowed is None, or one of {', '.join(kind.__name__ for kind in get_args(Action))}"
 
+ALLOWED_HANDLE = "a handle is a packet's number: Forward(packet.handle), for one"
 ALLOWED_REACTION = "allowed is ([actions, handles to forward], None or a whole number of ns, 0 or more)"
 FORGOTTEN_NS = NS_PER_S
 """Longer than a hook would hold a packet without wanting the clock."""
@@ -87,6 +88,7 @@ class _OwnHook:
         action: Action | None = self._code.call(self._hook.poll_action)
         if action is not None and type(action) not in ACTIONS:
             raise self._refuse(self._hook.poll_action, action, ALLOWED_ACTIONS)
+        self._check_handle(self._hook.poll_action, action)
         self._let_go(action)
         return action
 
@@ -118,6 +120,7 @@ class _OwnHook:
         if not _is_reaction(reaction):
             raise self._refuse(self._hook.react, reaction, ALLOWED_REACTION)  # type: ignore[attr-defined]
         for action in reaction[0]:
+            self._check_handle(self._hook.react, action)  # type: ignore[attr-defined]
             self._let_go(action)
         return reaction
 
@@ -139,9 +142,16 @@ class _OwnHook:
             if isinstance(action, Drop):
                 self._held.pop(action.handle, None)
 
+    def _check_handle(self, method: Callable[..., Any], action: Action | int | None) -> None:
+        """Refuse an action on a packet itself, say, in the place of the number by which it goes."""
+        if not hasattr(getattr(action, "handle", 0), "__index__"):
+            raise self._refuse(method, action, ALLOWED_HANDLE)
+
     def _refuse(self, method: Callable[..., Any], gave: object, allowed: str) -> UserCodeError:
         """What the method gave is not what the contract has."""
-        return self._code.fail(f"gave {gave!r:.80} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
+        shown = repr(gave)
+        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+        return self._code.fail(f"gave {shown} from {method.__name__}(): {allowed}\n{place_of(method)}".rstrip())
 
 
 def _is_reaction(gave: object) -> bool:

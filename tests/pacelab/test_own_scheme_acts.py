@@ -172,6 +172,16 @@ def failing(folder: Path, place: str, put: str) -> Experiment:
         (
             "Forward(handle))",
             "Forward('x'))",
+            AT + r" gave Forward\(handle='x', keep=False\) from poll_action\(\): a handle is .*\n.*mine\.py\", line 17",
+        ),
+        (
+            "Forward(handle))",
+            "Forward(event.segment))",
+            AT + r" gave Forward\(handle=Segment.*\.\.\. from poll_action\(\): .* number: Forward\(packet\.handle\)",
+        ),
+        (
+            "Forward(handle))",
+            "Drop(handle, 5))",
             r"^scheme mine: the gateway hook at node 2 failed: TypeError: .*\n.*mine\.py\", line 30",
         ),
         (

@@ -22,6 +22,7 @@ from pacelab.topologies.domain import Whole
 
 if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
+    from pacelab.results.results import RunResult
     from pacelab.running.cached import Kept
 
 PROCESSES = Whole(1, 1024)
@@ -53,7 +54,6 @@ def run(
     **values: Any,
 ) -> None:
     """Run one experiment and write its result folder."""
-    from pacelab.running.rescue import write_safely
     from pacelab.running.runner import run as run_experiment
 
     experiment = build_experiment(topology, values, scheme=scheme)
@@ -61,6 +61,16 @@ def run(
     capture = _capture(pcap, pcap_snap, pcap_garbled)
     with progress_bar(f"{topology}, {scheme}", quiet=quiet) as on_progress:
         result = run_experiment(experiment, on_progress=on_progress, pcap=capture)
+    has_tcp = any(flow["kind"] == "tcp" for flow in result.run["flows"])
+    hints = [capture.hint(experiment.network)] if capture and has_tcp else []
+    hand_over(result, out, json=json, quiet=quiet, hints=hints)
+    _exit_on_failed_hooks(result.run["hooks"]["failed"])
+
+
+def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
+    """Write a run's folder and print what it gave, with its notes and `hints`."""
+    from pacelab.running.rescue import write_safely
+
     folder = write_safely(result.write, out)
     if json:
         print_json({"run": result.run, "host": result.host})
@@ -70,10 +80,7 @@ def run(
         for number, table in enumerate(run_tables(result)):
             print_table(table, title="" if number else run_title(result))
     if not quiet:
-        has_tcp = any(flow["kind"] == "tcp" for flow in result.run["flows"])
-        hints = [capture.hint(experiment.network)] if capture and has_tcp else []
         _report([*result.notes, *hints], f"results in {folder}")
-    _exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 
 @with_experiment_options

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "run": ("pacelab.cli.commands:run", "Run one experiment and write its result folder."),
+        "rerun": (
+            "pacelab.cli.rerun:rerun",
+            "Run once more what a result folder is of, and say whether the result is the same; exit code 1 if not.",
+        ),
         "compare": (
             "pacelab.cli.commands:compare",
             "Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10).",
@@ -114,7 +118,7 @@ OTHERS: Mapping[str, str] = MappingProxyType(
 HIDDEN = ("agent",)
 SECTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "Run and look": ("lab", "run", "compare", "timeline", "demo", "topologies", "schemes", "doctor"),
+        "Run and look": ("lab", "run", "rerun", "compare", "timeline", "demo", "topologies", "schemes", "doctor"),
         "Study": ("new", "sweep", "plot", "claims", "reproduce", "report"),
         "Teach": ("check", "grade", "update"),
         "Real Linux": ("shell", "gateway", "sender", "station", "relay", "controller", "helper", "cleanup"),

@@ -24,7 +24,7 @@ from pacelab.cli.lazy import COMMANDS, OTHERS, LazyGroup
 from pacelab.console import drop, log, stdout_for_documents
 from pacelab.errors import HostError, PaceLabError
 
-RUN_OWN = ("run", "compare", "sweep", "timeline", "topologies", "reproduce")
+RUN_OWN = ("run", "rerun", "compare", "sweep", "timeline", "topologies", "reproduce")
 """Commands that run files of a user's own, which may print."""
 DASHES = "-\N{EN DASH}\N{EM DASH}"
 """Also those that a word processor makes of --."""

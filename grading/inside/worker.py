@@ -322,6 +322,18 @@ class Drawn(random.Random):
         return self._drawn
 
 
+def one_by_one(numbers: Sequence[float]) -> Callable[[], float]:
+    """Gives these, one at each call, and says so when there are no more."""
+    left = iter(numbers)
+
+    def uniform() -> float:
+        for number in left:
+            return number
+        raise RuntimeError("a number is drawn where none should be: once for each packet, and only where p > 0")
+
+    return uniform
+
+
 def revive(value: Any) -> Any:
     """An argument as the student's code shall see it: tuples for lists, and the few special ones that JSON lacks."""
     if isinstance(value, list):
@@ -330,7 +342,7 @@ def revive(value: Any) -> Any:
         if "$stream" in value:
             return random.Random(value["$stream"]).random
         if "$draws" in value:
-            return iter(value["$draws"]).__next__
+            return one_by_one(value["$draws"])
         if "$random" in value:
             return Drawn(value["$random"])
         if "$list" in value:

@@ -166,6 +166,21 @@ def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("name", "lost"), [("hidden-first", "sharing"), ("neither-unsaid", "independence")])
+def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost: str) -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[1]) if item.name == name]
+    verdict = grade(mistake.apply(ASSIGNMENTS[1].model), ASSIGNMENTS[1], full=False)
+    assert {result.id for result in verdict.results if result.earned < result.points} == {lost}, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
+    verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
+    assert "a number is drawn where none should be" in verdict.results[0].got, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("usual", "other", "told"),
     [

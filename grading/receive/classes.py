@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.places import BadPlace, Item, opened_zip, split_name, tops
-from pacelab.grading.receive.submission import guessed
+from pacelab.grading.receive.submission import defines, guessed
 from pacelab.grading.receive.texts import most_bytes
 
 MAX_TOPS = 200
@@ -96,7 +95,7 @@ def _held(name: str, text: str, assignment: Assignment) -> Iterator[object]:
     if (stamp := guessed(text)) is not None:
         yield "stamp", stamp
     for wanted in assignment.names:
-        if re.search(rf"(\b|\\n)(def|class)\s+{wanted}\b", text):
+        if defines(text, wanted):
             yield wanted
 
 

@@ -327,8 +327,8 @@ def _take(files: _Files, item: Item, archive: str = "") -> None:
         content = item.read(min(files.bytes_left, most_bytes(name) + 1))
         if content is None:
             files.leave(name, f"left out, {item.locked or 'too large or broken'}")
-            too_large = f"cannot be read, or is too large (allowed are {most_bytes(name):,} bytes)"
-            files.problems.append(f"{name} {item.locked or too_large}: left out")
+            most = f"allowed are {most_bytes(name):,} bytes; clear the outputs of a notebook"
+            files.problems.append(f"{name} {item.locked or f'cannot be read, or is too large ({most})'}: left out")
             return
         files.add(name, content, archive)
 

@@ -375,6 +375,28 @@ def test_a_file_with_the_right_name_that_imports_its_parts_is_graded_with_them(h
         assert found.problems == ()
 
 
+HALVES = (
+    'PACELAB_ASSIGNMENT = "3/1"\ndef four_hop_delay_ns(): ...\nclass PaceEstimator: ...\n',
+    "class GatewayPacer: ...\n",
+)
+
+
+def test_of_two_files_by_names_of_the_students_own_the_one_that_imports_the_other_is_graded() -> None:
+    first, second = HALVES
+    files = {"part1.py": first.encode(), "part2.py": f"from part1 import *\n{second}".encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert found.received == ("part1.py: imported", "part2.py: graded")
+    tried = {"mine.py": "\n".join(HALVES).encode(), "a_try.py": b"from mine import *\ndef four_hop_delay_ns(): ...\n"}
+    assert read_submission("ann", tried, ASSIGNMENT).received[1] == "mine.py: graded"
+
+
+@pytest.mark.parametrize("name", ["gateway_pacer.py", "part1.py"])
+def test_what_is_asked_for_in_a_file_that_is_not_graded_is_named(name: str) -> None:
+    first, second = HALVES
+    (*_, told) = read_submission("ann", {name: first.encode(), "part2.py": second.encode()}, ASSIGNMENT).problems
+    assert told.startswith(f"part2.py defines GatewayPacer, and {name}, which is graded, does not: put all into one")
+
+
 def test_of_two_as_good_the_other_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
@@ -444,7 +466,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
             member.write(bytes(1 << 20))
     found = one(path)
     assert found.source is None
-    assert any("too large" in problem for problem in found.problems)
+    assert any("too large" in problem and "clear the outputs" in problem for problem in found.problems)
 
 
 def test_a_zip_of_two_gigabytes_is_opened_at_its_end_only(tmp_path: Path) -> None:

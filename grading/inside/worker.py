@@ -434,7 +434,9 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         ("RLIMIT_CORE", 0),
         ("RLIMIT_CPU", limits["cpu_s"]),
     ):
-        resource.setrlimit(getattr(resource, name), (value, value))
+        _, most = resource.getrlimit(getattr(resource, name))
+        lowered = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(getattr(resource, name), (lowered, lowered))
     held = []
     guards = _guards()
     if guards is not None and guards.restrict_files(*readable):

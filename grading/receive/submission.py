@@ -43,6 +43,8 @@ class Submission:
     student: str
     source: str | None
     """The module's text; None when there is none to grade."""
+    unread: bool = False
+    """There may be one, which whoever grades was not let read."""
     version: int | None = None
     """Of the assignment, as the file is stamped."""
     problems: tuple[str, ...] = ()

@@ -76,6 +76,12 @@ def test_model_earns_all_points(number: int, full: bool) -> None:
     assert verdict.problems == ()
 
 
+def test_what_the_machine_did_not_let_us_read_is_no_zero() -> None:
+    verdict = judge(Submission(student="s", source=None, unread=True), ASSIGNMENTS[1], walls=NO_WALLS)
+    assert (verdict.status, {result.status for result in verdict.results}) == ("rerun", {"not graded"})
+    assert "make it readable and grade again" in verdict.results[0].got
+
+
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("number", ASSIGNMENTS)
 def test_untouched_template_earns_nothing(number: int, full: bool) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,23 @@ def test_a_umask_that_lets_nobody_else_read_costs_no_student_points(around: Wall
                 assert session.request("call", None, "f", [], {}) == 7
     finally:
         os.umask(before)
+
+
+def test_a_machine_whose_own_limits_are_lower_grades_within_these() -> None:
+    """As of a shared server, in a process of its own: nobody but root can raise a limit again."""
+    code = """
+import resource
+from pacelab.grading.sandbox import Box, walls
+from pacelab.grading.session import Session
+resource.setrlimit(resource.RLIMIT_CPU, (70, 70))
+with Box(walls(weak=True)) as box:
+    box.put("f.py", "def f():\\n    import resource\\n    return resource.getrlimit(resource.RLIMIT_CPU)\\n")
+    with Session(box, "f.py", number=7) as session:
+        session.request("load")
+        print(session.request("call", None, "f", [], {}))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout == "[70, 70]\n", ran.stderr
 
 
 def test_inside_runs_nobody(around: Walls) -> None:

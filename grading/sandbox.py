@@ -364,7 +364,8 @@ def _namespace_remedy() -> str:
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == bad:
                 return remedy
-    return "in a container, start it with `--security-opt seccomp=unconfined`, or grade on the host"
+    # Root there lacks CAP_SYS_ADMIN, and to anybody else parts of /proc are masked: no single option lifts both.
+    return "in a container, start it with `--privileged`, or grade on the host"
 
 
 def _may_become(user: int) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,7 @@ def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.Monke
     found, notes = sandbox._try_bubblewrap()
     assert found is None
     assert "No permissions to create new namespace" in notes[0]
+    assert re.search("start it with `--privileged`|sudo sysctl", notes[0])
     monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
     assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
 

@@ -33,9 +33,10 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
         return False
     rivals = _rivals(items if alone else code, assignment, unnamed=unnamed)
     if rivals and not names and (unnamed or not alone):
+        together = "" if alone else "name the folder that all these places are in, or "
         raise ConfigError(
             f"'{plain(place, 200)}' may hold a class, or what one student handed in ({', '.join(rivals)}): "
-            "give --roster CSV, with the names as they are called here"
+            f"{together}give --roster CSV, with the names as they are called here"
         )
     return bool(rivals) or (alone and not code and bool(tops(items)))
 

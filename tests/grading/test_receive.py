@@ -73,6 +73,15 @@ def test_folders_zips_and_files_beside_each_other_are_a_class(tmp_path: Path, wr
     assert [item.source is not None for item in found] == [True, False, True, True]
 
 
+def test_a_class_that_is_named_folder_by_folder_is_told_to_name_the_one_around_it(tmp_path: Path) -> None:
+    for name in ("ann/pacer_old.py", "ann/pacer.py", "bob/gateway_pacer.py"):
+        (tmp_path / "fall" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fall" / name).write_text(TEMPLATE)
+    with pytest.raises(ConfigError, match=r"'ann' may hold a class.*: name the folder that all these places are in"):
+        collect(sorted((tmp_path / "fall").iterdir()), ASSIGNMENT)
+    assert [item.student for item in collect([tmp_path / "fall"], ASSIGNMENT).submissions] == ["ann", "bob"]
+
+
 @pytest.mark.parametrize("other", ["ann/gateway_pacer.py", "ann.py", "ann.zip"])
 def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_path: Path, other: str) -> None:
     place = tmp_path / "fall"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pacelab import HostError
-from pacelab.grading import sandbox
+from pacelab.grading import check, sandbox
+from pacelab.grading.assignments import find_assignment
 from pacelab.grading.remote import RemoteHook
 from pacelab.grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
 from pacelab.grading.session import Malformed, Raised, Session
@@ -191,3 +192,16 @@ def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
     with pytest.raises(HostError, match="grade as another user"):
         walls.__wrapped__(weak=True, bubblewrap=False)
+
+
+def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_own_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
+    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
+        walls.__wrapped__(weak=True, bubblewrap=False)
+    monkeypatch.setattr(check, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
+    (tmp_path / "interference.py").write_text(find_assignment(1).model)
+    verdict = check.check_file(tmp_path / "interference.py", find_assignment(1))
+    assert (verdict.points, verdict.notes[-1]) == (verdict.total, "checked without a sandbox")

@@ -22,6 +22,7 @@ from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Wrong
 from pacelab.grading.assignments import ASSIGNMENTS, registry
 from pacelab.grading.assignments.a2_window.checks import _choice
 from pacelab.grading.assignments.a3_gateway_pacer.hook import AT_ONCE
+from pacelab.grading.assignments.a4_link_red import checks as a4_checks
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
@@ -199,6 +200,15 @@ def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: se
     assert assignment.model.count(usual) == 1
     verdict = grade(assignment.model.replace(usual, other), assignment, full=False, only=("spacing", *sorted(told)))
     assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
+
+
+def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, base = (
+        {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
+    )
+    monkeypatch.setattr(a4_checks, "_compare", lambda _lab: ({"6 hops": (9.0, 0.0)}, [(ours, base)]))
+    with pytest.raises(Wrong, match="got not one round trip"):
+        a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
 
 
 def test_a_window_that_is_whole_may_be_a_float() -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pacelab import ConfigError
+
 if TYPE_CHECKING:
     from pacelab.grading.lab import Lab
 
@@ -89,8 +91,11 @@ class Assignment:
         for version in range(1, self.version + 1):
             found = self.checks_for(version)
             total = sum(check.points for check in found)
-            if total != TOTAL_POINTS or len({check.id for check in found}) != len(found):
-                raise ValueError(f"{self.label}, version {version}: {total} points, or an id used twice")
+            if total != TOTAL_POINTS:
+                told = f"its checks have {total:g} points: allowed are {TOTAL_POINTS}"
+                raise ConfigError(f"{self.label}, version {version}: {told}")
+            if len({check.id for check in found}) != len(found):
+                raise ConfigError(f"{self.label}, version {version}: two of its checks have one id")
 
     def checks_for(self, version: int) -> tuple[Check, ...]:
         """The rubric of one version: a regrade uses that of the version a student was given."""

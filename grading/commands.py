@@ -152,7 +152,7 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     from pacelab.grading.batch import others_kept
     from pacelab.grading.leftovers import sweep
     from pacelab.grading.receive.collect import collect
-    from pacelab.grading.records.gradebook import gone, gradebook, graded_before, remembered, strangers
+    from pacelab.grading.records.gradebook import gone, gradebook, graded_before, remembered, strangers, timed_before
     from pacelab.grading.records.home import homeward
     from pacelab.grading.records.roster import read_roster
     from pacelab.grading.sandbox import SANDBOX_USERS
@@ -180,6 +180,10 @@ def _grade(options: GradeOptions, wanted: Assignment) -> int:
     _check(one, f"--gradescope: allowed with one submission, and these are {len(found)}")
     verdicts = _verdicts(options, wanted, found, settings)
     before = graded_before(options.out / "gradebook.csv")
+    if options.due is None and timed_before(options.out / "gradebook.csv"):
+        log(
+            "an earlier run knew when these were due, and this one takes nothing off for lateness: say --due TIME again"
+        )
     rows = remembered(gradebook(verdicts, found, students, rule), before)
     similar = _similar(found, students, wanted, quiet=options.quiet) if options.similarity else []
     reports = _write(options.out, rows, verdicts, collected, similar)

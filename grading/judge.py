@@ -40,6 +40,7 @@ OUT_OF_MEMORY = ("MemoryError", "SystemError")
 """What Python raises, by chance, where it could as well have died."""
 WALL_S = 120.0
 """For one submission; what is left then is not graded. The models take 1 to 4 s of processor time."""
+UNREAD = "what was handed in cannot be read here (its report says what): make it readable and grade again"
 SHOWN_STEPS = 14
 SHOWN_CHARACTERS = 4000
 """Of what was expected, what came and what was printed: a page, not a book."""
@@ -184,8 +185,9 @@ class _Grading:
         self._patience = patience
         self._names: frozenset[str] = frozenset()
         self._ready: AnySession | None = None
-        self._broken: str | None = None if submission.source is not None else "nothing that can be graded was handed in"
-        self._broken_status = MISSING
+        nothing = UNREAD if submission.unread else "nothing that can be graded was handed in"
+        self._broken: str | None = None if submission.source is not None else nothing
+        self._broken_status = NOT_GRADED if submission.unread else MISSING
         self._proven: dict[str, str] = {}
         """Of calls that computed for long, by their names: what was found when their steps were counted."""
         self._unproven: dict[str, str] = {}

@@ -29,6 +29,7 @@ from py_compile import PycInvalidationMode
 import pacelab
 from pacelab import HostError
 from pacelab.grading.cgroup import Cgroup
+from pacelab.grading.inside.guards import landlock_version
 from pacelab.grading.inside.worker import HELPERS
 from pacelab.grading.leftovers import BOX, own_mark
 
@@ -128,6 +129,9 @@ def walls(*, weak: bool = False, bubblewrap: bool = True) -> Walls:
         )
     if root and bwrap is None and not own_user:
         raise HostError(f"grading as root, who cannot become another user here: {notes[0]}; grade as another user")
+    if not root and bwrap is None and not landlock_version():
+        told = "grading without name spaces or Landlock: students' code could read and write your files"
+        raise HostError(f"{told}: {notes[0]}; mend that, or grade as root")
     return Walls(bubblewrap=bwrap, own_user=own_user, cgroup=cgroup, notes=tuple(notes))
 
 
@@ -364,7 +368,8 @@ def _namespace_remedy() -> str:
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == bad:
                 return remedy
-    return "in a container, start it with `--security-opt seccomp=unconfined`, or grade on the host"
+    # Root there lacks CAP_SYS_ADMIN, and to anybody else parts of /proc are masked: no single option lifts both.
+    return "in a container, start it with `--privileged`, or grade on the host"
 
 
 def _may_become(user: int) -> bool:

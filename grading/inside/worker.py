@@ -322,6 +322,18 @@ class Drawn(random.Random):
         return self._drawn
 
 
+def one_by_one(numbers: Sequence[float]) -> Callable[[], float]:
+    """Gives these, one at each call, and says so when there are no more."""
+    left = iter(numbers)
+
+    def uniform() -> float:
+        for number in left:
+            return number
+        raise RuntimeError("a number is drawn where none should be: once for each packet, and only where p > 0")
+
+    return uniform
+
+
 def revive(value: Any) -> Any:
     """An argument as the student's code shall see it: tuples for lists, and the few special ones that JSON lacks."""
     if isinstance(value, list):
@@ -330,7 +342,7 @@ def revive(value: Any) -> Any:
         if "$stream" in value:
             return random.Random(value["$stream"]).random
         if "$draws" in value:
-            return iter(value["$draws"]).__next__
+            return one_by_one(value["$draws"])
         if "$random" in value:
             return Drawn(value["$random"])
         if "$list" in value:
@@ -422,7 +434,9 @@ def _confine(limits: dict[str, int], user: int | None, readable: list[list[str]]
         ("RLIMIT_CORE", 0),
         ("RLIMIT_CPU", limits["cpu_s"]),
     ):
-        resource.setrlimit(getattr(resource, name), (value, value))
+        _, most = resource.getrlimit(getattr(resource, name))
+        lowered = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(getattr(resource, name), (lowered, lowered))
     held = []
     guards = _guards()
     if guards is not None and guards.restrict_files(*readable):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.plain import folded, plain
 from pacelab.grading.receive.places import BadPlace, Item, opened_zip, split_name, tops
-from pacelab.grading.receive.submission import guessed
+from pacelab.grading.receive.submission import defines, guessed
 from pacelab.grading.receive.texts import most_bytes
 
 MAX_TOPS = 200
@@ -34,9 +33,10 @@ def is_class(place: str, items: Sequence[Item], assignment: Assignment, names: C
         return False
     rivals = _rivals(items if alone else code, assignment, unnamed=unnamed)
     if rivals and not names and (unnamed or not alone):
+        together = "" if alone else "name the folder that all these places are in, or "
         raise ConfigError(
             f"'{plain(place, 200)}' may hold a class, or what one student handed in ({', '.join(rivals)}): "
-            "give --roster CSV, with the names as they are called here"
+            f"{together}give --roster CSV, with the names as they are called here"
         )
     return bool(rivals) or (alone and not code and bool(tops(items)))
 
@@ -96,7 +96,7 @@ def _held(name: str, text: str, assignment: Assignment) -> Iterator[object]:
     if (stamp := guessed(text)) is not None:
         yield "stamp", stamp
     for wanted in assignment.names:
-        if re.search(rf"(\b|\\n)(def|class)\s+{wanted}\b", text):
+        if defines(text, wanted):
             yield wanted
 
 

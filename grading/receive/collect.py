@@ -75,6 +75,8 @@ class _Files:
     left_out: list[str] = field(default_factory=list)
     """The names of that, without what machines made."""
     bytes_left: int = MAX_CODE_BYTES
+    denied: bool = False
+    """Some of it could not be read by whoever grades."""
 
     def leave(self, name: str, why: str) -> None:
         """It was received, and is not taken."""
@@ -129,6 +131,7 @@ def _read(hand_in: HandIn, files: _Files, assignment: Assignment, examiner: Exam
     received = [*submission.received, *unread, *files.received[:SHOWN_FILES]]
     return replace(
         submission,
+        unread=files.denied and submission.source is None,
         platform=hand_in.platform,
         identity=hand_in.identity,
         people=tuple((person["name"], person["sid"], person["email"]) for person in hand_in.people),
@@ -199,7 +202,7 @@ def _of(
             collected.unclaimed += [(f"{plain(path.name)}/{item.name}", item.odd or NOBODYS) for item in nobodys]
             return [(hand_in, _gather(_in_order(hand_in), hand_in.problems)) for hand_in in found]
     except BadPlace as error:
-        files = _Files(problems=[f"{plain(path.name)}: {error}"])
+        files = _Files(problems=[f"{plain(path.name)}: {error}"], denied=error.denied)
         files.leave(plain(path.name), f"left out, {error}")
         return [(own, files)]
 
@@ -290,8 +293,8 @@ def _is_earlier(items: Sequence[Item]) -> bool:
 
 def _gather(items: Iterable[Item], problems: Sequence[str] = ()) -> _Files:
     """The code among a student's files, what is in their archives included, and what became of all others."""
-    files = _Files(problems=list(problems))
     items = list(items)
+    files = _Files(problems=list(problems), denied=any(item.denied for item in items))
     if sum(item.is_code or item.is_zip for item in items) > MAX_MEMBERS:
         files.problems.append(f"more than {MAX_MEMBERS:,} Python files, notebooks and zips: hand in one file")
         for item in items:
@@ -327,8 +330,8 @@ def _take(files: _Files, item: Item, archive: str = "") -> None:
         content = item.read(min(files.bytes_left, most_bytes(name) + 1))
         if content is None:
             files.leave(name, f"left out, {item.locked or 'too large or broken'}")
-            too_large = f"cannot be read, or is too large (allowed are {most_bytes(name):,} bytes)"
-            files.problems.append(f"{name} {item.locked or too_large}: left out")
+            most = f"allowed are {most_bytes(name):,} bytes; clear the outputs of a notebook"
+            files.problems.append(f"{name} {item.locked or f'cannot be read, or is too large ({most})'}: left out")
             return
         files.add(name, content, archive)
 

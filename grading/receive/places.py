@@ -59,6 +59,8 @@ class Item:
     """An empty one, or one that cannot be looked into: `odd` says which. Of all others there is what is in them."""
     locked: str = ""
     """Why `read` has nothing, where that is known."""
+    denied: bool = False
+    """The machine lets whoever grades not read it: no slip of a student's."""
     read: Callable[[int], bytes | None]
     """At most so many bytes; None for more, and for what cannot be read. What a header claims is not believed."""
 
@@ -96,7 +98,11 @@ def together(places: Iterable[Path]) -> list[Item]:
 
 
 class BadPlace(Exception):
-    """It cannot be looked into; the text says why."""
+    """It cannot be looked into; the text says why. `denied`: as of an `Item`."""
+
+    def __init__(self, why: str, *, denied: bool = False) -> None:
+        super().__init__(why)
+        self.denied = denied
 
 
 @contextmanager
@@ -108,9 +114,12 @@ def opened_zip(source: Path | bytes, *, most: int = MAX_MEMBERS) -> Iterator[lis
     except BadPlace:
         raise
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError, EOFError, RecursionError) as error:
-        raise BadPlace(
-            f"cannot be opened ({plain(str(error), 100)}): hand in a plain zip, or the file itself"
-        ) from None
+        why = f"cannot be opened ({plain(str(error), 100)}): hand in a plain zip, or the file itself"
+        raise BadPlace(why, denied=_denies(error)) from None
+
+
+def _denies(error: Exception) -> bool:
+    return isinstance(error, PermissionError)
 
 
 def _bounded(items: Iterable[Item], most: int) -> list[Item]:
@@ -189,8 +198,8 @@ def _of_folder(path: Path) -> Iterator[Item]:
                 entries = list(found)
         except OSError as error:
             if not below:
-                raise BadPlace(f"cannot be looked into ({error.strerror})") from None
-            yield _folder(below, f"cannot be looked into ({error.strerror}): left out")
+                raise BadPlace(f"cannot be looked into ({error.strerror})", denied=_denies(error)) from None
+            yield _folder(below, f"cannot be looked into ({error.strerror}): left out", denied=_denies(error))
             continue
         if below and not entries:
             yield _folder(below, EMPTY)
@@ -209,7 +218,7 @@ def _of_place(path: Path) -> Iterator[Item]:
     try:
         items = _bounded(_of_folder(path), MAX_MEMBERS)
     except BadPlace as error:
-        yield _folder(path.name, f"{error}: left out")
+        yield _folder(path.name, f"{error}: left out", denied=error.denied)
         return
     if not items:
         yield _folder(path.name, EMPTY)
@@ -217,13 +226,14 @@ def _of_place(path: Path) -> Iterator[Item]:
         yield replace(item, name=plain(f"{path.name}/{item.name}", 400))
 
 
-def _folder(name: str, odd: str) -> Item:
-    return Item(name=plain(name, 400), odd=odd, is_folder=True, read=lambda _limit: None)
+def _folder(name: str, odd: str, *, denied: bool = False) -> Item:
+    return Item(name=plain(name, 400), odd=odd, is_folder=True, denied=denied, read=lambda _limit: None)
 
 
 def file_at(path: str, name: str) -> Item:
     """What is there, called so from here on."""
     odd = locked = ""
+    denied = False
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -231,10 +241,10 @@ def file_at(path: str, name: str) -> Item:
         elif not stat.S_ISREG(mode):
             odd = NO_FILE
         elif not os.access(path, os.R_OK):
-            locked = "cannot be read (Permission denied)"
+            locked, denied = "cannot be read (Permission denied)", True
     except OSError as error:
-        odd = f"cannot be read ({error.strerror}): left out"
-    return Item(name=plain(name, 400), odd=odd, locked=locked, read=lambda limit: read_file(path, limit))
+        odd, denied = f"cannot be read ({error.strerror}): left out", _denies(error)
+    return Item(name=plain(name, 400), odd=odd, locked=locked, denied=denied, read=lambda limit: read_file(path, limit))
 
 
 def read_file(path: Path | str, limit: int) -> bytes | None:

@@ -10,7 +10,7 @@ import ast
 import difflib
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ class Submission:
     student: str
     source: str | None
     """The module's text; None when there is none to grade."""
+    unread: bool = False
+    """There may be one, which whoever grades was not let read."""
     version: int | None = None
     """Of the assignment, as the file is stamped."""
     problems: tuple[str, ...] = ()
@@ -101,6 +103,7 @@ def read_submission(
         if source is not None and main is None:
             problems += _misnamed(name, files[name], assignment)
         helpers = imported(source or "", beside, problems)
+        problems += _elsewhere(name, source, helpers, files, assignment) if main is None else ()
     top = "" if name is None else name.rpartition("/")[0]
     return Submission(
         student=student,
@@ -111,6 +114,26 @@ def read_submission(
         answers=answers_of(files[name], assignment) if name is not None and source is not None else (),
         received=tuple(f"{file}: {_fate(file, name, top, helpers, source)}" for file in sorted(files)),
     )
+
+
+def _elsewhere(
+    main: str, source: str | None, helpers: Mapping[str, str], files: Mapping[str, bytes], assignment: Assignment
+) -> Iterator[str]:
+    """What is asked for that is in a file which is not graded, and in none that is."""
+    if source is None:
+        return
+    graded = "\n".join((source, *helpers.values()))
+    missing = [name for name in assignment.names if not defines(graded, name)]
+    for file in sorted(files):
+        text = decoded(files[file])[0] if file.lower().endswith(CODE) and file != main else ""
+        if there := [name for name in missing if defines(text, name)]:
+            told = f"and {main}, which is graded, does not: put all into one file, or import the other"
+            yield f"{file} defines {', '.join(there)}, {told}"
+
+
+def defines(text: str, name: str) -> bool:
+    """Whether a text defines a function or class of this name. In a notebook's JSON line ends are escaped."""
+    return re.search(rf"(\b|\\n)(def|class)\s+{name}\b", text) is not None
 
 
 def _fate(file: str, main: str | None, top: str, helpers: Mapping[str, str], source: str | None) -> str:
@@ -132,6 +155,7 @@ def _choose(
     exact = [name for name, base in code.items() if base.lower() in right]
     exact.sort(key=lambda name: (right.index(code[name].lower()), code[name] != code[name].lower(), name))
     like = {name: _resemblance(files[name], base, assignment) for name, base in code.items()}
+    whole = {name: _with_imported(name, files, assignment) if like[name][0] else 0 for name in code}
     near = [*exact, *(name for name in code if like[name][0] and name not in exact)]
     state = {name: _state(name, files, assignment, like[name][0]) for name in near} if len(near) > 1 else {}
     best_of = [name for name in near if not state or state[name] == min(state.values())]
@@ -142,7 +166,7 @@ def _choose(
         what = f"no Python file or notebook{' that can be read' if problems else ''}"
         problems.append(f"{what} was handed in ({seen}): hand in {wanted} or {stem}.ipynb")
         return None
-    best, *others_like = sorted(best_of or code, key=lambda name: (-like[name][0], -like[name][1], name))
+    best, *others_like = sorted(best_of or code, key=lambda name: (-whole[name], -like[name][0], -like[name][1], name))
     if not any(like[best]):
         problems.append(
             f"{code[best]} has nothing of {assignment.label} in it (looked for "
@@ -151,7 +175,7 @@ def _choose(
         return None
     if broken := [name for name in exact if state.get(name) == UNREADABLE]:
         problems.append(f"{broken[0]} cannot be read: graded is {best}; mend it, or leave it out")
-    if same := [name for name in others_like if like[name][0] == like[best][0] > 0]:
+    if same := [name for name in others_like if like[name][0] == like[best][0] > 0 and whole[name] == whole[best]]:
         problems.append(f"{', '.join(same[:5])} may be meant as well: graded is {best}; hand in one")
     return best
 
@@ -217,10 +241,17 @@ def _misnamed(name: str, content: bytes, assignment: Assignment) -> list[str]:
 def _resemblance(content: bytes, base: str, assignment: Assignment) -> tuple[int, float]:
     """How much a file looks like the one wanted: the names that it defines and its stamp, then its own name."""
     text, _ = decoded(content)
-    names = sum(re.search(rf"\b(def|class)\s+{name}\b", text) is not None for name in assignment.names)
+    names = sum(defines(text, name) for name in assignment.names)
     close = difflib.SequenceMatcher(None, base, assignment.file).ratio()
     stamped = f'"{assignment.number}/' in text or f'\\"{assignment.number}/' in text
     return names + stamped, close if close > 0.6 else 0.0
+
+
+def _with_imported(name: str, files: Mapping[str, bytes], assignment: Assignment) -> int:
+    """How much of what is asked for a file defines together with the student's own modules that it imports."""
+    text = decoded(files[name])[0]
+    texts = [text, *imported(text, modules_beside(name, files), []).values()]
+    return sum(any(defines(part, asked) for part in texts) for asked in assignment.names)
 
 
 def _text_of(

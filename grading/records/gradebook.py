@@ -84,13 +84,23 @@ def gradebook(
 
 def graded_before(path: Path) -> set[tuple[str, str]]:
     """Name and id of whom this gradebook of an earlier run has a hand-in of, or remembers one of."""
+    return {
+        (line["student"], line["id"]) for line in _read(path) if line["status"] != "missing" or line["remarks"] == GONE
+    }
+
+
+def timed_before(path: Path) -> bool:
+    """Whether this gradebook of an earlier run says of somebody how late a hand-in was."""
+    return any(line.get("late_days") for line in _read(path))
+
+
+def _read(path: Path) -> list[dict[str, str]]:
+    """The rows of a gradebook; none of what is no gradebook, or not there."""
     try:
-        lines = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline="")))
-        return {
-            (line["student"], line["id"]) for line in lines if line["status"] != "missing" or line["remarks"] == GONE
-        }
-    except (OSError, ValueError, KeyError, csv.Error):
-        return set()
+        found = csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""))
+        return list(found) if {"student", "id", "status", "remarks"} <= set(found.fieldnames or ()) else []
+    except (OSError, ValueError, csv.Error):
+        return []
 
 
 def remembered(rows: Sequence[Row], before: Collection[tuple[str, str]]) -> list[Row]:

@@ -433,6 +433,24 @@ def test_without_a_roster_who_was_graded_before_is_named(tmp_path: Path) -> None
     assert gone(made("Ann", "=Bob", "Cem"), before) == []
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_run_that_takes_nothing_off_for_lateness_any_more_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ann.py").touch()
+    (tmp_path / "roster.csv").write_text("student,submitted\nann,2026-11-03T10:00\n")
+    asked = {"submissions": [tmp_path / "ann.py"], "assignment": "1", "roster": tmp_path / "roster.csv"}
+    for due, told in ((None, False), ("2026-11-01T23:59", False), (None, True), (None, False)):
+        grade_command(**asked, out=tmp_path / "out", due=due, weak_walls=True)
+        assert ("say --due TIME again" in capsys.readouterr().err) is told
+
+
+def test_a_rubric_that_does_not_sum_up_is_told() -> None:
+    first = find_assignment(1)
+    with pytest.raises(ConfigError, match="assignment 1, version 1: its checks have 92 points"):
+        replace(first, checks=first.checks[1:])
+
+
 def test_a_name_with_a_comma_and_no_quotes_is_told(tmp_path: Path) -> None:
     (tmp_path / "roster.csv").write_text("student,id\nBob,1,\nSmith, Jane,2\n")
     with pytest.raises(ConfigError, match=r"line 3: more cells than the header has: put quotes"):

@@ -105,7 +105,7 @@ def test_a_folder_that_cannot_be_looked_into_is_its_students(fall: Path, monkeyp
     monkeypatch.setattr(os, "scandir", refused)
     of = told(fall)
     assert list(of) == ["ann", "bob", "cem"]
-    assert of["bob"].source is None
+    assert (of["bob"].source, of["bob"].unread, of["ann"].unread) == (None, True, False)
     assert of["bob"].problems[0] == "bob cannot be looked into (Permission denied): left out"
 
 
@@ -243,6 +243,7 @@ def test_what_cannot_be_read_does_not_hide_what_the_others_are_of(fall: Path, mo
     with deep(fall / "cem", "d" * 200, 30):
         assert stamped_number([fall]) == 3
     bob = told(fall)["bob"]
+    assert bob.unread
     assert (bob.source, bob.problems[0]) == (None, "gateway_pacer.py cannot be read (Permission denied): left out")
 
 

@@ -22,6 +22,7 @@ from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Wrong
 from pacelab.grading.assignments import ASSIGNMENTS, registry
 from pacelab.grading.assignments.a2_window.checks import _choice
 from pacelab.grading.assignments.a3_gateway_pacer.hook import AT_ONCE
+from pacelab.grading.assignments.a4_link_red import checks as a4_checks
 from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Verdict, judge
 from pacelab.grading.receive.submission import Submission
@@ -74,6 +75,12 @@ def test_model_earns_all_points(number: int, full: bool) -> None:
     assert verdict.points == verdict.total, text_report(verdict)
     assert verdict.total == TOTAL_POINTS or not full
     assert verdict.problems == ()
+
+
+def test_what_the_machine_did_not_let_us_read_is_no_zero() -> None:
+    verdict = judge(Submission(student="s", source=None, unread=True), ASSIGNMENTS[1], walls=NO_WALLS)
+    assert (verdict.status, {result.status for result in verdict.results}) == ("rerun", {"not graded"})
+    assert "make it readable and grade again" in verdict.results[0].got
 
 
 @pytest.mark.usefixtures("engine")
@@ -166,6 +173,21 @@ def test_a_slip_of_acknowledge_costs_its_own_points_and_the_report_has_each_call
 
 
 @pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("name", "lost"), [("hidden-first", "sharing"), ("neither-unsaid", "independence")])
+def test_a_wrong_word_for_two_links_costs_the_check_of_that_word(name: str, lost: str) -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[1]) if item.name == name]
+    verdict = grade(mistake.apply(ASSIGNMENTS[1].model), ASSIGNMENTS[1], full=False)
+    assert {result.id for result in verdict.results if result.earned < result.points} == {lost}, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_number_drawn_where_none_should_be_is_told_to_be_that() -> None:
+    (mistake,) = [item for item in planted(ASSIGNMENTS[4]) if item.name == "draws-always"]
+    verdict = grade(mistake.apply(ASSIGNMENTS[4].model), ASSIGNMENTS[4], full=False, only=("idle",))
+    assert "a number is drawn where none should be" in verdict.results[0].got, text_report(verdict)
+
+
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("usual", "other", "told"),
     [
@@ -178,6 +200,15 @@ def test_a_check_that_cannot_see_a_pace_says_so(usual: str, other: str, told: se
     assert assignment.model.count(usual) == 1
     verdict = grade(assignment.model.replace(usual, other), assignment, full=False, only=("spacing", *sorted(told)))
     assert {result.id for result in verdict.results if AT_ONCE in result.got} == told, text_report(verdict)
+
+
+def test_where_nothing_comes_through_no_round_trip_is_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, base = (
+        {"flows": [{"rtt_mean_s": trip}], "totals": {"goodput_bps": rate}} for trip, rate in ((None, 0), (1, 9))
+    )
+    monkeypatch.setattr(a4_checks, "_compare", lambda _lab: ({"6 hops": (9.0, 0.0)}, [(ours, base)]))
+    with pytest.raises(Wrong, match="got not one round trip"):
+        a4_checks.delay(SimpleNamespace())  # type: ignore[arg-type]
 
 
 def test_a_window_that_is_whole_may_be_a_float() -> None:

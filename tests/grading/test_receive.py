@@ -73,6 +73,15 @@ def test_folders_zips_and_files_beside_each_other_are_a_class(tmp_path: Path, wr
     assert [item.source is not None for item in found] == [True, False, True, True]
 
 
+def test_a_class_that_is_named_folder_by_folder_is_told_to_name_the_one_around_it(tmp_path: Path) -> None:
+    for name in ("ann/pacer_old.py", "ann/pacer.py", "bob/gateway_pacer.py"):
+        (tmp_path / "fall" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "fall" / name).write_text(TEMPLATE)
+    with pytest.raises(ConfigError, match=r"'ann' may hold a class.*: name the folder that all these places are in"):
+        collect(sorted((tmp_path / "fall").iterdir()), ASSIGNMENT)
+    assert [item.student for item in collect([tmp_path / "fall"], ASSIGNMENT).submissions] == ["ann", "bob"]
+
+
 @pytest.mark.parametrize("other", ["ann/gateway_pacer.py", "ann.py", "ann.zip"])
 def test_a_file_that_does_not_say_whose_it_is_beside_others_is_asked_about(tmp_path: Path, other: str) -> None:
     place = tmp_path / "fall"
@@ -375,6 +384,28 @@ def test_a_file_with_the_right_name_that_imports_its_parts_is_graded_with_them(h
         assert found.problems == ()
 
 
+HALVES = (
+    'PACELAB_ASSIGNMENT = "3/1"\ndef four_hop_delay_ns(): ...\nclass PaceEstimator: ...\n',
+    "class GatewayPacer: ...\n",
+)
+
+
+def test_of_two_files_by_names_of_the_students_own_the_one_that_imports_the_other_is_graded() -> None:
+    first, second = HALVES
+    files = {"part1.py": first.encode(), "part2.py": f"from part1 import *\n{second}".encode()}
+    found = read_submission("ann", files, ASSIGNMENT)
+    assert found.received == ("part1.py: imported", "part2.py: graded")
+    tried = {"mine.py": "\n".join(HALVES).encode(), "a_try.py": b"from mine import *\ndef four_hop_delay_ns(): ...\n"}
+    assert read_submission("ann", tried, ASSIGNMENT).received[1] == "mine.py: graded"
+
+
+@pytest.mark.parametrize("name", ["gateway_pacer.py", "part1.py"])
+def test_what_is_asked_for_in_a_file_that_is_not_graded_is_named(name: str) -> None:
+    first, second = HALVES
+    (*_, told) = read_submission("ann", {name: first.encode(), "part2.py": second.encode()}, ASSIGNMENT).problems
+    assert told.startswith(f"part2.py defines GatewayPacer, and {name}, which is graded, does not: put all into one")
+
+
 def test_of_two_as_good_the_other_is_named() -> None:
     files = {"pacer (2).py": WORKED.encode(), "pacer-1.py": WORKED.encode(), "template.py": TEMPLATE.encode()}
     found = read_submission("ann", files, ASSIGNMENT)
@@ -444,7 +475,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path: Path) -> None:
             member.write(bytes(1 << 20))
     found = one(path)
     assert found.source is None
-    assert any("too large" in problem for problem in found.problems)
+    assert any("too large" in problem and "clear the outputs" in problem for problem in found.problems)
 
 
 def test_a_zip_of_two_gigabytes_is_opened_at_its_end_only(tmp_path: Path) -> None:

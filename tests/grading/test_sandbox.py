@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from pacelab import HostError
-from pacelab.grading import sandbox
+from pacelab.grading import check, sandbox
+from pacelab.grading.assignments import find_assignment
 from pacelab.grading.remote import RemoteHook
 from pacelab.grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
 from pacelab.grading.session import Malformed, Raised, Session
@@ -50,6 +53,23 @@ def test_a_umask_that_lets_nobody_else_read_costs_no_student_points(around: Wall
         os.umask(before)
 
 
+def test_a_machine_whose_own_limits_are_lower_grades_within_these() -> None:
+    """As of a shared server, in a process of its own: nobody but root can raise a limit again."""
+    code = """
+import resource
+from pacelab.grading.sandbox import Box, walls
+from pacelab.grading.session import Session
+resource.setrlimit(resource.RLIMIT_CPU, (70, 70))
+with Box(walls(weak=True)) as box:
+    box.put("f.py", "def f():\\n    import resource\\n    return resource.getrlimit(resource.RLIMIT_CPU)\\n")
+    with Session(box, "f.py", number=7) as session:
+        session.request("load")
+        print(session.request("call", None, "f", [], {}))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ran.stdout == "[70, 70]\n", ran.stderr
+
+
 def test_inside_runs_nobody(around: Walls) -> None:
     got = ask(around, "import os\nreturn [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]")
     assert isinstance(got, list)
@@ -87,6 +107,7 @@ def test_a_host_without_name_spaces_is_told_the_remedy(monkeypatch: pytest.Monke
     found, notes = sandbox._try_bubblewrap()
     assert found is None
     assert "No permissions to create new namespace" in notes[0]
+    assert re.search("start it with `--privileged`|sudo sysctl", notes[0])
     monkeypatch.setattr(sandbox.shutil, "which", lambda _name: None)
     assert "apt-get install bubblewrap" in sandbox._try_bubblewrap()[1][0]
 
@@ -171,3 +192,16 @@ def test_root_that_cannot_become_another_user_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(sandbox, "_may_become", lambda _user: False)
     with pytest.raises(HostError, match="grade as another user"):
         walls.__wrapped__(weak=True, bubblewrap=False)
+
+
+def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_own_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sandbox.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
+    with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
+        walls.__wrapped__(weak=True, bubblewrap=False)
+    monkeypatch.setattr(check, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
+    (tmp_path / "interference.py").write_text(find_assignment(1).model)
+    verdict = check.check_file(tmp_path / "interference.py", find_assignment(1))
+    assert (verdict.points, verdict.notes[-1]) == (verdict.total, "checked without a sandbox")

@@ -61,6 +61,25 @@ WRONG = (
         loses=("independence",),
     ),
     Planted(
+        name="hidden-first",
+        misconception="who is sensed at the other's receiver is hidden, though its sender is heard",
+        changes=(
+            (
+                '    if senses(sender, other_sender):\n        return "share"\n'
+                '    if senses(sender, other_receiver) or senses(other_sender, receiver):\n        return "hidden"\n',
+                '    if senses(sender, other_receiver) or senses(other_sender, receiver):\n        return "hidden"\n'
+                '    if senses(sender, other_sender):\n        return "share"\n',
+            ),
+        ),
+        loses=("sharing",),
+    ),
+    Planted(
+        name="neither-unsaid",
+        misconception="a function that comes to its end says what is left",
+        changes=(('    return "independent"\n', ""),),
+        loses=("independence", "predictions"),
+    ),
+    Planted(
         name="one-slot-each",
         misconception="a schedule without conflicts is good enough",
         changes=(("        for slot in slots:\n", "        for slot in []:\n"),),

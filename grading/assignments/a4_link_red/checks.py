@@ -211,13 +211,17 @@ def delay(lab: Lab) -> Finding:
     """A smaller window means shorter queues."""
     shown, pairs = _compare(lab)
     kept = _kept(pairs)
-    ours = sum(run["flows"][0]["rtt_mean_s"] or 1e3 for run, _ in pairs)
-    ratio = ours / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
+    expected = f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput"
+    picture = bars(shown, ("NewReno", "yours"), "goodput in kbit/s")
+    trips_s = [run["flows"][0]["rtt_mean_s"] for run, _ in pairs]
+    if None in trips_s:
+        raise Wrong(expected, f"not one round trip, {kept:.2f} of its goodput", picture)
+    ratio = sum(trips_s) / sum(base["flows"][0]["rtt_mean_s"] for _, base in pairs)
     return Finding(
         share=min(1.0, max(0.0, (1 - ratio) / (1 - QUICKER))) if kept >= KEPT else 0.0,
-        expected=f"a round trip of at most {QUICKER} of NewReno's, with at least {KEPT} of its goodput",
+        expected=expected,
         got=f"{ratio:.2f} of its round trip, {kept:.2f} of its goodput",
-        picture=bars(shown, ("NewReno", "yours"), "goodput in kbit/s"),
+        picture=picture,
     )
 
 

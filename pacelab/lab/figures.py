@@ -16,6 +16,7 @@ from pacelab.options import arguments
 from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
+from pacelab.schemes.style import OTHER
 from pacelab.show.figures import add_legend, rise
 from pacelab.show.plots import caption, find_series, is_known, plot_goodput, plot_quantity, style_of, why_no_series
 from pacelab.show.tables import show_point
@@ -130,7 +131,7 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
 def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Picture:
     """Time series of a run, or of several (name -> run) in one picture.
 
-    One panel for each quantity: "goodput", "cwnd", "rtt".
+    One panel for each quantity: "goodput", "cwnd", "rtt". Schemes have their own look.
     """
     from matplotlib.figure import Figure
 
@@ -143,11 +144,14 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
         shown = find_series(quantity)
         for place, (name, result, number) in enumerate(lines):
             values = shown.over_time(result.series["flows"][number])
-            several = len(named) > 1 and len(lines) > len(named)  # then a flow has its colour, a run its line
-            look = {"color": COLOURS[(number if several else place) % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
-            look["linestyle"] = LINES[list(named).index(name) % len(LINES)] if several else "-"
+            look = _look_of(name if len(lines) == len(named) else "", place)
+            if len(lines) > len(named) > 1:  # then a flow has its colour, a run its line
+                look |= {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "linestyle": LINES[list(named).index(name) % len(LINES)],
+                }
             label = _line_name(name, result, number)
-            ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)
+            ax.plot(result.series["t_s"], values, markersize=4, linewidth=1.3, label=label, **look)
         if not any(is_known(shown.over_time(result.series["flows"][number])) for _, result, number in lines):
             ax.set(xticks=[], yticks=[])
             said = why_no_series(lines[0][1]).partition(": allowed")[0]
@@ -165,6 +169,13 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
     elif len(lines) > 1:
         panels[0].legend(fontsize="small", ncols=len(lines))
     return Picture(figure, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
+
+
+def _look_of(name: str, place: int) -> dict[str, Any]:
+    """A scheme's own look, the same in each figure; another line's look is that of its place."""
+    own = style_of(name)
+    other = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
+    return other if own == OTHER else own._asdict()
 
 
 def _line_name(name: str, result: RunResult, number: int) -> str:
@@ -275,10 +286,7 @@ def curves(
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     ax = figure.subplots()
     for place, (name, values) in enumerate(lines.items()):
-        look: dict[str, Any] = style_of(name)._asdict()
-        if look["color"] == "#7f7f7f":
-            look = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
-        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **look)
+        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **_look_of(name, place))
     for mark in marks:
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -280,6 +280,20 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
     assert box.y0 >= ax.get_window_extent().y1  # above the panel, not over its curves
 
 
+def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    result, names = run(ONE.vary(duration_s=2)), ("yours", "tcp-gap", "newreno")
+    lab.series(dict.fromkeys(names, result), "goodput")
+    lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y")
+    over_time, against_x = (
+        [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
+        for figure in drawn
+    )
+    assert over_time == against_x
+    assert over_time[2] == ("#000000", "o", "--"), "NewReno is the black dashed line"
+
+
 def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(sys.modules["pacelab.lab.places"], "Picture", lambda figure, _text: drawn.append(figure))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
@@ -311,15 +312,21 @@ NOTHING = 1e-3
 """What is less than this share of a figure's largest value is told as 0: nobody sees it in the picture either."""
 WIDE = 16
 """From this ratio of the largest to the smallest x value on, the axis is logarithmic, if the steps grow, too."""
+MOST_LETTERS = 72
+"""Beneath an x axis, with a space after each value."""
 
 
 def _scale_x(ax: Axes, x: Sequence[float]) -> None:
-    """Whole numbers at whole numbers; windows of 1 to 32 packets logarithmic."""
+    """A tick at each point where there is room, else whole numbers; windows of 1 to 32 packets logarithmic."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
+    names = [f"{value:g}" for value in x]
+    letters = 1 + max(map(len, names))
     if min(x) > 0 and max(x) >= WIDE * min(x) and x[-1] - x[-2] > x[1] - x[0]:
         ax.set_xscale("log", base=2)
-        ax.set_xticks(x, [f"{value:g}" for value in x])
+        ax.set_xticks(x, names)
         ax.xaxis.set_minor_locator(NullLocator())
+    elif all(after - before >= (max(x) - min(x)) * letters / MOST_LETTERS for before, after in pairwise(x)):
+        ax.set_xticks(x, names)
     elif all(float(value).is_integer() for value in x):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

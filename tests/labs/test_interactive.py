@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -278,6 +279,21 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
     assert [line for _, line in looks] == 4 * ["-"] + 4 * ["--"]
     box = ax.get_legend().get_window_extent()
     assert box.y0 >= ax.get_window_extent().y1  # above the panel, not over its curves
+
+
+@pytest.mark.parametrize(
+    "x", [[7], [250, 1000, 1460], [2, 3, 4, 5, 6, 8, 10, 12, 15, 19], list(range(0, 420, 20))], ids=str
+)
+def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.MonkeyPatch, x: list[int]) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y")
+    image(drawn[0], "png", dpi=110)
+    ticks = drawn[0].axes[0].get_xticklabels()
+    if len(x) <= 16:
+        assert [tick.get_text() for tick in ticks] == list(map(str, x))
+    boxes = [tick.get_window_extent() for tick in ticks]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ lab.explore(
 # What the medium does can be watched frame by frame. Blocks are frames (R, C, D, A: RTS, CTS, data, ACK), the grey bar
 # below says that a node hears something, dotted boxes are backoffs with the slots drawn. Find TCP's first ACK on its
 # way from n4 to n0 (it is data to the radio, a narrow D), and the two packets that it lets out, on their way to n4.
-# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear?
+# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear? (Leave NAV, EIFS, △ and ∅C to lab 1.)
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)

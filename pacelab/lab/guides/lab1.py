@@ -58,8 +58,15 @@ def _try_roles(work: Any) -> str:
                 f"came hidden {_names(found[0])} and exposed {_names(found[1])}: whom the receiver senses and whom "
                 "the link suffers from are two ranges here, sense_m and disturb_m."
             )
-        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}."
+        known = sorted((found[0] ^ hidden | found[1] ^ exposed) & others.keys())
+        hint = f": look at {known[0]}, {_from_both(known[0], sender, receiver)}." if known else "."
+        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}{hint}"
     return ""
+
+
+def _from_both(name: str, sender: str, receiver: str) -> str:
+    far = [f"{abs(FIG1_M[name] - FIG1_M[end]):g} m from {end}" for end in (sender, receiver)]
+    return f"{far[0]}, which sends, and {far[1]}, which receives"
 
 
 def _near(name: str, other: str, reach_m: float) -> bool:

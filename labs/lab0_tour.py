@@ -7,9 +7,9 @@
 # **You need** Python, and what a TCP window is. **Time:** 45 minutes, of which the computer needs one.
 #
 # How a lab works: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose before you run on.
-# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what it expected
-# and what came. (*Run All Cells* stops at the first of them and then shows the end of the page.) Nothing here can break
-# anything.
+# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what came, with a
+# hint, and from the third try on what it expected. (*Run All Cells* stops at the first of them and then shows the end of
+# the page.) Nothing here can break anything.
 
 # %%
 from pacelab import Experiment, compare, lab, load_topology, plot_topology, run

@@ -8,8 +8,8 @@
 #
 # How a lab works: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose before you run on.
 # Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what came, with a
-# hint, and from the third try on what it expected. (*Run All Cells* stops at the first of them and then shows the end of
-# the page.) Nothing here can break anything.
+# hint, and from the third try on what it expected. (*Run All Cells* stops at the first of them and then shows the end
+# of the page.) Nothing here can break anything.
 
 # %%
 from pacelab import Experiment, compare, lab, load_topology, plot_topology, run

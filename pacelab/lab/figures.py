@@ -118,14 +118,25 @@ def show(value: float) -> str:
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput per flow of several runs, label -> run, in kbit/s."""
+    """Goodput per flow of several runs, label -> run, in kbit/s; in words each run's sum and Jain's index, too."""
     values = {
         f"{label}: {_ends(result, number)}": flow["goodput_bps"] * KBPS
         for label, result in results.items()
         for number, flow in enumerate(result.run["flows"])
     }
     flows = max(len(result.run["flows"]) for result in results.values())
-    return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
+    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
+    drawn.text = "\n".join([drawn.text, *_shares(results)])
+    return drawn
+
+
+def _shares(results: Mapping[str, RunResult]) -> list[str]:
+    """What the flows of each run have in all, and how evenly, in words; of one flow nothing."""
+    return [
+        f"{label}: {show(result.goodput_bps * KBPS)} kbit/s in all, Jain's index {result.run['totals']['jain']:.3f}"
+        for label, result in results.items()
+        if len(result.run["flows"]) > 1
+    ]
 
 
 @checked(results=_run_or_runs)

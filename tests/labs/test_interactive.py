@@ -296,6 +296,15 @@ def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.Mon
     assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
 
 
+def test_bars_of_flows_tell_what_a_run_carries_and_how_evenly() -> None:
+    """Lab 6 says which policy carries most, lab 4 which scheme is fairest: of bars for ten flows nobody sees it."""
+    result = run(Experiment(topology="hidden", rts=True, traffic="udp-saturated", duration_s=2))
+    rates = [flow["goodput_bps"] / 1000 for flow in result.run["flows"]]
+    evenly = sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates))
+    told = lab.flow_bars({"on": result, "alone": run(ONE)}).text.splitlines()
+    assert told[1:] == [f"on: {sum(rates):.0f} kbit/s in all, Jain's index {evenly:.3f}"]
+
+
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
@@ -339,8 +348,9 @@ def test_pictures_carry_their_text() -> None:
 def test_flows_with_the_same_ends_have_a_bar_each() -> None:
     result = run(Experiment(topology="string", topology_options={"hops": 1, "tcp": 2}, duration_s=1))
     one, other = (f"{flow['goodput_bps'] / 1000:.0f}" for flow in result.run["flows"])
-    shown = lab.flow_bars({"newreno": result}).text
+    shown, _, in_all = lab.flow_bars({"newreno": result}).text.partition("\n")
     assert shown == (f"goodput (kbit/s): newreno: server→MAP3, flow 0: {one}; newreno: server→MAP3, flow 1: {other}")
+    assert in_all.startswith(f"newreno: {result.goodput_bps / 1000:.0f} kbit/s in all, ")
     assert "server→MAP3, flow 1: " in lab.series(result).text
 
 

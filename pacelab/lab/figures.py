@@ -126,17 +126,16 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
     }
     flows = max(len(result.run["flows"]) for result in results.values())
     drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
-    drawn.text = "\n".join([drawn.text, *_shares(results)])
+    shared = [f"{label}: {told}" for label, result in results.items() if (told := _in_all(result))]
+    drawn.text = "\n".join([drawn.text, *shared])
     return drawn
 
 
-def _shares(results: Mapping[str, RunResult]) -> list[str]:
-    """What the flows of each run have in all, and how evenly, in words; of one flow nothing."""
-    return [
-        f"{label}: {show(result.goodput_bps * KBPS)} kbit/s in all, Jain's index {result.run['totals']['jain']:.3f}"
-        for label, result in results.items()
-        if len(result.run["flows"]) > 1
-    ]
+def _in_all(result: RunResult) -> str:
+    """What the flows of a run have in all, and how evenly, in words; of one flow nothing."""
+    if len(result.run["flows"]) == 1:
+        return ""
+    return f"{show(result.goodput_bps * KBPS)} kbit/s in all, Jain's index {result.run['totals']['jain']:.3f}"
 
 
 @checked(results=_run_or_runs)
@@ -216,6 +215,7 @@ def describe(result: RunResult) -> str:
                 f", {flow['retransmitted_pkts']} sent again, {flow['timeouts']} timeout{'s' * (flow['timeouts'] != 1)}"
             )
         lines.append(text)
+    lines += filter(None, [_in_all(result)])
     lines.append(lost(result))
     return "\n".join(lines)
 

@@ -303,6 +303,7 @@ def test_bars_of_flows_tell_what_a_run_carries_and_how_evenly() -> None:
     evenly = sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates))
     told = lab.flow_bars({"on": result, "alone": run(ONE)}).text.splitlines()
     assert told[1:] == [f"on: {sum(rates):.0f} kbit/s in all, Jain's index {evenly:.3f}"]
+    assert told[1].removeprefix("on: ") in lab.series(result, "goodput").text.splitlines()
 
 
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:

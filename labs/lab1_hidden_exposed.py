@@ -23,7 +23,7 @@ lab.back_ends()
 # * from within the **interference range** a frame destroys another one at its receiver. This one belongs to a link and
 #   not to a radio: the shorter the link, the stronger its own frame, and the nearer another sender must be to harm it.
 #
-# A receiver keeps the frame that it is receiving when the other one is at least 10 dB weaker: **capture**. Behind 86 m
+# A receiver keeps the frame that it is receiving when the other one is at least 10 dB weaker: **capture**. Beyond 86 m
 # power falls with the fourth power of the distance (two-ray ground).
 #
 # ### Exercise: how much stronger?

@@ -87,7 +87,7 @@ LAB1 = {
                 expected=12.041,
                 source="twice the distance is a 16th of the power, and 10 log10(16) = 12.04 dB",
                 mistakes={
-                    6.0206: "that is a power falling with the square of the distance; behind the crossover of 86 m "
+                    6.0206: "that is a power falling with the square of the distance; beyond the crossover of 86 m "
                     "two-ray ground gives the fourth.",
                     -12.041: "the sign: the nearer sender is the stronger one.",
                     16.0: "that is the ratio; in dB it is 10 log10 of it.",

@@ -7,9 +7,9 @@
 # **You need** Python, and what a TCP window is. **Time:** 45 minutes, of which the computer needs one.
 #
 # How a lab works: run the cells one by one, from top to bottom (Shift+Enter). At *Predict*, choose before you run on.
-# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what it expected
-# and what came. (*Run All Cells* stops at the first of them and then shows the end of the page.) Nothing here can break
-# anything.
+# Where a cell says `raise lab.Todo`, write what is asked in its place and run the cell: a check says what came, with a
+# hint, and from the third try on what it expected. (*Run All Cells* stops at the first of them and then shows the end
+# of the page.) Nothing here can break anything.
 
 # %%
 from pacelab import Experiment, compare, lab, load_topology, plot_topology, run
@@ -130,7 +130,7 @@ lab.explore(
 # What the medium does can be watched frame by frame. Blocks are frames (R, C, D, A: RTS, CTS, data, ACK), the grey bar
 # below says that a node hears something, dotted boxes are backoffs with the slots drawn. Find TCP's first ACK on its
 # way from n4 to n0 (it is data to the radio, a narrow D), and the two packets that it lets out, on their way to n4.
-# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear?
+# Two RTSs of n0 got no answer: who was on the air, that n0 could not hear? (Leave NAV, EIFS, △ and ∅C to lab 1.)
 
 # %%
 lab.air(experiment, from_ms=245, to_ms=276)

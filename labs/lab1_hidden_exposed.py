@@ -23,7 +23,7 @@ lab.back_ends()
 # * from within the **interference range** a frame destroys another one at its receiver. This one belongs to a link and
 #   not to a radio: the shorter the link, the stronger its own frame, and the nearer another sender must be to harm it.
 #
-# A receiver keeps the frame that it is receiving when the other one is at least 10 dB weaker: **capture**. Behind 86 m
+# A receiver keeps the frame that it is receiving when the other one is at least 10 dB weaker: **capture**. Beyond 86 m
 # power falls with the fourth power of the distance (two-ray ground).
 #
 # ### Exercise: how much stronger?
@@ -126,7 +126,8 @@ lab.flow_bars(
 # A data frame takes 6.3 ms at 2 Mbit/s. While one sender sends, the other draws a backoff of a few hundred
 # microseconds and starts in the midst of it; both frames are lost, both back off, and so on until the retry limit
 # drops the packet. With RTS/CTS only the short RTS can collide; the receiver's CTS silences the other sender for the
-# whole exchange.
+# whole exchange: each frame says how long the air will be taken, and who reads it keeps that as his **NAV** (network
+# allocation vector) and does not send until it has run out.
 #
 # Look at it. Crossed blocks are collisions at the receiver n1, ↻3 is a third retry, ✖ a packet given up.
 

@@ -24,7 +24,7 @@ lab.back_ends()
 # R into a **MOS** from 1 to 4.5. For G.729a:
 #
 # * R = 94.2 − 0.024·d − 0.11·(d − 177.3) [only if d > 177.3] − 11 − 40·ln(1 + 10·e)
-# * MOS = 1 + 0.035·R + 7·10⁻⁶·R·(R − 60)·(100 − R), and 1 where R ≤ 0
+# * MOS = 1 + 0.035·R + 7·10⁻⁶·R·(R − 60)·(100 − R), never less than 1, and 1 where R ≤ 0
 #
 # d is network delay + 25 ms codec + 60 ms playout buffer. 3.6 is about the quality of GSM.
 #

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
@@ -16,6 +17,7 @@ from pacelab.options import arguments
 from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
+from pacelab.schemes.style import OTHER
 from pacelab.show.figures import add_legend, rise
 from pacelab.show.plots import caption, find_series, is_known, plot_goodput, plot_quantity, style_of, why_no_series
 from pacelab.show.tables import show_point
@@ -116,21 +118,31 @@ def show(value: float) -> str:
 
 @checked(results=runs_by_name, reference=_named_value)
 def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] | None = None) -> Picture:
-    """Goodput per flow of several runs, label -> run, in kbit/s."""
+    """Goodput per flow of several runs, label -> run, in kbit/s; in words each run's sum and Jain's index, too."""
     values = {
         f"{label}: {_ends(result, number)}": flow["goodput_bps"] * KBPS
         for label, result in results.items()
         for number, flow in enumerate(result.run["flows"])
     }
     flows = max(len(result.run["flows"]) for result in results.values())
-    return bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
+    drawn = bars(values, unit="goodput (kbit/s)", reference=reference, looks=flows)
+    shared = [f"{label}: {told}" for label, result in results.items() if (told := _in_all(result))]
+    drawn.text = "\n".join([drawn.text, *shared])
+    return drawn
+
+
+def _in_all(result: RunResult) -> str:
+    """What the flows of a run have in all, and how evenly, in words; of one flow nothing."""
+    if len(result.run["flows"]) == 1:
+        return ""
+    return f"{show(result.goodput_bps * KBPS)} kbit/s in all, Jain's index {result.run['totals']['jain']:.3f}"
 
 
 @checked(results=_run_or_runs)
 def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Picture:
     """Time series of a run, or of several (name -> run) in one picture.
 
-    One panel for each quantity: "goodput", "cwnd", "rtt".
+    One panel for each quantity: "goodput", "cwnd", "rtt". Schemes have their own look.
     """
     from matplotlib.figure import Figure
 
@@ -143,11 +155,14 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
         shown = find_series(quantity)
         for place, (name, result, number) in enumerate(lines):
             values = shown.over_time(result.series["flows"][number])
-            several = len(named) > 1 and len(lines) > len(named)  # then a flow has its colour, a run its line
-            look = {"color": COLOURS[(number if several else place) % len(COLOURS)], "marker": "os^vDPX*"[place % 8]}
-            look["linestyle"] = LINES[list(named).index(name) % len(LINES)] if several else "-"
+            look = _look_of(name if len(lines) == len(named) else "", place)
+            if len(lines) > len(named) > 1:  # then a flow has its colour, a run its line
+                look |= {
+                    "color": COLOURS[number % len(COLOURS)],
+                    "linestyle": LINES[list(named).index(name) % len(LINES)],
+                }
             label = _line_name(name, result, number)
-            ax.plot(result.series["t_s"], values, markersize=3, linewidth=1.3, label=label, **look)
+            ax.plot(result.series["t_s"], values, markersize=4, linewidth=1.3, label=label, **look)
         if not any(is_known(shown.over_time(result.series["flows"][number])) for _, result, number in lines):
             ax.set(xticks=[], yticks=[])
             said = why_no_series(lines[0][1]).partition(": allowed")[0]
@@ -165,6 +180,13 @@ def series(results: RunResult | Mapping[str, RunResult], *quantities: str) -> Pi
     elif len(lines) > 1:
         panels[0].legend(fontsize="small", ncols=len(lines))
     return Picture(figure, "\n\n".join(f"{name}\n{describe(result)}".strip() for name, result in named.items()))
+
+
+def _look_of(name: str, place: int) -> dict[str, Any]:
+    """A scheme's own look, the same in each figure; another line's look is that of its place."""
+    own = style_of(name)
+    other = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
+    return other if own == OTHER else own._asdict()
 
 
 def _line_name(name: str, result: RunResult, number: int) -> str:
@@ -193,6 +215,7 @@ def describe(result: RunResult) -> str:
                 f", {flow['retransmitted_pkts']} sent again, {flow['timeouts']} timeout{'s' * (flow['timeouts'] != 1)}"
             )
         lines.append(text)
+    lines += filter(None, [_in_all(result)])
     lines.append(lost(result))
     return "\n".join(lines)
 
@@ -275,10 +298,7 @@ def curves(
     figure = Figure(figsize=(7.5, 4.0), layout="constrained")
     ax = figure.subplots()
     for place, (name, values) in enumerate(lines.items()):
-        look: dict[str, Any] = style_of(name)._asdict()
-        if look["color"] == "#7f7f7f":
-            look = {"color": COLOURS[place % 8], "marker": "os^vDPX*"[place % 8], "linestyle": "-"}
-        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **look)
+        ax.plot(x, values, label=name, markersize=5, linewidth=1.4, **_look_of(name, place))
     for mark in marks:
         ax.axvline(mark, color="black", linestyle=":", linewidth=1)
     ax.set(xlabel=xlabel, ylabel=ylabel)
@@ -303,15 +323,21 @@ NOTHING = 1e-3
 """What is less than this share of a figure's largest value is told as 0: nobody sees it in the picture either."""
 WIDE = 16
 """From this ratio of the largest to the smallest x value on, the axis is logarithmic, if the steps grow, too."""
+MOST_LETTERS = 72
+"""Beneath an x axis, with a space after each value."""
 
 
 def _scale_x(ax: Axes, x: Sequence[float]) -> None:
-    """Whole numbers at whole numbers; windows of 1 to 32 packets logarithmic."""
+    """A tick at each point where there is room, else whole numbers; windows of 1 to 32 packets logarithmic."""
     from matplotlib.ticker import MaxNLocator, NullLocator
 
+    names = [f"{value:g}" for value in x]
+    letters = 1 + max(map(len, names))
     if min(x) > 0 and max(x) >= WIDE * min(x) and x[-1] - x[-2] > x[1] - x[0]:
         ax.set_xscale("log", base=2)
-        ax.set_xticks(x, [f"{value:g}" for value in x])
+        ax.set_xticks(x, names)
         ax.xaxis.set_minor_locator(NullLocator())
+    elif all(after - before >= (max(x) - min(x)) * letters / MOST_LETTERS for before, after in pairwise(x)):
+        ax.set_xticks(x, names)
     elif all(float(value).is_integer() for value in x):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))

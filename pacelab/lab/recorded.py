@@ -159,12 +159,13 @@ def expected_results(plans: Mapping[str, Sequence[Experiment]]) -> str:
 
 def _live(name: str, back_end: str, experiments: list[Experiment]) -> Table:
     names = names_of(experiments)
+    given = [run(experiment.vary(backend=back_end)).run for experiment in experiments]
     rows = _rows_of_sim(experiments, names)
-    for experiment, what in zip(experiments, names, strict=True):
-        rows.append(_row(what, f"{back_end}, now", run(experiment.vary(backend=back_end)).run))
+    rows += [_row(what, f"{back_end}, now", one) for what, one in zip(names, given, strict=True)]
     lengths = sorted({f"{experiment.duration_s:g} s" for experiment in experiments})
     note = f"sim and {back_end}: {', '.join(lengths)} each; {back_end}: real hosts on this computer, in real time."
-    return _with_recordings(name, experiments, rows, note, [end for end in REAL if end != back_end])
+    notes = dict.fromkeys(f"{back_end}: {said}." for one in given for said in one["notes"])
+    return _with_recordings(name, experiments, rows, " ".join([note, *notes]), [end for end in REAL if end != back_end])
 
 
 def _recorded(name: str, experiments: tuple[Experiment, ...], why: str) -> Table:

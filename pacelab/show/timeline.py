@@ -5,6 +5,7 @@ Colour, hatch and letters say the same thing, so that the picture can be read in
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -75,6 +76,8 @@ WIDTH_IN = 12.0
 LANE_IN = 0.92
 CHARACTER_IN = 0.08
 """Width of a character of the small font: what does not fit into a block is left out."""
+SIGN_IN = 0.09
+"""Width of a mark's sign, in that font."""
 HATCHED_IN = 1 / 60
 """A narrower block is all edge; to hatch it is most of the time that a picture of a second of the air takes."""
 
@@ -292,8 +295,9 @@ class _Canvas:
             self.backoff(backoff.node, span_ns, backoff.slots, covers)
         for frame in log.frames:
             self.frame(frame)
-        for mark in log.marks:
-            self.mark(mark)
+        ends_ms: dict[int, float] = {}
+        for mark in sorted(log.marks, key=lambda mark: mark.at_ns):
+            ends_ms[mark.node] = self.mark(mark, ends_ms.get(mark.node, -math.inf))
 
     def frame(self, frame: Frame) -> None:
         to = "all" if frame.peer is None else self.names.get(frame.peer, str(frame.peer))
@@ -335,15 +339,20 @@ class _Canvas:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4},
             )
 
-    def mark(self, mark: Mark) -> None:
+    def mark(self, mark: Mark, free_ms: float) -> float:
+        """A sign where it happened, or beside the one before, which ends at `free_ms`; returns where this one ends."""
         low_ns, high_ns = self.window_ns
         if mark.node not in self.low or not low_ns <= mark.at_ns <= high_ns:
-            return
+            return free_ms
         sign, color = MARKS[mark.kind]
         text = f"{sign}{mark.count}" if mark.kind == "retry" else sign
-        place = (mark.at_ns / NS_PER_MS, self.low[mark.node] + MARK_HEIGHT)
         size = 11 if mark.kind == "drop" else 8.5
+        width_ms = len(text) * SIGN_IN * size / LEAST_PT / self.inches_per_ms
+        at_ms = mark.at_ns / NS_PER_MS
+        at_ms = min(max(at_ms, free_ms + width_ms / 2), at_ms + width_ms)
+        place = (at_ms, self.low[mark.node] + MARK_HEIGHT)
         self.ax.text(*place, text, color=color, ha="center", va="center", fontsize=size, zorder=6, clip_on=True)
+        return at_ms + width_ms / 2
 
     def bar(
         self,

@@ -480,3 +480,18 @@ def test_no_label_is_too_small_for_a_projector(open_page: Any, topology: str) ->
     page.wait_for_function(f"({SMALL})().length === 0")
     names = page.locator(".view >> nth=0 >> .node text:first-of-type:not(.covered)")
     assert names.count() >= 5
+
+
+BESIDE = """() => {
+    const names = [...document.querySelector('.view').querySelectorAll('.node text:first-of-type:not(.covered)')];
+    const boxes = names.map((each) => each.getBoundingClientRect()).sort((one, other) => one.left - other.left);
+    return boxes.slice(1).map((box, at) => box.left - boxes[at].right);
+}"""
+
+
+def test_names_of_neighbours_are_not_one_word(open_page: Any) -> None:
+    """n7 and RT1 of two schemes' chain were n7RT1 on a small screen."""
+    page = open_page("chain", "newreno", "tcp-gap", settled=False)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.wait_for_function(f"Math.min(...({BESIDE})()) > 2")
+    assert len(page.evaluate(BESIDE)) >= 4

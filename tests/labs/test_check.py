@@ -347,6 +347,56 @@ def test_roles_check_explains_misconceptions() -> None:
     assert "does a loop" not in complaint(lambda **_: ({"E"}, set()), "lab1.roles")
 
 
+class Inverted(LinkLayer):
+    """It drops what is to pass."""
+
+    average = 0.0
+
+    def sent(self, attempts: int, delivered: bool) -> None:
+        self.average = 7 / 8 * self.average + (attempts - 1) / 8
+
+    def passes(self) -> bool:
+        return self.random.random() < min(max(0, self.average - 0.4) / 19.6, 0.05)
+
+
+class Silent(Inverted):
+    """The return is forgotten."""
+
+    def passes(self) -> bool:
+        return None  # type: ignore[return-value]
+
+
+def all_that_sense(sender_m: float, receiver_m: float, others_m: dict[str, float], sense_m: float, **_: Any) -> Any:
+    return {"H"}, within(sender_m, others_m, sense_m)
+
+
+def of_the_wired(goodput_kbps: dict[str, float], from_wired: set[str], threshold: float) -> dict[str, float]:
+    mean = sum(goodput_kbps[flow] for flow in from_wired) / len(from_wired)
+    return {flow: mean for flow in from_wired if goodput_kbps[flow] > threshold * mean}
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "hint"),
+    [
+        ("lab1.roles", all_that_sense, "look at D, 200 m from E, which sends, and 400 m from F, which receives"),
+        ("lab3.link_red", Inverted, "drops the packet: it is dropped where the draw is below the probability"),
+        ("lab3.link_red", Silent, "True lets the packet pass, False drops it"),
+        ("lab4.release", lambda **_: [0.0, 10.0, 10.0, 50.0], "leave less than one interval apart"),
+        ("lab4.release", lambda **_: [0.0, 10.0, 20.0, 60.0], "a packet waits longer than it must"),
+        ("lab4.goodput_control", of_the_wired, "the mean of all flows, from the wire or not"),
+        ("lab4.goodput_control", lambda **_: {"FTP1": 280.5}, "the rate is the mean of all flows"),
+        ("lab4.goodput_control", lambda **_: {"FTP2": 255.0}, "paces flows from the wire alone"),
+        ("lab6.verdict", lambda **_: "depends", "came str 'depends': 3 of 3 are above 0"),
+        ("lab6.verdict", lambda **_: True, 'one of "holds", "fails" and "depends" is asked for'),
+    ],
+)
+def test_the_first_try_is_told_more_than_what_came(name: str, work: Any, hint: str) -> None:
+    with pytest.raises(lab.CheckFailed) as caught:
+        SelfCheck().check(name, work)
+    assert hint in str(caught.value)
+    assert "expected" not in str(caught.value)
+
+
 def test_range_check_takes_the_rule_and_explains_misconceptions(capsys: pytest.CaptureFixture[str]) -> None:
     lab.check("lab1.range", lambda link_m, capture_db, sense_m: min(sense_m, link_m * 10 ** (capture_db / 40)))
     assert "✓" in capsys.readouterr().out

@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from html import escape
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -280,6 +281,45 @@ def test_of_several_runs_a_flow_has_its_colour_and_a_run_its_line(monkeypatch: p
     assert box.y0 >= ax.get_window_extent().y1  # above the panel, not over its curves
 
 
+@pytest.mark.parametrize(
+    "x", [[7], [250, 1000, 1460], [2, 3, 4, 5, 6, 8, 10, 12, 15, 19], list(range(0, 420, 20))], ids=str
+)
+def test_the_x_axis_names_each_point_where_there_is_room(monkeypatch: pytest.MonkeyPatch, x: list[int]) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    lab.curves(x, {"a": [1.0] * len(x)}, xlabel="x", ylabel="y")
+    image(drawn[0], "png", dpi=110)
+    ticks = drawn[0].axes[0].get_xticklabels()
+    if len(x) <= 16:
+        assert [tick.get_text() for tick in ticks] == list(map(str, x))
+    boxes = [tick.get_window_extent() for tick in ticks]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_bars_of_flows_tell_what_a_run_carries_and_how_evenly() -> None:
+    """Lab 6 says which policy carries most, lab 4 which scheme is fairest: of bars for ten flows nobody sees it."""
+    result = run(Experiment(topology="hidden", rts=True, traffic="udp-saturated", duration_s=2))
+    rates = [flow["goodput_bps"] / 1000 for flow in result.run["flows"]]
+    evenly = sum(rates) ** 2 / (2 * sum(rate**2 for rate in rates))
+    told = lab.flow_bars({"on": result, "alone": run(ONE)}).text.splitlines()
+    assert told[1:] == [f"on: {sum(rates):.0f} kbit/s in all, Jain's index {evenly:.3f}"]
+    assert told[1].removeprefix("on: ") in lab.series(result, "goodput").text.splitlines()
+
+
+def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))
+    result, names = run(ONE.vary(duration_s=2)), ("yours", "tcp-gap", "newreno")
+    lab.series(dict.fromkeys(names, result), "goodput")
+    lab.curves([1, 2], {name: [1.0, 2.0] for name in names}, xlabel="x", ylabel="y")
+    over_time, against_x = (
+        [(line.get_color(), line.get_marker(), line.get_linestyle()) for line in figure.axes[0].lines]
+        for figure in drawn
+    )
+    assert over_time == against_x
+    assert over_time[2] == ("#000000", "o", "--"), "NewReno is the black dashed line"
+
+
 def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(sys.modules["pacelab.lab.places"], "Picture", lambda figure, _text: drawn.append(figure))
@@ -309,8 +349,9 @@ def test_pictures_carry_their_text() -> None:
 def test_flows_with_the_same_ends_have_a_bar_each() -> None:
     result = run(Experiment(topology="string", topology_options={"hops": 1, "tcp": 2}, duration_s=1))
     one, other = (f"{flow['goodput_bps'] / 1000:.0f}" for flow in result.run["flows"])
-    shown = lab.flow_bars({"newreno": result}).text
+    shown, _, in_all = lab.flow_bars({"newreno": result}).text.partition("\n")
     assert shown == (f"goodput (kbit/s): newreno: server→MAP3, flow 0: {one}; newreno: server→MAP3, flow 1: {other}")
+    assert in_all.startswith(f"newreno: {result.goodput_bps / 1000:.0f} kbit/s in all, ")
     assert "server→MAP3, flow 1: " in lab.series(result).text
 
 

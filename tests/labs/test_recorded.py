@@ -153,6 +153,21 @@ def test_live_run_stands_beside_the_recording_of_the_other_back_end(
     assert f"sim and tap: {SHORT.duration_s:g} s each; tap: real hosts on this computer, in real time." in shown
 
 
+def test_what_must_be_known_of_a_live_run_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of 6 s iperf3 may take the first one: the table has the numbers and must have the reason."""
+    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
+
+    def late(experiment: Experiment) -> object:
+        result = run(experiment.vary(backend="sim"))
+        notes = ["TCP began up to 1 s late"] if experiment.backend == "tap" else []
+        return SimpleNamespace(run={**result.run, "notes": notes})
+
+    monkeypatch.setattr(recorded, "run", late)
+    shown = str(lab.on_real_hosts("lab9.none", SHORT, SHORT.vary(rts=False)))
+    assert shown.count("tap: TCP began up to 1 s late.") == 1
+
+
 def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there = Feature(name="back end tap", present=True, detail="")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": there})

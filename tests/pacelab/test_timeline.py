@@ -67,6 +67,17 @@ def test_a_number_of_slots_stands_where_no_block_covers_it() -> None:
     assert 2.1 < number.get_position()[0] < 3.0
 
 
+def test_signs_of_one_moment_stand_side_by_side() -> None:
+    """A receiver that reads an RTS although another frame came, and may not answer it."""
+    seen = [*EXCHANGE, [643_000, 1, "capture", 0, 0], [653_000, 1, "refuse-cts", 0, 0]]
+    figure = Figure(figsize=(12, 4), layout="constrained")
+    ax = plot_timeline(seen, figure.subplots(), window_ns=(0, 30_000_000))
+    figure.draw_without_rendering()
+    signs = [text.get_window_extent() for text in ax.texts if text.get_text() in ("△", "∅C")]
+    first, second = sorted(signs, key=lambda sign: sign.x0)
+    assert first.x1 <= second.x0 < first.x1 + second.width, "beside each other, and near to when it was"
+
+
 def test_timeline_has_a_lane_per_node_from_the_top() -> None:
     ax = draw(EXCHANGE, names={0: "ann", 1: "bob"}, window_ns=(0, 3_000_000))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["ann", "bob"]

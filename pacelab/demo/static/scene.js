@@ -227,7 +227,7 @@ export class Scene {
       const [text, state] = this.nodes.get(node).querySelectorAll("text");
       const half = (widthOf(this.names[node]) * font) / 2;
       const within = half < 0.9 * radius;
-      const below = box([x, y + radius + 0.7 * font], half, font / 2);
+      const below = box([x, y + radius + 0.7 * font], half + 0.15 * font, font / 2); // a space between two names
       const shown = within || node === this.selected || free(below, node);
       if (shown && !within) taken.push(below);
       text.setAttribute("font-size", font);

@@ -58,8 +58,15 @@ def _try_roles(work: Any) -> str:
                 f"came hidden {_names(found[0])} and exposed {_names(found[1])}: whom the receiver senses and whom "
                 "the link suffers from are two ranges here, sense_m and disturb_m."
             )
-        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}."
+        known = sorted((found[0] ^ hidden | found[1] ^ exposed) & others.keys())
+        hint = f": look at {known[0]}, {_from_both(known[0], sender, receiver)}." if known else "."
+        return told + f"came hidden {_names(found[0])} and exposed {_names(found[1])}{hint}"
     return ""
+
+
+def _from_both(name: str, sender: str, receiver: str) -> str:
+    far = [f"{abs(FIG1_M[name] - FIG1_M[end]):g} m from {end}" for end in (sender, receiver)]
+    return f"{far[0]}, which sends, and {far[1]}, which receives"
 
 
 def _near(name: str, other: str, reach_m: float) -> bool:
@@ -80,7 +87,7 @@ LAB1 = {
                 expected=12.041,
                 source="twice the distance is a 16th of the power, and 10 log10(16) = 12.04 dB",
                 mistakes={
-                    6.0206: "that is a power falling with the square of the distance; behind the crossover of 86 m "
+                    6.0206: "that is a power falling with the square of the distance; beyond the crossover of 86 m "
                     "two-ray ground gives the fourth.",
                     -12.041: "the sign: the nearer sender is the stronger one.",
                     16.0: "that is the ratio; in dB it is 10 log10 of it.",

@@ -24,7 +24,7 @@ GIVEN_UP = 8
 """Attempts of the frame that was not delivered."""
 _WRONG_FIRST = {
     1.0: ": the first attempt is no retransmission.",
-    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too.",
+    0.0: ": it was given up after 8 attempts, and retransmissions of such a frame count, too. (Has it its `self.`?)",
 }
 """Wrong average after that frame -> the misconception."""
 
@@ -94,8 +94,15 @@ def _try_drops(work: type[LinkLayer]) -> str:
         if outcome.failure:
             return told + outcome.failure
         if plain(outcome.value) is not expected:
-            return told + f"came {show(outcome.value)}."
+            return told + f"came {show(outcome.value)}{_hint_on_passing(plain(outcome.value))}"
     return ""
+
+
+def _hint_on_passing(came: Any) -> str:
+    if not isinstance(came, bool):
+        return ": True lets the packet pass, False drops it. Does passes() return one of them?"
+    does = "lets the packet pass" if came else "drops the packet"
+    return f", which {does}: it is dropped where the draw is below the probability, by the numbers for dropping."
 
 
 LAB3 = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from pacelab.lab.errors import Todo
@@ -133,7 +134,9 @@ def _try_release(work: Any) -> str:
                 return told + f"came {came}: nobody waits; the pacer lets one packet go per interval."
             if any(a < b for a, b in zip(came, arrivals, strict=True)):
                 return told + f"came {came}: a packet leaves before it has come."
-            return told + f"came {came}."
+            if any(after - before < interval for before, after in pairwise(came)):
+                return told + f"came {came}: two packets leave less than one interval apart."
+            return told + f"came {came}: a packet waits longer than it must."
     return ""
 
 
@@ -163,10 +166,14 @@ def _try_control(work: Any) -> str:
         if not isinstance(outcome.value, dict):
             return told + f"came {show(outcome.value)}, which is no dict."
         came = outcome.value
-        if came.keys() != expected.keys() or any(complain_about_number(rate) for rate in came.values()):
-            return told + f"came {came}."
+        if any(complain_about_number(rate) for rate in came.values()):
+            return told + f"came {came}: a rate is a number."
+        if not came.keys() <= down:
+            return told + f"came {came}: the gateway paces flows from the wire alone."
+        if came.keys() != expected.keys():
+            return told + f"came {came}: who has more than threshold times the mean of all flows, from the wire or not?"
         if any(not math.isclose(came[flow], rate, rel_tol=1e-6) for flow, rate in expected.items()):
-            return told + f"came {came}."
+            return told + f"came {came}: the rate is the mean of all flows, from the wire or not."
     return ""
 
 

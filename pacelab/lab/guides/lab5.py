@@ -33,6 +33,7 @@ LAB5 = {
                 arguments={"network_ms": 0.0, "loss": 1.0},
                 expected=1.0,
                 source="R is below 0: nothing arrived, and 1 is the worst there is",
+                mistakes={1.3696: "R is below 0 here, and MOS is 1 then."},
             ),
             Case(
                 arguments={"network_ms": 50.0, "loss": 0.0},
@@ -44,6 +45,7 @@ LAB5 = {
                 arguments={"network_ms": 0.0, "loss": 0.57},
                 expected=1.0,
                 source="R = 5.08: the formula says 0.992, and 1 is the worst there is",
+                mistakes={0.9924: "no MOS is below 1."},
             ),
         ),
     ),

@@ -26,8 +26,13 @@ def _try_verdict(work: Any) -> str:
         told = f"gains {gains}\n  expected {expected!r} ({why})\n  "
         if outcome.failure:
             return told + outcome.failure
-        if not isinstance(outcome.value, str) or outcome.value != expected:
-            return told + f"came {show(outcome.value)}."
+        if not isinstance(outcome.value, str):
+            return told + f'came {show(outcome.value)}: one of "holds", "fails" and "depends" is asked for.'
+        if outcome.value != expected:
+            above = sum(gain > 0 for gain in gains.values())
+            return (
+                told + f"came {show(outcome.value)}: {above} of {len(gains)} {'is' if above == 1 else 'are'} above 0."
+            )
     return ""
 
 

@@ -27,18 +27,23 @@ def as_root(words: str = "...") -> str:
     return f"sudo {shlex.quote(str(program))} {words}"
 
 
+JOIN = "sudo usermod -aG pacelab $USER, then log in again"
+
+
+def place() -> Path:
+    """Where the helper listens, if there is one."""
+    return Path(os.environ.get(ELSEWHERE) or SOCKET)
+
+
 def connect() -> socket.socket:
     """A connection to the helper; HostError says how to get one."""
-    path = Path(os.environ.get(ELSEWHERE) or SOCKET)
+    path = place()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         link.connect(str(path))
     except PermissionError:
         link.close()
-        raise HostError(
-            "real hosts: the root helper is there, but you are not in the group pacelab: "
-            "sudo usermod -aG pacelab $USER, then log in again"
-        ) from None
+        raise HostError(f"real hosts: the root helper is there, but you are not in the group pacelab: {JOIN}") from None
     except OSError:
         link.close()
         raise HostError(

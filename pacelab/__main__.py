@@ -35,12 +35,16 @@ def main() -> int:
 
 
 def _hear_as_interrupt() -> None:
-    """These end a command as Ctrl-C does: what is finished is kept. Not what nohup has made deaf."""
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    """These end a command as Ctrl-C does: what is finished is kept. Not what nohup has made deaf.
+
+    A script's shell makes what it starts in the background (`&`) deaf to Ctrl-C, not to these.
+    """
+    ctrl_c = signal.getsignal(signal.SIGINT)
+    if ctrl_c not in (signal.default_int_handler, signal.SIG_IGN):
         return
     for number in (getattr(signal, name, None) for name in STOPPED_BY):
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupt)
+            signal.signal(number, signal.default_int_handler if ctrl_c is signal.SIG_IGN else _interrupt)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

@@ -28,6 +28,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 """Kind of traffic -> the plan's."""
 
+MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
+LONGEST_RUN_S = 3600.0
+
 SMALLEST_DATAGRAM_BYTES = 20
 """What our header takes (see `datagrams`)."""
 
@@ -47,6 +50,7 @@ def check(
 ) -> None:
     """Raise ConfigError with the reason when real hosts cannot run this. Looks at no machine."""
     reasons = [
+        *_size_reasons(options, topology, flows),
         *_scheme_reasons(options),
         *_tcp_reasons(options),
         *_walk_reasons(options, topology),
@@ -57,6 +61,22 @@ def check(
     ]
     for reason in reasons:
         raise ConfigError(f"--backend {options.backend}: {reason}")
+
+
+def _size_reasons(options: Options, topology: Topology, flows: tuple[PlannedFlow, ...]) -> list[str]:
+    """Why not so much of it."""
+    found = []
+    sizes = (
+        ("nodes", len(topology.nodes), MOST_HOSTS),
+        ("wireless nodes", sum(node.wireless for node in topology.nodes), MOST_STATIONS),
+        ("flows", len(flows), MOST_FLOWS),
+    )
+    for what, count, most in sizes:
+        if count > most:
+            found.append(f"{count} {what}: allowed are up to {most}")
+    if options.duration_s > LONGEST_RUN_S:
+        found.append(f"--seconds {options.duration_s:g}: allowed is up to {LONGEST_RUN_S:g}")
+    return found
 
 
 def _scheme_reasons(options: Options) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pacelab.errors import HostError
-from pacelab.hosts.helper_client import SOCKET, as_root
+from pacelab.hosts.helper_client import JOIN, as_root, place
 from pacelab.hosts.hwsim.family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
 from pacelab.pacer.linux.kernel.capabilities import lacking
@@ -54,8 +54,10 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
             yield "the machine's root", MACHINES_ROOT
         elif lacks := lacking_capabilities():
             yield lacks, IN_CONTAINER
-    elif not SOCKET.exists():
+    elif not place().exists():
         yield "root", f"{as_root()}, or the root helper (docs/real-hosts.md)"
+    elif not os.access(place(), os.W_OK):
+        yield "membership of the group pacelab", JOIN
 
 
 def in_user_namespace() -> bool:

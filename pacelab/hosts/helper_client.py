@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import site
 import socket
 import sysconfig
 from pathlib import Path
@@ -20,25 +21,38 @@ SUDO_FINDS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def as_root(words: str = "...") -> str:
-    """`sudo pacelab WORDS`; with the path of the program where sudo does not find it by its name, as in a clone."""
-    program = Path(sysconfig.get_path("scripts"), "pacelab")
-    if shutil.which("pacelab", path=SUDO_FINDS) or not program.exists():
+    """`sudo pacelab WORDS`; with the path of the program where sudo does not find it by its name, as in a clone.
+
+    Of `pip install --user` root's Python sees nothing until it is told where that is.
+    """
+    if shutil.which("pacelab", path=SUDO_FINDS):
         return f"sudo pacelab {words}"
-    return f"sudo {shlex.quote(str(program))} {words}"
+    base = site.getuserbase() if site.ENABLE_USER_SITE else None
+    own = "" if base is None else f"env PYTHONUSERBASE={shlex.quote(base)} "
+    for before, folder in (("", sysconfig.get_path("scripts")), (own, f"{base}/bin")):
+        program = Path(folder, "pacelab")
+        if program.exists():
+            return f"sudo {before}{shlex.quote(str(program))} {words}"
+    return f"sudo pacelab {words}"
+
+
+JOIN = "sudo usermod -aG pacelab $USER, then log in again"
+
+
+def place() -> Path:
+    """Where the helper listens, if there is one."""
+    return Path(os.environ.get(ELSEWHERE) or SOCKET)
 
 
 def connect() -> socket.socket:
     """A connection to the helper; HostError says how to get one."""
-    path = Path(os.environ.get(ELSEWHERE) or SOCKET)
+    path = place()
     link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         link.connect(str(path))
     except PermissionError:
         link.close()
-        raise HostError(
-            "real hosts: the root helper is there, but you are not in the group pacelab: "
-            "sudo usermod -aG pacelab $USER, then log in again"
-        ) from None
+        raise HostError(f"real hosts: the root helper is there, but you are not in the group pacelab: {JOIN}") from None
     except OSError:
         link.close()
         raise HostError(

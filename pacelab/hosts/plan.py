@@ -11,16 +11,21 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from pacelab.backends.real_hosts import BRIDGING, SMALLEST_DATAGRAM_BYTES
+from pacelab.backends.real_hosts import (
+    BRIDGING,
+    LONGEST_RUN_S,
+    MOST_FLOWS,
+    MOST_HOSTS,
+    MOST_STATIONS,
+    SMALLEST_DATAGRAM_BYTES,
+)
 from pacelab.errors import ConfigError
 from pacelab.hosts.validation import Document, WholeHookSettings, read_document
 from pacelab.schemes import SCHEMES
 
 MOST_BYTES = 524_288
 """Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
-MOST_HOSTS, MOST_STATIONS, MOST_FLOWS = 96, 64, 64
 MOST_MOVES = 4096
-LONGEST_RUN_S = 3600.0
 
 SMALLEST_VOICE_BYTES = 12
 """What a voice packet says of itself (`pacelab.pacer.linux.voice_format`)."""

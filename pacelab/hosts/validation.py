@@ -48,5 +48,5 @@ def complaint(error: ValidationError, *, given: bool = False) -> str:
     """The first thing that is wrong: which field (of the whole document none), why, and with `given` what it was."""
     first = error.errors(include_url=False, include_context=False, include_input=given)[0]
     where = ".".join(map(str, first["loc"]))
-    shown = f"; given is {str(first['input'])[:60]}" if given else ""
-    return f"{where}: {first['msg']}{shown}".removeprefix(": ")
+    shown = f"; given is {str(first['input'])[:60]}" if given and where else ""
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}{shown}".removeprefix(": ")

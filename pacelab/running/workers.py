@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import logging
 import os
 import pickle
 import platform
@@ -142,6 +143,7 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
             except distributed.KilledWorker as error:
                 raise WorkerDied(f"--scheduler {address}: several workers died of the same task ({error})") from None
             except (distributed.CancelledError, distributed.comm.CommClosedError) as error:
+                logging.getLogger("distributed.client").disabled = True  # a traceback of what the line below says
                 raise HostError(f"--scheduler {address}: the connection was lost ({error})") from None
             except RuntimeError as error:
                 if _UNREAD not in str(error):
@@ -154,6 +156,7 @@ def _on_cluster(work: Callable[[Item], Outcome], items: Sequence[Item], address:
         with contextlib.suppress(Exception):  # the scheduler may be gone
             client.cancel(list(futures))
         client.close()
+        logging.getLogger("distributed.client").disabled = False
 
 
 def _task(work: Callable[[Item], Outcome]) -> Callable[[bytes], Outcome]:

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 TIMERS = ("SIGALRM", "SIGVTALRM", "SIGPROF")
 """Not on Windows."""
 
@@ -59,10 +60,13 @@ def deferred_alarms() -> Iterator[Callable[[], None]]:
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
     """Yields what to call where it is safe to stop: it raises KeyboardInterrupt once Ctrl-C was pressed.
 
-    Leaves Ctrl-C alone outside the main thread and where somebody else handles it.
+    So it is with what else ends a command as Ctrl-C does. Leaves them alone outside the main thread and where somebody
+    else handles them.
     """
     main = threading.current_thread() is threading.main_thread()
-    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    known = [getattr(signal, name) for name in INTERRUPTS if hasattr(signal, name)]
+    ours = [number for number in known if main and signal.getsignal(number) is signal.default_int_handler]
+    if not ours:
         yield _never
         return
     pressed = False
@@ -77,12 +81,14 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
         if pressed:
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, note)
+    for number in ours:
+        signal.signal(number, note)
     try:
         yield check
         check()
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ours:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _never() -> None:

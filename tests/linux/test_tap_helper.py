@@ -22,6 +22,7 @@ from tap_runs import ROOT, assert_gone, why_not
 from test_tap_plan import plan_of
 
 from pacelab.errors import ConfigError, HostError
+from pacelab.hosts.features import missing
 from pacelab.hosts.helper import may_run
 from pacelab.hosts.plan import MOST_BYTES, dump_plan
 from pacelab.hosts.session import converse
@@ -161,6 +162,18 @@ def test_only_root_and_the_group_may() -> None:
     assert not may_run(DAEMON, DAEMON, group="no such group")
     assert may_run(DAEMON, DAEMON, group="daemon")
     assert not may_run(NOBODY, NOBODY, group="daemon")
+
+
+def test_doctor_says_who_is_not_in_the_group_of_a_helper_that_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(os, "access", lambda path, _mode: path != tmp_path)
+    monkeypatch.setenv("PACELAB_HELPER", str(tmp_path))
+    lacks = dict(missing("tap"))
+    assert lacks["membership of the group pacelab"] == "sudo usermod -aG pacelab $USER, then log in again"
+    monkeypatch.setattr(os, "access", lambda _path, _mode: True)
+    assert not {"root", "membership of the group pacelab"} & dict(missing("tap")).keys()
 
 
 def test_units_name_this_installation(tmp_path: Path) -> None:

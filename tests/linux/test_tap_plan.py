@@ -83,6 +83,13 @@ def test_compile_saturated_udp_offers_more_than_the_air_carries() -> None:
         ({"topology": "hidden", "headers": "ns2"}, "real datagrams have headers"),
         ({"topology": "hidden", "payload_bytes": 10}, "allowed with UDP is 20 or more"),
         ({"stop_after_pkts": 100}, "--full counts packets"),
+        ({"topology": "grid"}, "tap: 169 nodes: allowed are up to 96"),
+        (
+            {"topology_options": {"hops": 70, "wired": False}},
+            "tap: 71 wireless nodes: allowed are up to 64",
+        ),
+        ({"topology_options": {"hops": 2, "voice": 40, "tcp": 3}}, "tap: 83 flows: allowed are up to 64"),
+        ({"duration_s": 4000.0}, "--seconds 4000: allowed is up to 3600"),
     ],
 )
 def test_experiment_says_at_once_why_not_on_real_hosts(options: dict[str, Any], reason: str) -> None:
@@ -179,6 +186,12 @@ def test_a_plan_lacks_no_field(scheme: str) -> None:
         del place[last]
         with pytest.raises(ConfigError, match=rf"^plan: .*{last}"):
             read_plan(json.dumps(changed).encode())
+
+
+def test_a_plan_with_more_datagrams_than_a_process_sends_is_refused_in_words() -> None:
+    with pytest.raises(ConfigError) as refused:
+        plan_of(topology="cell", topology_options={"stations": 10}, phy="802.11g", rate_bps=54_000_000)
+    assert str(refused.value) == "--backend tap: datagrams of all flows are at most 400000000 bit/s"
 
 
 def test_read_plan_refuses_what_is_too_long() -> None:

@@ -345,3 +345,15 @@ def test_sudo_is_told_the_program_that_it_would_not_find(
     monkeypatch.setattr(helper_client.sysconfig, "get_path", lambda name: str(tmp_path / "a b"))
     monkeypatch.setattr(helper_client, "SUDO_FINDS", str(tmp_path / "usr"))
     assert helper_client.as_root("cleanup") == command.format(here=tmp_path)
+
+
+def test_sudo_is_told_where_an_installation_of_a_users_own_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # as `pip install --user` does: root's Python looks in root's home, and sudo in no home at all
+    (tmp_path / "my own/bin").mkdir(parents=True)
+    (tmp_path / "my own/bin/pacelab").touch(mode=0o755)
+    monkeypatch.setattr(helper_client.sysconfig, "get_path", lambda name: str(tmp_path / "usr"))
+    monkeypatch.setattr(helper_client, "SUDO_FINDS", str(tmp_path / "usr"))
+    monkeypatch.setattr(helper_client.site, "getuserbase", lambda: str(tmp_path / "my own"))
+    monkeypatch.setattr(helper_client.site, "ENABLE_USER_SITE", True)
+    own = tmp_path / "my own"
+    assert helper_client.as_root("cleanup") == f"sudo env PYTHONUSERBASE='{own}' '{own}/bin/pacelab' cleanup"

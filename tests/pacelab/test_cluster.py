@@ -40,7 +40,8 @@ class Cluster:
         """The scheduler stands in `folder`, where nothing of the user's is; the workers stand where the test does."""
         file = folder / "scheduler.json"
         words = ("scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file))
-        self._children = [self._start(*words, cwd=folder)]
+        self.scheduler = self._start(*words, cwd=folder)
+        self._children = [self.scheduler]
         wait_for(lambda: file.is_file() and file.stat().st_size > 0)  # it appears empty, then is written
         self.address: str = json.loads(file.read_text())["address"]
         options = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
@@ -94,6 +95,22 @@ def test_a_sweep_loses_nothing_when_a_worker_is_killed(in_tmp: Path, cluster: Cl
         child.kill()
     assert contents(Path("there")) == contents(Path("here"))
     assert len(kept()) == RUNS
+
+
+def test_a_sweep_whose_scheduler_is_killed_ends_with_a_line(in_tmp: Path, cluster: Cluster) -> None:
+    command = [sys.executable, "-m", "pacelab", *SWEEP, "--scheduler", cluster.address, "--out", "there"]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        kept = lambda: list(Path("there/runs").glob("[!.]*/run.json"))  # noqa: E731
+        wait_for(lambda: len(kept()) >= 2 or child.poll() is not None)
+        cluster.scheduler.kill()
+        _, err = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert child.returncode == 3
+    [said] = err.splitlines()
+    assert said.startswith(f"pacelab: --scheduler {cluster.address}: the connection was lost")
+    assert len(kept()) >= 2
 
 
 def test_a_control_of_ones_own_runs_on_the_workers(in_tmp: Path, cluster: Cluster) -> None:

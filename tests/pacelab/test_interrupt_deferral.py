@@ -34,6 +34,27 @@ def test_interrupt_waits_for_the_next_check() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_what_ends_a_command_that_is_deaf_to_ctrl_c_waits_too() -> None:
+    steps = []
+
+    def work() -> None:
+        with deferred_interrupts() as check:
+            os.kill(os.getpid(), signal.SIGTERM)
+            steps.append("the packet is finished")
+            check()
+            steps.append("never")
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert steps == ["the packet is finished"]
+
+
 def test_interrupt_after_the_last_check_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt), deferred_interrupts():
         press()

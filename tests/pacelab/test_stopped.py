@@ -43,11 +43,15 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> Non
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "pacelab: interrupted\n")
 
 
+IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+
+
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(name: str, in_tmp: Path) -> None:
+@pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
+def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, name: str, in_tmp: Path) -> None:
     command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
-    found = ran(STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
+    found = ran(where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
     kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; the same command goes on\n"
     assert (found.returncode, found.stderr) == (130, kept + "pacelab: interrupted\n")
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1

@@ -19,6 +19,7 @@ def main() -> int:
     """Run the command line; returns the exit code."""
     try:
         _hear_as_interrupt()
+        _fill_standard_files()
         gc.set_threshold(*OFTEN_ENOUGH)
         os.environ.pop("MPLBACKEND", None)  # figures go into files; Matplotlib does not load where it does not know it
         from pacelab.cli.main import main as run
@@ -45,6 +46,15 @@ def _hear_as_interrupt() -> None:
     for number in (getattr(signal, name, None) for name in STOPPED_BY):
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler if ctrl_c is signal.SIG_IGN else _interrupt)
+
+
+def _fill_standard_files() -> None:
+    """Where one of stdin, stdout and stderr is closed, as a daemon's may be, what is opened next would be it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
 
 
 def _interrupt(_number: int, frame: FrameType | None) -> None:

@@ -53,7 +53,8 @@ class Fork:
         self.args = [name]
         self.returncode: int | None = None
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            if stream is not None:  # it was closed when we began
+                stream.flush()
         self.pid = os.fork()
         if self.pid == 0:
             _be(main, name, files, keep, variables, session, enter)

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 import urllib.error
@@ -241,3 +242,20 @@ def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() ->
         agent.close()
         assert screen.read() == '{"event": "end"}\n'
     assert child.wait(20) == 0
+
+
+CLOSED = """
+import socket, sys
+from pacelab.__main__ import _fill_standard_files
+from pacelab.hosts.fork import Fork
+
+_fill_standard_files()
+child = Fork(lambda: print("of a child") or 0, name="child")
+sys.exit(child.wait(20) or socket.socket().fileno() < 3)
+"""
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_no_socket_takes_the_place_of_a_closed_standard_file(closed: str) -> None:
+    ran = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", CLOSED], check=False)
+    assert ran.returncode == 0

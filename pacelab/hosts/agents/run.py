@@ -137,7 +137,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
         kind = TcAgent
     listening = None if task.metrics is None else _listen(task.metrics)
     token = os.environ.get(TOKEN) or secrets.token_urlsafe(16)
-    table = not task.quiet and sys.stdout.isatty()
+    table = not task.quiet and sys.stdout is not None and sys.stdout.isatty()  # None: it is closed
     feed = Feed(mode="json" if task.as_json else "table" if table else "none", metrics=listening, token=token)
     if listening is not None:
         listening.close()  # the feed's process has it

@@ -15,6 +15,7 @@ from pacelab.grid.comparison import Comparison
 from pacelab.lab.picture import Picture
 from pacelab.options import arguments
 from pacelab.options.arguments import checked, taken, values_by_name
+from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
 from pacelab.schemes.style import OTHER
@@ -132,10 +133,11 @@ def flow_bars(results: Mapping[str, RunResult], *, reference: tuple[str, float] 
 
 
 def _in_all(result: RunResult) -> str:
-    """What the flows of a run have in all, and how evenly, in words; of one flow nothing."""
-    if len(result.run["flows"]) == 1:
+    """What the flows of a run have in all, and how evenly, in words; of one flow, calls aside, nothing."""
+    if len(group_goodputs(result.run)) < 2:
         return ""
-    return f"{show(result.goodput_bps * KBPS)} kbit/s in all, Jain's index {result.run['totals']['jain']:.3f}"
+    jain = result.run["totals"]["jain"]
+    return f"{show(result.goodput_bps * KBPS)} kbit/s in all" + ("" if jain is None else f", Jain's index {jain:.3f}")
 
 
 @checked(results=_run_or_runs)

@@ -306,6 +306,13 @@ def test_bars_of_flows_tell_what_a_run_carries_and_how_evenly() -> None:
     assert told[1].removeprefix("on: ") in lab.series(result, "goodput").text.splitlines()
 
 
+def test_bars_of_flows_that_carried_nothing_and_of_one_flow_beside_calls_tell_no_index() -> None:
+    nothing = run(Experiment(topology="hidden", duration_s=0.001))
+    assert lab.flow_bars({"on": nothing}).text.splitlines()[1:] == ["on: 0 kbit/s in all"]
+    one = run(Experiment(topology="string", topology_options={"voice": 2, "tcp": 1}, duration_s=1))
+    assert "in all" not in lab.flow_bars({"beside calls": one}).text
+
+
 def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(sys.modules["pacelab.lab.figures"], "Picture", lambda figure, _text: drawn.append(figure))

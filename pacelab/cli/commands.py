@@ -64,7 +64,7 @@ def run(
     has_tcp = any(flow["kind"] == "tcp" for flow in result.run["flows"])
     hints = [capture.hint(experiment.network)] if capture and has_tcp else []
     hand_over(result, out, json=json, quiet=quiet, hints=hints)
-    _exit_on_failed_hooks(result.run["hooks"]["failed"])
+    exit_on_failed_hooks(result.run["hooks"]["failed"])
 
 
 def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
@@ -266,7 +266,7 @@ def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **o
         names = (name, f"{name}-cdf") if wanted.cdf else (name,)
         figures = " and ".join(str(folder / f"{one}.{form}") for one in names for form in ("png", "svg"))
         _report(comparison.compare["notes"], f"results in {folder}, figures: {figures}")
-    _exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
+    exit_on_failed_hooks(sum(row["hooks_failed"] for row in comparison.rows))
     return comparison
 
 
@@ -299,7 +299,7 @@ def _report(notes: Sequence[str], result: str) -> None:
     log(result)
 
 
-def _exit_on_failed_hooks(failed: int) -> None:
+def exit_on_failed_hooks(failed: int) -> None:
     """A registered scheme that raises is a bug, even though the run went on without it."""
     if failed:
         raise typer.Exit(PaceLabError.exit_code)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pacelab.cli.commands import Json, Out, Quiet, hand_over
+from pacelab.cli.commands import Json, Out, Quiet, exit_on_failed_hooks, hand_over
 from pacelab.console import log, progress_bar
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -57,6 +57,7 @@ def rerun(  # noqa: PLR0913  Typer makes options of them
     hand_over(after, out, json=json, quiet=quiet)
     if experiment.backend == "sim" and experiment.seed == config["seed"] and not _is_same(before, after, folder):
         raise typer.Exit(1)
+    exit_on_failed_hooks(after.run["hooks"]["failed"])
 
 
 def _is_same(before: RunResult, after: RunResult, folder: Path) -> bool:

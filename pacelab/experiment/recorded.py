@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from pacelab.errors import ConfigError
 from pacelab.options.request import Request
@@ -39,6 +39,4 @@ def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Reque
     for group in GROUPS:
         flat |= config[group]
     flat["topology_options"] = {name: value for name, value in config["topology_options"].items() if value is not None}
-    request: Any = {name: value for name, value in flat.items() if value is not None} | dict(own_files)
-    found: Request = request
-    return found
+    return cast("Request", {name: value for name, value in flat.items() if value is not None} | dict(own_files))

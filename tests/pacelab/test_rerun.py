@@ -9,6 +9,7 @@ from pacelab import Experiment
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.recorded import request_of
+from pacelab.results.results import load_result
 from tests.conformance.digests import cases
 
 CHAIN = ["run", "chain", "--hops", "3", "--seconds", "2", "--quiet"]
@@ -106,3 +107,14 @@ def test_what_is_no_result_or_another_experiment_is_refused(in_tmp: Path, capsys
     for damage in ({"scheme_options": None}, {"topology_options": 5}, {"seed": "one"}, {"unheard_of": 1}):
         stored.write_text(json.dumps(document | {"config": document["config"] | damage}))
         assert main(["rerun", "first"]) == 2, damage
+
+
+def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scheme of ours fails: the run is what is stored."""
+    assert main([*CHAIN, "--out", "first"]) == 0
+    stored = Path("first/run.json")
+    document = json.loads(stored.read_text())
+    document["hooks"]["failed"] = 1
+    stored.write_text(json.dumps(document))
+    monkeypatch.setattr("pacelab.running.runner.run", lambda *_, **__: load_result("first"))
+    assert main(["rerun", "first", "--out", "again"]) == 4

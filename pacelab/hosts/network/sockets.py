@@ -111,6 +111,8 @@ def data_socket(pid: int, *, but: int | None) -> socket.socket | None:
     connected: list[socket.socket] = []
     try:
         established = _sockets(pid, _ESTABLISHED)
+        if len(established) < 2:  # the first one alone: to look through its descriptors hundreds of times costs much
+            return None
         for number in range(_MOST_DESCRIPTORS):
             if number != but and _name(pid, number) in established:
                 fd = _libc.syscall(_PIDFD_GETFD, handle, number, 0)

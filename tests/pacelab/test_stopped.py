@@ -64,6 +64,15 @@ def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in
     assert (in_tmp / "cell.svg").exists()
 
 
+@pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
+def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if said:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)
+    tells = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']))\n"
+    assert ran(tells + DOOR, "schemes", "--help").stdout.endswith(f"{taken}\n")
+
+
 def test_what_nohup_made_deaf_stays_so() -> None:
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
         "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"

@@ -22,6 +22,7 @@ def main() -> int:
         _fill_standard_files()
         gc.set_threshold(*OFTEN_ENOUGH)
         os.environ.pop("MPLBACKEND", None)  # figures go into files; Matplotlib does not load where it does not know it
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads: idle here, and starting them takes time
         from pacelab.cli.main import main as run
 
         return run()

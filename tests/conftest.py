@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import os
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,11 @@ from pacelab.__main__ import OFTEN_ENOUGH
 
 
 def pytest_configure() -> None:
-    """Programs under test hear Ctrl-C also where a shell started all this in the background, which ignores it."""
+    """Programs under test hear Ctrl-C also where a shell started all this in the background, which ignores it.
+
+    NumPy starts no threads in any of them, as in a command.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

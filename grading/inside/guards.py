@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import stat
 import struct
 from collections.abc import Sequence
 
@@ -90,7 +91,7 @@ def restrict_files(readable: Sequence[str], listable: Sequence[str]) -> bool:
     if ruleset < 0:
         return False
     for path in readable:
-        _allow(libc, ruleset, path, READ_FOLDER if os.path.isdir(path) else READ_FILE)
+        _allow(libc, ruleset, path, READ_FOLDER)
     for path in listable:
         _allow(libc, ruleset, path, LIST)
     done = bool(libc.syscall(LANDLOCK_RESTRICT, ruleset, 0) == 0)
@@ -103,8 +104,9 @@ def _allow(libc: ctypes.CDLL, ruleset: int, path: str, rights: int) -> None:
         beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
-    rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, beneath), 12)
-    libc.syscall(LANDLOCK_ADD, ruleset, 1, rule, 0)
+    if not stat.S_ISDIR(os.fstat(beneath).st_mode):
+        rights &= READ_FILE  # the kernel refuses to let files be listed
+    libc.syscall(LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights, beneath), 0)
     os.close(beneath)
 
 

@@ -56,6 +56,7 @@ def main() -> None:
         stream.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
     seed_alike()
     gc.freeze()
+    gc.enable()
     wire.write_all(int(answers), wire.encode([wire.HELLO, "ok", [wire.VERSION, guards]], wire.MAX_ANSWER_BYTES))
     with contextlib.suppress(EOFError):
         while True:

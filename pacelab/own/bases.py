@@ -1,7 +1,6 @@
 """What users extend: `Pacer` and `LinkLayer`. They need nothing else, so that a grader's sandbox can hold them, too."""
 
-from __future__ import annotations
-
+# Annotations are no strings here: see `pacelab.pacer.core.contract`.
 from abc import ABC, abstractmethod
 from random import Random
 from typing import ClassVar, NamedTuple

@@ -21,8 +21,7 @@ Invariants
 5. State is soft: an algorithm that is started in the middle of a flow rebuilds what it needs.
 """
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: a NamedTuple compiles strings at each import, and each sandbox imports this.
 from enum import IntEnum, IntFlag
 from typing import NamedTuple, Protocol
 

@@ -4,8 +4,7 @@ Shells build a `Segment` from bytes (Linux) or from an engine record (simulator)
 A NamedTuple, not a dataclass: the simulator builds one per packet and hook, and a tuple costs a third.
 """
 
-from __future__ import annotations
-
+# Annotations are no strings here: see `contract`.
 from typing import Final, NamedTuple
 
 FIN: Final = 0x01
@@ -33,7 +32,7 @@ class FlowKey(NamedTuple):
     sport: int
     dport: int
 
-    def reversed(self) -> FlowKey:
+    def reversed(self) -> "FlowKey":
         """The key of the opposite direction."""
         return FlowKey(self.dst, self.src, self.dport, self.sport)
 

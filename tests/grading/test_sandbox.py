@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import ForwardRef
 
 import pytest
 
@@ -14,6 +15,8 @@ from pacelab.grading.assignments import find_assignment
 from pacelab.grading.remote import RemoteHook
 from pacelab.grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
 from pacelab.grading.session import Malformed, Raised, Session
+from pacelab.own import bases
+from pacelab.pacer.core import contract, segment
 
 
 def ask(around: Walls, body: str, limits: Limits | None = None) -> object:
@@ -31,6 +34,17 @@ def test_inside_are_the_contract_and_nothing_else_of_ours(around: Walls) -> None
     assert set(AVAILABLE) <= set(names) <= {*AVAILABLE, "grading", "own", "pacer"}
     with pytest.raises(Raised, match="No module named"):
         ask(around, "import pacelab.running.runner")
+
+
+def test_no_start_compiles_annotations() -> None:
+    known = [kind for module in (bases, contract, segment) for kind in vars(module).values()]
+    tuples = [kind for kind in known if hasattr(kind, "_fields")]
+    assert len(tuples) > len(contract.Action.__args__)
+    assert not [kind for kind in tuples if any(isinstance(of, ForwardRef) for of in kind.__annotations__.values())]
+
+
+def test_inside_garbage_is_looked_for(best: Walls) -> None:
+    assert ask(best, "import gc\nreturn gc.isenabled()") is True
 
 
 def test_without_walls_only_the_submission_is_written(best: Walls) -> None:

@@ -159,5 +159,7 @@ def test_compiler_is_told_of_classes_without_moving_a_line(compiler: ModuleType)
             continue
         text = path.read_text("utf-8")
         told = compiler.told(text)
-        changed = [(old, new) for old, new in zip(text.split("\n"), told.split("\n"), strict=True) if old != new]
-        assert {old for old, _ in changed} == {""}, path
+        lines = text.split("\n")
+        changed = [(old, new) for old, new in zip(lines, told.split("\n"), strict=True) if old != new]
+        classes = any(line.startswith("class ") and not compiler.PYTHONS.search(line) for line in lines)
+        assert {old for old, _ in changed} == ({""} if classes else set()), path

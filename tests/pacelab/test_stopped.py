@@ -43,6 +43,8 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> Non
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "pacelab: interrupted\n")
 
 
+HEARS = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+"""Also where these tests are run under nohup."""
 IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
@@ -51,7 +53,7 @@ IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SI
 @pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
 def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, name: str, in_tmp: Path) -> None:
     command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
-    found = ran(where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
+    found = ran(HEARS + where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
     kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; the same command goes on\n"
     assert (found.returncode, found.stderr) == (130, kept + "pacelab: interrupted\n")
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
@@ -62,6 +64,15 @@ def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in
     environment = {**os.environ, "MPLBACKEND": "nowhere"}
     assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
     assert (in_tmp / "cell.svg").exists()
+
+
+@pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
+def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if said:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)
+    tells = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']))\n"
+    assert ran(tells + DOOR, "schemes", "--help").stdout.endswith(f"{taken}\n")
 
 
 def test_what_nohup_made_deaf_stays_so() -> None:

@@ -12,9 +12,11 @@ MANIFEST := --manifest-path medium/Cargo.toml
 export PATH := $(HOME)/.cargo/bin:/usr/lib/rust-1.97/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(CURDIR)/medium/target
 export PYO3_PYTHON := $(CURDIR)/$(PY)
-# Where this Rust's LLVM can, code that mostly runs in a row lies in a row: an event of a chain costs 2.5 % less.
+# Where this Rust's LLVM can, code that mostly runs in a row lies in a row: an event of a chain costs 2.5 % less. Asked until
+# it can: root's Rust may come by this very call.
 LAYOUT := -Cllvm-args=-enable-ext-tsp-block-placement
-export ENGINE_FLAGS := $(shell PATH="$(PATH)" rustc $(LAYOUT) --print sysroot >/dev/null 2>&1 && echo $(LAYOUT))
+export ENGINE_FLAGS = $(or $(CAN_LAYOUT),$(eval CAN_LAYOUT := $(shell PATH="$(PATH)" rustc $(LAYOUT) --print sysroot >/dev/null 2>&1 && \
+    echo $(LAYOUT)))$(CAN_LAYOUT))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 # Where it is set, each of the tests' processes would compile all that it imports anew.

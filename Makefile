@@ -181,7 +181,7 @@ vm-test:  ## as root: the real Wi-Fi stack over mediumd, and mediumd in wmediumd
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-test: apt install qemu-system-x86"; exit 0; }; \
 	command -v mmdebstrap >/dev/null || { echo "skipped vm-test: apt install mmdebstrap"; exit 0; }; \
 	$(CARGO) build $(MANIFEST) --release --locked -q -p pacelab-mediumd && \
-	VM_CLOCK=counted vm/run vm/jobs/test.sh 2400
+	VM_CLOCK=counted VM_ALONE=yes vm/run vm/jobs/test.sh 2400
 
 vm-provision: wheel  ## as root: Vagrant's provisioning inside the virtual machine, twice, then a student's first hour
 	@command -v qemu-system-x86_64 >/dev/null || { echo "skipped vm-provision: apt install qemu-system-x86"; exit 0; }; \

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 # At its import jsonschema would make a parser of it, 2 s of processor time, for a format (IRI) that no notebook has.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+sys.modules.setdefault("rfc3987_syntax", None)
 
 import jupytext  # noqa: E402
 import nbformat  # noqa: E402

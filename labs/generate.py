@@ -26,8 +26,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jupytext
-import nbformat
+# At its import jsonschema would make a parser of it, 2 s of processor time, for a format (IRI) that no notebook has.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+import jupytext  # noqa: E402
+import nbformat  # noqa: E402
 
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
 INSTRUCTOR, EXERCISE, TODO = "instructor", "exercise", "todo"

@@ -378,3 +378,22 @@ def test_what_is_compiled_beside_the_engine_ends_with_it_at_ctrl_c(machine: Mach
     while not ended.exists() and time.monotonic() < until:
         time.sleep(0.02)
     assert ended.exists()
+
+
+@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
+def test_rust_that_comes_by_the_same_call_of_make_lays_the_engine_out(tmp_path: Path) -> None:
+    programs = tmp_path / ".cargo/bin"
+    programs.mkdir(parents=True)
+    old, new = programs / "rustc", tmp_path / "new"
+    for rustc, code in ((old, 1), (new, 0)):
+        rustc.write_text(f"#!/bin/sh\nexit {code}\n")
+        rustc.chmod(0o755)
+    rules = tmp_path / "rules.mk"
+    rules.write_text(
+        f'told: installed\n\t@echo "told $$ENGINE_FLAGS"\ninstalled:\n\t@cp {new} {old}\n.PHONY: told installed\n'
+    )
+    command = ["make", "--no-print-directory", "-f", "Makefile", "-f", str(rules), "told"]
+    ran = subprocess.run(
+        command, cwd=ROOT, env=os.environ | {"HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == "told -Cllvm-args=-enable-ext-tsp-block-placement"

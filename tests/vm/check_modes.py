@@ -9,7 +9,7 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 
-from radios import CHANNEL_MHZ, Medium, Radios, ip, mac, sh
+from radios import CHANNEL_MHZ, Medium, Radios, at, inside, ip, mac
 
 LINE = [(0, 0), (200, 0), (400, 0)]
 FROM_THE_MIDDLE = [LINE[1], LINE[0], LINE[2]]
@@ -29,10 +29,6 @@ def until(true: Callable[[], bool], seconds: float) -> bool:
             return True
         time.sleep(0.2)
     return False
-
-
-def at(station: int, command: str) -> str:
-    return sh(f"ip netns exec h{station} sh -c '{command}'")
 
 
 def answers(source: int, sink: int, count: int = 5) -> int:
@@ -63,8 +59,8 @@ class Infrastructure(Radios):
                 self._start(station, f"wpa_supplicant -D nl80211 -i wlan0 -c {path}/supplicant")
 
     def _start(self, station: int, command: str) -> None:
-        command = f"ip netns exec h{station} {command}"
-        self.programs.append(subprocess.Popen(command.split(), stdout=subprocess.DEVNULL))
+        with inside(station):
+            self.programs.append(subprocess.Popen(command.split(), stdout=subprocess.DEVNULL))
 
     def are_authorized(self) -> bool:
         """All stations are; asks those of an open network to connect that are not."""

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 MEDIUMD = Path(os.environ.get("MEDIUMD", Path(__file__).resolve().parents[2] / "medium/target/release/mediumd"))
@@ -25,17 +26,44 @@ PAYLOAD_BYTES = 1472  # with UDP, IP, LLC, MAC header and FCS: 1536 on the air
 # long as an emulated machine on a busy host may stand still.
 SEND_BUFFER_BYTES = 100_000
 _libc = ctypes.CDLL(None, use_errno=True)
+_HOME = os.open("/proc/self/ns/net", os.O_RDONLY)
 
 
-def sh(command: str) -> str:
-    """Runs a command; its output. A failure shows what it said.
+def sh(command: str, said: str = "") -> str:
+    """Runs a command that is told `said`; its output. A failure shows what it said.
 
     What hangs is ended by who runs the machine, in its own time: a counted clock skips what waits for the disk.
     """
-    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    done = subprocess.run(["sh", "-c", command], input=said, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{command}: {done.stderr.strip()}")
     return done.stdout
+
+
+@contextlib.contextmanager
+def inside(station: int) -> Iterator[None]:
+    """What is opened or started meanwhile is of the host's network.
+
+    Without `ip netns exec`, which an emulated processor takes as long for as for two more commands.
+    """
+    there = os.open(f"/run/netns/h{station}", os.O_RDONLY)
+    try:
+        _enter(there)
+        yield
+    finally:
+        _enter(_HOME)
+        os.close(there)
+
+
+def _enter(network: int) -> None:
+    if _libc.setns(network, 0):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def at(station: int, command: str, said: str = "") -> str:
+    """As `sh`, on a host."""
+    with inside(station):
+        return sh(command, said)
 
 
 def mac(station: int) -> str:
@@ -51,21 +79,22 @@ class Radios:
 
     def __init__(self, count: int, rate: str = "2", channels: dict[int, int] | None = None) -> None:
         self.count, self.rate, self.channels = count, rate, channels or {}
-        self._home = os.open("/proc/self/ns/net", os.O_RDONLY)
 
     def __enter__(self) -> "Radios":
         sh("rmmod mac80211_hwsim 2>/dev/null || true")
         sh(f"modprobe mac80211_hwsim radios={self.count}")
         by_mac = {(phy / "macaddress").read_text().strip(): phy.name for phy in Path("/sys/class/ieee80211").iterdir()}
+        sh("ip -batch -", "".join(f"netns add h{station}\n" for station in range(self.count)))
         for station in range(self.count):
             phy = by_mac[mac(station)]
             device = next(Path(f"/sys/class/ieee80211/{phy}/device/net").iterdir()).name
-            sh(
-                f"ip netns add h{station}; iw phy {phy} set netns name h{station};"
-                f"ip netns exec h{station} sh -e -c '"
-                f"sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1; ip link set lo up;"
-                f"ip link set {device} name wlan0; iw dev wlan0 set type ibss; ip link set wlan0 up;"
-                f"ip addr add {ip(station)}/24 dev wlan0'"
+            sh(f"iw phy {phy} set netns name h{station}")
+            at(
+                station,
+                "set -e; for each in all default; do echo 1 >/proc/sys/net/ipv6/conf/$each/disable_ipv6; done;"
+                f"iw dev {device} set type ibss; exec ip -batch -",
+                f"link set lo up\nlink set {device} name wlan0\nlink set wlan0 up\n"
+                f"addr add {ip(station)}/24 dev wlan0\n",
             )
         return self
 
@@ -76,32 +105,25 @@ class Radios:
         """
         for station in range(self.count):
             channel = CHANNEL_MHZ[self.channels.get(station, 1)]
-            neighbours = "".join(
-                f"ip neigh replace {ip(other)} lladdr {mac(other)} dev wlan0 nud permanent;"
-                for other in range(self.count)
-                if other != station
-            )
-            sh(
-                f"ip netns exec h{station} sh -e -c 'iw dev wlan0 ibss join lab {channel} fixed-freq 02:ca:fe:00:00:01 "
+            at(
+                station,
+                f"set -e; iw dev wlan0 ibss join lab {channel} fixed-freq 02:ca:fe:00:00:01 "
                 f"beacon-interval {1000 + 7 * station} basic-rates {self.rate} mcast-rate {self.rate};"
-                f"iw dev wlan0 set bitrates legacy-{5 if channel > 5000 else 2.4} {self.rate}; {neighbours}'"
+                f"iw dev wlan0 set bitrates legacy-{5 if channel > 5000 else 2.4} {self.rate}; exec ip -batch -",
+                "".join(
+                    f"neigh replace {ip(other)} lladdr {mac(other)} dev wlan0 nud permanent\n"
+                    for other in range(self.count)
+                    if other != station
+                ),
             )
 
     def __exit__(self, *_: object) -> None:
-        for station in range(self.count):
-            sh(f"ip netns delete h{station}")
-        os.close(self._home)
+        sh("ip -batch -", "".join(f"netns delete h{station}\n" for station in range(self.count)))
 
     def socket(self, station: int) -> socket.socket:
         """A UDP socket of the host."""
-        there = os.open(f"/run/netns/h{station}", os.O_RDONLY)
-        try:
-            if _libc.setns(there, 0):
-                raise OSError(ctypes.get_errno(), "setns")
+        with inside(station):
             return socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-        finally:
-            _libc.setns(self._home, 0)
-            os.close(there)
 
     def saturate(
         self,
@@ -142,7 +164,7 @@ class Radios:
 
     def station_dump(self, station: int, peer: int) -> dict[str, int]:
         """The counters of `iw station dump` of one neighbour."""
-        text = sh(f"ip netns exec h{station} iw dev wlan0 station get {mac(peer)}")
+        text = at(station, f"iw dev wlan0 station get {mac(peer)}")
         rows = (line.strip().split(":", 1) for line in text.splitlines()[1:] if ":" in line)
         return {key: int(value.split()[0]) for key, value in rows if value.split() and _is_integer(value.split()[0])}
 

@@ -11,7 +11,9 @@ getent group pacelab >/dev/null || groupadd --system pacelab
 id -nG "$user" | grep -qw pacelab || usermod -aG pacelab "$user"
 wanted=$(sha256sum <"$wheel")
 if [ "$(cat $home/.wheel 2>/dev/null)" != "$wanted" ]; then
-    $home/bin/pip install -q --disable-pip-version-check --no-index --no-deps --force-reinstall "$wheel"
+    $home/bin/uv pip install -q --no-cache --no-index --no-deps --reinstall --python $home/bin/python "$wheel"
+    # uv would look through all that is installed there.
+    $home/bin/python -m compileall -q "$($home/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/pacelab"
     for tool in pacelab mediumd wmediumd; do
         ln -sf $home/bin/$tool /usr/local/bin/$tool
     done

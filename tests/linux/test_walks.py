@@ -42,6 +42,8 @@ defaults: {rate: 2, seconds: 10}
 WALKED = "waypoints: [{node: walker, at: 2 s, to: [0 m, 50 m]}, {node: walker, at: 6 s, to: [400 m, 50 m]}]"
 BUILDERS = ("plain", "mininet-wifi")
 PAGE = Path(__file__).parents[2] / "docs" / "mobility.md"
+LEAST_RTO_S = 0.2
+"""Linux's TCP_RTO_MIN."""
 
 
 def written(folder: Path, way: str = WALKED, flow: str = "walker, to: router", trace: str = "") -> str:
@@ -299,10 +301,12 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
     document = run(str(file), "--controller", "ryu")
     handovers = document["host"]["controller"]["handovers"]
     assert [(one["from"], one["to"]) for one in handovers] == [("g1", "g2"), ("g2", "g3")]
-    assert document["run"]["flows"][0]["timeouts"] == 0
     walked = document["host"]["walked"]
     assert walked["at_end_m"] == {"walker": [800.0, 50.0]}
     # 40 m/s: it is told its place each tenth of a second, 4 m, and as late as this machine lets it be
     assert 3.9 < walked["off_m"]["max"] <= 40 * walked["longest_step_s"] + 0.01
-    reports = [one["silence_s"] for handover in handovers for one in handover["flows"]]
-    assert len(reports) == 2
+    silences = [one["silence_s"] for handover in handovers for one in handover["flows"]]
+    assert len(silences) == 2
+    # None where the controller is quicker than Linux's least timeout, which doubles; on a busy machine it may not be.
+    in_silence = [math.floor(math.log2(silence / LEAST_RTO_S + 1)) for silence in silences]
+    assert document["run"]["flows"][0]["timeouts"] <= sum(in_silence)

@@ -143,6 +143,13 @@ def test_command_line_differs_by_the_seed_alone() -> None:
     assert not [part for part in lines[0] if str(Path.cwd()) in part]
 
 
+@pytest.mark.parametrize(("hops", "mem"), [(1, "512M"), (16, "512M"), (24, "704M"), (44, "1184M")])
+def test_many_hosts_have_more_memory(hops: int, mem: str) -> None:
+    """In 512 MB Linux killed an agent of 25 with LRED."""
+    plan = compile_plan(experiment(topology_options={"hops": hops}))
+    assert f"mem={mem}" in uml.command_line(plan)
+
+
 def test_virtual_time_is_no_real_time() -> None:
     assert not in_real_time(experiment())
     assert in_real_time(experiment(where="vm"))
@@ -274,6 +281,7 @@ def test_the_guests_memory_goes_where_there_is_room_for_it(monkeypatch: pytest.M
     assert exec_folder() == tempfile.gettempdir()
     free["/dev/shm"] = 512 << 20
     assert exec_folder() == "/dev/shm"
+    assert exec_folder(513 << 20) == tempfile.gettempdir()
     free |= {"/dev/shm": 1 << 20, tempfile.gettempdir(): 2 << 20, "/var/tmp": 3 << 20}
     assert exec_folder() == "/var/tmp"
 
@@ -292,7 +300,7 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(uml, "_lay_out", kernel)
     monkeypatch.setattr(uml, "missing_for_uml", list)
-    monkeypatch.setattr(uml, "exec_folder", lambda: "/dev/shm")
+    monkeypatch.setattr(uml, "exec_folder", lambda _bytes: "/dev/shm")
     with pytest.raises(HostError, match=r"no room left for its memory in /dev/shm: it takes up to 512 MB"):
         uml.run_plan(compile_plan(experiment()), lambda _done: None)
 

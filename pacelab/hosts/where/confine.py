@@ -16,7 +16,9 @@ from pacelab.errors import HostError
 
 NOBODY = 65_534
 MEMORY_BYTES = 512 << 20
-"""A guest's. Taken from the host as it is used: 20 hosts with agents take half of it."""
+"""A guest's. Taken from the host as it is used: 20 hosts with agents take it all, caches of files with it."""
+_HOSTS, _HOST_BYTES = 20, 24 << 20
+"""A guest of more hosts than these has so much more for each of them. Without it Linux killed an agent of 25."""
 _ADDR_NO_RANDOMIZE = 0x0040000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 1, 38, 47, 4
 _CAPSET_HEADER = (0x20080522, 0)
@@ -74,8 +76,13 @@ def _maps_nobody(table: Path) -> bool:
     return any(first <= NOBODY < first + count for first, _outside, count in rows)
 
 
-def exec_folder() -> str:
-    """A folder for the guest's memory, on a mount that programs may run from.
+def memory_bytes(hosts: int) -> int:
+    """What a guest of so many hosts is given, each of which may have an agent."""
+    return MEMORY_BYTES + max(0, hosts - _HOSTS) * _HOST_BYTES
+
+
+def exec_folder(wanted_bytes: int = MEMORY_BYTES) -> str:
+    """A folder for so much of the guest's memory, on a mount that programs may run from.
 
     In memory if it has the room there, which a container's 64 MB are not; else the first that has it, or the most.
     """
@@ -83,7 +90,7 @@ def exec_folder() -> str:
     if not places:
         raise HostError("--where uml: /dev/shm, /tmp and /var/tmp are mounted noexec: mount -o remount,exec /dev/shm")
     free = {place: shutil.disk_usage(place).free for place in places}
-    return next((place for place in places if free[place] >= MEMORY_BYTES), max(places, key=free.__getitem__))
+    return next((place for place in places if free[place] >= wanted_bytes), max(places, key=free.__getitem__))
 
 
 def _may_run_from(place: str) -> bool:

@@ -4,7 +4,7 @@ The kernel is a process of the user's. Its clock stands still while anything in 
 waits, so neither the speed of the host nor its load is in the result (arch/um/kernel/time.c, time-travel=inf-cpu).
 
 Invariants
-1. The kernel's command line is the same for all runs but for the seed: it is hashed into the kernel's random numbers.
+1. The kernel's command line is of the seed and the number of hosts: it is hashed into the kernel's random numbers.
    The host's folders are reached through links in the kernel's working folder.
 2. The kernel runs as an unprivileged user without any capability, on one core, which it has for itself among ours.
 3. It ends: what it may use of the processor is limited, since a program that computes for ever stops the guest's clock.
@@ -27,13 +27,13 @@ from pacelab.errors import HostError
 from pacelab.hosts.network.captures import SUFFIX
 from pacelab.hosts.session import error_of
 from pacelab.hosts.where.confine import (
-    MEMORY_BYTES,
     NOBODY,
     Core,
     confine,
     cpu_seconds,
     exec_folder,
     may_be_nobody,
+    memory_bytes,
 )
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.files import GuestFiles, code_for, find_files
@@ -85,7 +85,14 @@ def command_line(plan: Plan) -> list[str]:
     """The kernel's."""
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
-        *(f"mem={MEMORY_BYTES >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps", "mac80211_hwsim.radios=0"),
+        *(
+            f"mem={memory_bytes(len(plan.nodes)) >> 20}M",
+            "con=null",
+            "con0=null,fd:1",
+            "quiet",
+            "norandmaps",
+            "mac80211_hwsim.radios=0",
+        ),
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
         "random.trust_cpu=on",  # what the seed gives is all there is: to gather more took 1 s of processor time
         *(f"um_seed={plan.seed}", f"PYTHONHASHSEED={plan.seed % 2**32}"),
@@ -102,7 +109,8 @@ class _Guest:
         self._fraction = 0.0
         self._console = place / "console"
         self._source = Source(place / "job")
-        self._memory = exec_folder()
+        self._memory_bytes = memory_bytes(len(plan.nodes))
+        self._memory = exec_folder(self._memory_bytes)
         with self._console.open("wb") as console:
             try:
                 self._process = subprocess.Popen(
@@ -174,7 +182,7 @@ class _Guest:
         lacks = [f"no {name} here: {mend}" for name, mend in missing_for_uml()]
         words = self._last_words()
         if words.endswith(_NO_ROOM):
-            lacks.append(f"no room left for its memory in {self._memory}: it takes up to {MEMORY_BYTES >> 20} MB")
+            lacks.append(f"no room left for its memory in {self._memory}: it takes up to {self._memory_bytes >> 20} MB")
         what = "; ".join(lacks) or f"it said: {words}"
         return f"--where uml: the guest's kernel ended before the run did: {what}"
 

@@ -85,8 +85,8 @@ def command_line(plan: Plan) -> list[str]:
     """The kernel's."""
     return [
         *("root=/dev/root", "rootfstype=hostfs", "rootflags=/proc/self/cwd/root/.", "ro", "init=/usr/sbin/init"),
-        *(f"mem={memory_bytes(len(plan.nodes)) >> 20}M", "mac80211_hwsim.radios=0"),
-        *("con=null", "con0=null,fd:1", "quiet", "norandmaps"),
+        *(f"mem={memory_bytes(len(plan.nodes)) >> 20}M", "con=null", "con0=null,fd:1", "quiet", "norandmaps"),
+        "mac80211_hwsim.radios=0",
         *("time-travel=inf-cpu", f"time-travel-start={EPOCH_NS}"),
         "random.trust_cpu=on",  # what the seed gives is all there is: to gather more took 1 s of processor time
         *(f"um_seed={plan.seed}", f"PYTHONHASHSEED={plan.seed % 2**32}"),

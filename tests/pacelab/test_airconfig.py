@@ -1,12 +1,19 @@
-"""The air configuration, written out by hand after medium/README.md."""
+"""The air configuration, written out by hand after medium/README.md, and what becomes of a topology and of options in it."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+import pacelab
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import BY_FIELD
+from pacelab.running.runner import run
 from pacelab.sim.airconfig import compile_air
+from pacelab.sim.engine import run_air
 
 
 def test_compile_air_one_hop_chain_with_its_wire() -> None:
@@ -108,3 +115,148 @@ def test_hosts_that_take_no_time_are_not_mentioned() -> None:
     assert compile_air(Experiment(host_delay="0.001"))["host_delay"] == {"kind": "fixed", "s": 0.001}
     drawn = compile_air(Experiment(host_delay="exponential:0.002"))["host_delay"]
     assert drawn == {"kind": "exponential", "mean_s": 0.002}
+
+
+# --host-delay: packets between link layer and host, by hand.
+
+
+def transfer_s(host_delay: str, hops: int) -> float:
+    """Time of one segment, from its SYN to its arrival."""
+    options: dict[str, Any] = {"topology_options": {"hops": hops, "wired": False}, "duration_s": 2.0}
+    experiment = Experiment(traffic="file", size_bytes=1000, host_delay=host_delay, **options)
+    return float(run(experiment).run["flows"][0]["completion_s"])
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("hops", "crossings"), [(1, 6), (3, 18)])
+def test_each_packet_crosses_twice_a_hop(hops: int, crossings: int) -> None:
+    # SYN, SYN-ACK and data: down at the sender of each hop, up at its receiver. Either way the air is idle by then; at
+    # no delay at all the next packet comes while it is not, and draws a backoff.
+    assert transfer_s("0.002", hops) - transfer_s("0.001", hops) == pytest.approx(crossings * 0.001, abs=1e-9)
+
+
+@pytest.mark.usefixtures("engine")
+def test_it_is_kept_with_the_run_and_drawn_the_same_again() -> None:
+    experiment = Experiment(topology_options={"hops": 2}, duration_s=2.0, host_delay="exponential:0.001")
+    first, second = run(experiment).run, run(experiment).run
+    assert first == second
+    assert first["config"]["host_delay"] == "exponential:0.001"
+
+
+@pytest.mark.parametrize("text", ["", "x", "-0.001", "1.5", "nan", "exponential:", "exponential:2", "uniform:0.1"])
+def test_bad_delays_are_refused(text: str) -> None:
+    with pytest.raises(
+        ConfigError, match=r"--host-delay .*: allowed is a number of seconds from 0 to 1, or exponential"
+    ):
+        Experiment(host_delay=text)
+    with pytest.raises(ValueError, match="allowed is a number of seconds"):
+        BY_FIELD["host_delay"].domain.parse(text)
+
+
+def test_a_number_is_no_text() -> None:
+    with pytest.raises(ConfigError, match=r"--host-delay 0\.001: allowed is"):
+        Experiment(host_delay=0.001)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("backend", ["tap", "hwsim"])
+def test_real_hosts_take_their_own_time(backend: str) -> None:
+    with pytest.raises(ConfigError, match=r"--host-delay 0\.001: real hosts take their own time"):
+        Experiment(backend=backend, host_delay="0.001")
+
+
+# Log-distance loss with shadowing, from a topology of one's own to the air.
+
+FILE = """version: 1
+name: shadows
+ranges: {{decode: 250 m, sense: 550 m{loss}}}
+nodes:
+  - {{name: a, at: [0 m, 0 m]}}
+  - {{name: b, at: [200 m, 0 m]}}
+flows:
+  - {{from: a, to: b}}
+"""
+
+
+def experiment(folder: Path, loss: str, **options: object) -> pacelab.Experiment:
+    path = folder / "shadows.yaml"
+    path.write_text(FILE.format(loss=loss))
+    return pacelab.Experiment(topology=str(path), duration_s=1, **options)
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_ranges_become_thresholds_a_decade_per_ten_exponents(tmp_path: Path) -> None:
+    chosen = experiment(tmp_path, ", exponent: 3")
+    air = compile_air(chosen)["radio"]["propagation"]
+    # 10 * 3 * log10(550 / 250) = 10.27 dB between the two thresholds
+    assert air["decode_dbm"] - air["sense_dbm"] == pytest.approx(10.2727, abs=1e-3)
+    assert air["kind"] == "log-distance"
+    assert air["shadowing_db"] == 0
+
+
+@pytest.mark.usefixtures("engine")
+def test_shadowing_belongs_to_the_seed(tmp_path: Path) -> None:
+    def carries(seed: int) -> bool:
+        try:
+            return (
+                pacelab.run(experiment(tmp_path, ", exponent: 3, shadowing: 12 dB", seed=seed)).run["totals"][
+                    "goodput_bps"
+                ]
+                > 0
+            )
+        except pacelab.ConfigError:  # this seed's shadow lies on the only link
+            return False
+
+    verdicts = [carries(seed) for seed in range(1, 21)]
+    # 200 m is 2.9 dB inside of 250 m: a link with probability Phi(2.9 / 12) = 0.6, of 20 seeds 12 +- 4.4 (95 %)
+    assert 7 <= sum(verdicts) <= 17
+    assert verdicts == [carries(seed) for seed in range(1, 21)]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (", shadowing: 4 dB", r":3: ranges.shadowing: it goes with an exponent"),
+        (", exponent: 3, shadowing: 4 m", r":3: ranges.shadowing: '4 m': unknown unit 'm'"),
+        (", exponent: 0.5", r":3: ranges.exponent"),
+    ],
+)
+def test_errors_name_the_line(tmp_path: Path, loss: str, message: str) -> None:
+    with pytest.raises(pacelab.ConfigError, match=message):
+        experiment(tmp_path, loss)
+
+
+# A network whose parts nothing connects: each is run by itself, and nobody can tell.
+
+CHAINS = 9
+"""Of eight nodes each: more than the 64 stations from which on a network is taken apart."""
+
+
+def copies(air: dict[str, Any]) -> dict[str, Any]:
+    """Its network so many times, 2 km apart, each copy's flow begun 10 ms later."""
+    count = len(air["nodes"])
+    nodes, flows = [], []
+    for copy in range(CHAINS):
+        for node in air["nodes"]:
+            x, y = node["position_m"]
+            nodes.append(node | {"name": f"{copy}-{node['name']}", "position_m": [x, y + 2000.0 * copy]})
+        for flow in air["flows"]:
+            moved = {end: flow[end] + count * copy for end in ("src", "dst")}
+            flows.append(flow | moved | {"id": copy, "start_s": 0.01 * copy})
+    return air | {"nodes": nodes, "flows": flows}
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("routing", ["static", "aodv"])
+def test_parts_run_by_themselves_give_what_they_give_in_one_agenda(routing: str) -> None:
+    chain = Experiment(topology_options={"hops": 7, "wired": False}, routing=routing, duration_s=5, warmup_s=1)
+    air = copies(compile_air(chain))
+    fractions: list[float] = []
+    apart = run_air(air, (), fractions.append)
+    # An end that depends on all flows keeps them in one agenda; it is not reached.
+    together = run_air(air | {"stop_after_pkts": 10**9}, (), lambda _fraction: None)
+    assert fractions == sorted(fractions)
+    assert all(flow["delivered_pkts"] > 10 for flow in apart["flows"])
+    # Those that tell how far it is are there in one agenda alone: it was indeed taken apart.
+    assert together.pop("events") - apart.pop("events") == 200
+    assert apart == together

@@ -1,4 +1,4 @@
-"""What an experiment refuses, by name, and what it fills in."""
+"""What an experiment refuses, by name, and what it fills in; its defaults, and lists and ranges of the command line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacelab.cli import options as cli_options
+from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.experiment import settings
 from pacelab.experiment.experiment import Experiment
-from pacelab.topologies.registry import load_topology
+from pacelab.experiment.settings import build_experiment, find_option, parse_list, split_axes
+from pacelab.options.table import BY_FIELD
+from pacelab.sim.airconfig import compile_air
+from pacelab.topologies import registry
+from pacelab.topologies.domain import Choice, Domain, Real
+from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.model import Topology
+from pacelab.topologies.registry import KINDS, load_topology
 
 
 def test_defaults_are_the_documented_ones() -> None:
@@ -149,3 +159,197 @@ def test_any_sense_range_that_a_topology_offers_is_an_experiment() -> None:
 def test_an_experiment_stays_as_it_is(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"allowed is another one, experiment.vary\({name}=...\)"):
         setattr(Experiment(), name, 3)
+
+
+# Which default holds: what is given, else the topology's, else the PHY's, else the general one.
+
+
+def test_a_topologys_defaults_hold_unless_something_else_is_given() -> None:
+    indoor = Experiment(topology="indoor")
+    assert (indoor.phy, indoor.rate_bps, indoor.rts, indoor.retry_short) == ("802.11a", 24_000_000, False, 1)
+    given = Experiment(topology="indoor", rate_bps=54_000_000, rts=True)
+    assert (given.phy, given.rate_bps, given.rts, given.retry_short) == ("802.11a", 54_000_000, True, 1)
+
+
+@pytest.mark.parametrize(
+    ("phy", "rate_bps", "basic_bps", "mac_ack"),
+    [
+        ("802.11b", 11_000_000, 1_000_000, "basic"),
+        ("802.11a", 54_000_000, 6_000_000, "mandatory"),
+        ("802.11g", 54_000_000, 6_000_000, "mandatory"),
+    ],
+)
+def test_a_phy_gives_rates_and_acks(phy: str, rate_bps: int, basic_bps: int, mac_ack: str) -> None:
+    experiment = Experiment(phy=phy)
+    radio = compile_air(experiment)["radio"]
+    assert (radio["data_rate_bps"], radio["basic_rate_bps"], radio["mac_ack_rate"]) == (rate_bps, basic_bps, mac_ack)
+    assert radio.get("phy", "802.11b") == phy
+
+
+def test_vary_fills_in_anew_what_was_not_given() -> None:
+    base = Experiment(window_pkts=3)
+    varied = base.vary(phy="802.11a")
+    assert (varied.rate_bps, varied.mac_ack, varied.window_pkts) == (54_000_000, "mandatory", 3)
+    assert base.vary(topology="tree").direction == "down"
+
+
+def test_two_gateways_runs_as_long_as_its_walk() -> None:
+    experiment = Experiment(topology="two-gateways", topology_options={"speed": 4.0})
+    assert (experiment.routing, experiment.duration_s) == ("aodv", 120.0)
+    air = compile_air(experiment)
+    assert air["moves"] == [[2, 10.0, 0.0, 20.0], [2, 110.0, 400.0, 20.0]]
+
+
+def test_air_configuration_of_edca_retries_and_sinr() -> None:
+    experiment = Experiment(edca=True, retry_short=3, retry_long=2, radio="sinr", mac_ack="data")
+    radio = compile_air(experiment)["radio"]
+    assert radio["edca"] is True
+    assert (radio["short_retry_limit"], radio["long_retry_limit"]) == (3, 2)
+    assert (radio["preset"], radio["mac_ack_rate"]) == ("sinr", "data")
+
+
+NET = """\
+version: 1
+name: pair
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: b, at: [200 m, 0 m]}
+  - {name: c, at: [400 m, 0 m]}
+flows:
+  - {from: a, to: b}
+rates:
+  - {from: a, to: b, rate: 2 Mbit/s}
+  - {from: a, to: b, rate: 1 Mbit/s, at: 3 s}
+defaults:
+  traffic: udp-saturated
+  rts: off
+"""
+
+
+def test_a_files_defaults_and_rates_reach_the_air(in_tmp: Path) -> None:
+    Path("net.yaml").write_text(NET)
+    experiment = Experiment(topology="net.yaml")
+    air = compile_air(experiment)
+    assert (experiment.traffic, experiment.rts) == ("udp-saturated", False)
+    assert air["link_rates_bps"] == [[0, 1, 2_000_000]]
+    assert air["rate_changes"] == [[3.0, 0, 1, 1_000_000]]
+    config = experiment.config()
+    assert config["topology"] == "net.yaml"
+    assert len(config["topology_sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("rts: off", "rtz: off", r"^net.yaml:15: defaults.rtz: unknown option; allowed is one of traffic, cc, "),
+        ("rts: off", "rts: maybe", r"^net.yaml:15: defaults.rts: 'maybe': allowed is one of on, off$"),
+        ("traffic: udp-saturated", "rate: 7", r"^net.yaml:14: defaults.rate: '7': allowed is one of 1, 2, 5.5"),
+        ("rate: 2 Mbit/s", "rate: 6 Mbit/s", r"rate 6000000 bit/s of a link: allowed with --phy 802.11b is one of 1"),
+        (
+            "b, rate: 2 Mbit/s}",
+            "c, rate: 2 Mbit/s}",
+            r"^net.yaml:11: rates.0.rate: a rate of a -> c, 400 m apart, which is no link: allowed are nodes",
+        ),
+    ],
+)
+def test_a_files_bad_defaults_are_refused_with_their_place(old: str, new: str, message: str, in_tmp: Path) -> None:
+    Path("net.yaml").write_text(NET.replace(old, new))
+    with pytest.raises(ConfigError, match=message):
+        Experiment(topology="net.yaml")
+
+
+# Lists and ranges of the command line.
+
+
+def test_parse_list_of_values_and_ranges() -> None:
+    hops = find_option("chain", "hops")
+    assert parse_list(hops, "1..4") == [1, 2, 3, 4]
+    assert parse_list(hops, "7,1..3,2") == [7, 1, 2, 3]
+    assert parse_list(BY_FIELD["rate_bps"], "2,5.5") == [2_000_000, 5_500_000]
+    assert parse_list(BY_FIELD["rts"], "on,off") == [True, False]
+
+
+@pytest.mark.parametrize("text", ["", "1,,2", "5..2", "1..", "..3", "1..2..3", "0..2", "x..3"])
+def test_parse_list_refuses(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^--hops .*allowed is "):
+        parse_list(find_option("chain", "hops"), text)
+
+
+def test_split_axes_keeps_single_values_apart() -> None:
+    given = {"hops": "1..3", "rate_bps": "2", "wired": False, "seed": None, "direction": "up,down"}
+    assert split_axes("chain", given) == (
+        {"rate_bps": 2_000_000, "wired": False},
+        {"hops": [1, 2, 3], "direction": ["up", "down"]},
+    )
+
+
+def test_options_set_by_name_take_lists_and_ranges() -> None:
+    given = {"set": "spacing=100, hops=1..3,5 ,wired=off", "rate_bps": "2"}
+    assert split_axes("chain", given) == (
+        {"rate_bps": 2_000_000, "set": {"spacing": 100.0, "wired": False}},
+        {"hops": [1, 2, 3, 5]},
+    )
+
+
+def test_options_of_ones_own_are_called_as_they_are_given(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "topology", "Star"]) == 0
+    for words, told in (
+        ("--hops 3", "its own options: --set arms"),
+        ("--set arms=x", "--set arms 'x': allowed is a whole number"),
+        ("--set arms=3,4", "--set arms 3,4: allowed is one value here"),
+        ("--arms 3", "those of your own topology are set by --set NAME=VALUE"),
+    ):
+        capsys.readouterr()
+        assert main(["run", "star.py", *words.split()]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_what_is_set_by_name_is_clear(in_tmp: Path) -> None:
+    text = "def topology(*, seed: int = 1, hops: int = 2):\n    pass\n"
+    (in_tmp / "own.py").write_text(text)
+    assert split_axes("own.py", {"set": "seed=4,hops=3", "seed": "7"}) == (
+        {"set": {"seed": 4, "hops": 3}, "seed": 7},
+        {},
+    )
+    with pytest.raises(ConfigError, match=r"^--hops beside --set hops=\.\.\.: allowed is one of the two"):
+        split_axes("own.py", {"set": "hops=3", "hops": "4"})
+    with pytest.raises(ConfigError, match=r"^--set seed=4,\.\.\.: allowed is one value: runs are told apart by their"):
+        split_axes("own.py", {"set": "seed=4,5"})
+
+
+def test_build_experiment_takes_no_list() -> None:
+    with pytest.raises(ConfigError, match="--hops 1,2: allowed is one value here"):
+        build_experiment("chain", {"set": "hops=1,2"})
+    with pytest.raises(ConfigError, match="--hops 1,2,3: allowed is one value here; `pacelab compare` takes lists"):
+        build_experiment("chain", {"hops": "1..3"})
+    with pytest.raises(ConfigError, match="--seed 1,2: allowed is one value here; `pacelab compare` has --seeds N"):
+        build_experiment("chain", {"seed": "1,2"})
+
+
+def test_build_experiment_sorts_options_to_their_owners() -> None:
+    experiment = build_experiment("chain", {"hops": "4", "wired": False, "window_pkts": "3", "min_rto_s": "1"})
+    assert experiment.topology_options == {"hops": 4, "wired": False}
+    assert (experiment.window_pkts, experiment.min_rto_s) == (3, 1.0)
+
+
+@pytest.mark.parametrize("spacing", [Real(1, 5), Choice.of("near", "far")])
+def test_an_option_named_like_anothers_has_limits_of_its_own(spacing: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def build(*, direction: str, spacing: object) -> Topology:
+        asked.append(spacing)
+        return KINDS["hidden"].build(direction=direction, **{o.name: o.default for o in KINDS["hidden"].options})
+
+    option = TopologyOption(name="spacing", domain=spacing, default=None, help="between neighbours")
+    mine = Kind(name="mine", summary="", build=build, options=(option,))
+    for place in (settings, registry):
+        monkeypatch.setattr(place, "KINDS", {**KINDS, "mine": mine})
+    text = "2.5" if isinstance(spacing, Real) else "far"
+    build_experiment("mine", {"spacing": text})
+    assert asked[-1] == spacing.parse(text)
+    with pytest.raises(ConfigError, match=rf"^--spacing '?200'?: allowed is {spacing.allowed}"):
+        build_experiment("mine", {"spacing": "200"})
+    assert build_experiment("chain", {"spacing": "150"}).topology_options == {"spacing": 150.0}
+    shown = next(p for p in cli_options._topology_parameters() if p.name == "spacing")
+    assert f"{spacing.allowed} (mine none)" in shown.annotation.__metadata__[0].help

@@ -1,4 +1,4 @@
-"""Ctrl-C in a real terminal's way: to the whole process group, workers included."""
+"""What ends a command from outside: Ctrl-C from the first moment on, SIGTERM, SIGHUP; and where a run can stop."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pacelab import Experiment, run
 from pacelab.hosts.where.confine import cpu_seconds
+from pacelab.sim.interrupt import deferred_alarms, deferred_interrupts
 
-pytestmark = [
-    pytest.mark.usefixtures("engine"),
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how far a process is"),
-    pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps"),
-]
+# Ctrl-C in a real terminal's way: to the whole process group, workers included.
+
+needs_interrupt = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how far a process is")
+needs_interrupt1 = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
 
 WELL_UNDER_WAY_S = 0.7
 """Of processor time, of each process that computes: it tells how far on a busy machine, too. Imports take 0.2."""
@@ -32,6 +35,9 @@ def alive_in_group(group: int) -> list[str]:
     return [row[2] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
 
 
+@needs_interrupt1
+@needs_interrupt
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("command", "computing"),
     [
@@ -68,3 +74,283 @@ def test_ctrl_c_ends_everything_with_one_line_and_nothing_written(
     while time.monotonic() < until and alive_in_group(child.pid):
         time.sleep(0.05)
     assert alive_in_group(child.pid) == []
+
+
+# Ctrl-C is noted at once and raised where a run can stop.
+
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_interrupt_waits_for_the_next_check() -> None:
+    steps = []
+
+    def work() -> None:
+        with deferred_interrupts() as check:
+            check()
+            press()
+            steps.append("the packet is finished")
+            check()
+            steps.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == ["the packet is finished"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_ends_a_command_that_is_deaf_to_ctrl_c_waits_too() -> None:
+    steps = []
+
+    def work() -> None:
+        with deferred_interrupts() as check:
+            os.kill(os.getpid(), signal.SIGTERM)
+            steps.append("the packet is finished")
+            check()
+            steps.append("never")
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+    assert steps == ["the packet is finished"]
+
+
+def test_interrupt_after_the_last_check_is_not_lost() -> None:
+    with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+        press()
+
+
+def test_second_interrupt_raises_at_once() -> None:
+    steps = []
+
+    def work() -> None:
+        with deferred_interrupts():
+            press()
+            press()
+            steps.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert steps == []
+
+
+def test_other_threads_leave_interrupts_alone() -> None:
+    found = []
+
+    def work() -> None:
+        with deferred_interrupts() as check:
+            check()
+            found.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [signal.default_int_handler]
+
+
+class TimeIsUp(Exception):
+    """What a caller's alarm raises."""
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    if not hasattr(signal, "SIGALRM"):
+        pytest.skip("no alarms here")
+
+    def ring(number: int, frame: object) -> None:
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("alarm")
+def test_an_alarm_waits_for_the_next_check() -> None:
+    steps, handler = [], signal.getsignal(signal.SIGALRM)
+
+    def work() -> None:
+        with deferred_alarms() as check:
+            check()
+            signal.raise_signal(signal.SIGALRM)
+            steps.append("the packet is finished")
+            check()
+            steps.append("never")
+
+    with pytest.raises(TimeIsUp):
+        work()
+    assert steps == ["the packet is finished"]
+    assert signal.getsignal(signal.SIGALRM) is handler
+
+
+@pytest.mark.usefixtures("alarm")
+def test_an_alarm_after_the_last_check_is_not_lost() -> None:
+    with pytest.raises(TimeIsUp), deferred_alarms():
+        signal.raise_signal(signal.SIGALRM)
+
+
+@pytest.mark.usefixtures("alarm")
+def test_a_second_alarm_rings_at_once() -> None:
+    steps = []
+
+    def work() -> None:
+        with deferred_alarms():
+            signal.raise_signal(signal.SIGALRM)
+            signal.raise_signal(signal.SIGALRM)
+            steps.append("never")
+
+    with pytest.raises(TimeIsUp):
+        work()
+    assert steps == []
+
+
+def test_an_alarm_that_nobody_hears_is_left_alone() -> None:
+    if not hasattr(signal, "SIGALRM"):
+        pytest.skip("no alarms here")
+    with deferred_alarms():
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("alarm", "engine")
+def test_an_alarm_ends_a_run_with_the_callers_own_exception() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    with pytest.raises(TimeIsUp):
+        run(Experiment(scheme="tcp-gap", duration_s=1e6))
+
+
+# What ends a command from outside: Ctrl-C from the first moment on, SIGTERM, SIGHUP; messages that nobody can read.
+
+needs_stopped = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and shells")
+
+DOOR = "import sys; from pacelab.__main__ import main; sys.exit(main())"
+PRESSED_WHEN_LOADED = """
+import os, signal, sys
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Pressed())
+"""
+STOPPED_AFTER_A_RUN = """
+import os, signal, pacelab.running.cached as cached
+real = cached.run_in_worker
+def run(experiment):
+    result = real(experiment)
+    if experiment.seed == 2:
+        os.kill(os.getpid(), signal.{signal})
+    return result
+cached.run_in_worker = run
+"""
+
+
+def ran(code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+
+
+@needs_stopped
+@pytest.mark.parametrize("module", ["typer", "pacelab.cli.lazy", "pacelab.cli.commands"])
+def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> None:
+    found = ran(PRESSED_WHEN_LOADED.format(module=module) + DOOR, "schemes")
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "pacelab: interrupted\n")
+
+
+HEARS = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+"""Also where these tests are run under nohup."""
+IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+
+
+@needs_stopped
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
+def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, name: str, in_tmp: Path) -> None:
+    command = "compare chain --hops 1 --seconds 1 --schemes newreno --seeds 3 --jobs 1"
+    found = ran(HEARS + where + STOPPED_AFTER_A_RUN.format(signal=name) + DOOR, *command.split())
+    kept = "pacelab: 1 of 3 runs are kept in runs/unfinished; the same command goes on\n"
+    assert (found.returncode, found.stderr) == (130, kept + "pacelab: interrupted\n")
+    assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
+
+
+@needs_stopped
+def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in_tmp: Path) -> None:
+    command = [sys.executable, "-m", "pacelab", "topologies", "cell", "--plot", "--out", "cell.svg"]
+    environment = {**os.environ, "MPLBACKEND": "nowhere"}
+    assert subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
+    assert (in_tmp / "cell.svg").exists()
+
+
+@needs_stopped
+@pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
+def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if said:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)
+    tells = "import atexit, os; atexit.register(lambda: print(os.environ['OPENBLAS_NUM_THREADS']))\n"
+    assert ran(tells + DOOR, "schemes", "--help").stdout.endswith(f"{taken}\n")
+
+
+@needs_stopped
+def test_what_nohup_made_deaf_stays_so() -> None:
+    code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
+        "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"
+    )
+    assert ran(code, "--version").returncode == 0
+
+
+@needs_stopped
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
+def test_what_helps_the_workers_outlives_the_terminal_as_long_as_they_are_told_to_end() -> None:
+    code = """
+import multiprocessing.resource_tracker as tracker
+from pathlib import Path
+from pacelab.running.workers import Workers, each_finished
+if __name__ == "__main__":
+    list(each_finished(abs, [1, 2], workers=Workers(jobs=2)))
+    print(Path(f"/proc/{tracker._resource_tracker._pid}/status").read_text())
+"""
+    status = dict(line.split(":", 1) for line in ran(code).stdout.splitlines() if ":" in line)
+    assert int(status["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
+
+
+@needs_stopped
+@pytest.mark.parametrize(("words", "code"), [("topologies cell --plot", 0), ("topologies nowhere", 2)])
+@pytest.mark.parametrize("place", ["2>&-", "2>/dev/full"])
+def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, place: str, in_tmp: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    command = f'"{sys.executable}" -m pacelab {words} {place}'
+    found = subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == code
+    assert "pacelab: " not in found.stdout
+    assert os.listdir(in_tmp) == (["figures"] if code == 0 else [])
+
+
+@needs_stopped
+@pytest.mark.usefixtures("engine")
+def test_ctrl_c_while_workers_are_started_and_again_while_they_end_leaves_none(in_tmp: Path) -> None:
+    pressed = """
+import signal, threading
+from multiprocessing.process import BaseProcess
+def pressed(real):
+    def press(*given):
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        return real(*given)
+    return press
+BaseProcess.start, BaseProcess.join = pressed(BaseProcess.start), pressed(BaseProcess.join)
+"""
+    command = "compare chain --hops 7 --seconds 100000 --schemes newreno --seeds 4 --jobs 2"
+    found = subprocess.run(
+        [sys.executable, "-c", pressed + DOOR, *command.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert (found.returncode, found.stderr) == (130, "pacelab: interrupted\n")

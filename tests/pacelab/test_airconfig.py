@@ -1,4 +1,4 @@
-"""The air configuration, written out by hand after medium/README.md, and what becomes of a topology and of options in it."""
+"""The air configuration, written out by hand after medium/README.md; what of a topology and of options gets into it."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from pacelab.sim.interrupt import deferred_alarms, deferred_interrupts
 
 # Ctrl-C in a real terminal's way: to the whole process group, workers included.
 
-needs_interrupt = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how far a process is")
-needs_interrupt1 = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
+needs_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc tells how far a process is")
+needs_ps = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
 
 WELL_UNDER_WAY_S = 0.7
 """Of processor time, of each process that computes: it tells how far on a busy machine, too. Imports take 0.2."""
@@ -35,8 +35,8 @@ def alive_in_group(group: int) -> list[str]:
     return [row[2] for row in rows if row[0] == str(group) and not row[1].startswith("Z")]
 
 
-@needs_interrupt1
-@needs_interrupt
+@needs_ps
+@needs_linux
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("command", "computing"),
@@ -227,7 +227,7 @@ def test_an_alarm_ends_a_run_with_the_callers_own_exception() -> None:
 
 # What ends a command from outside: Ctrl-C from the first moment on, SIGTERM, SIGHUP; messages that nobody can read.
 
-needs_stopped = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and shells")
+needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and shells")
 
 DOOR = "import sys; from pacelab.__main__ import main; sys.exit(main())"
 PRESSED_WHEN_LOADED = """
@@ -254,7 +254,7 @@ def ran(code: str, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.parametrize("module", ["typer", "pacelab.cli.lazy", "pacelab.cli.commands"])
 def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> None:
     found = ran(PRESSED_WHEN_LOADED.format(module=module) + DOOR, "schemes")
@@ -266,7 +266,7 @@ HEARS = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
 IN_A_SCRIPTS_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize("where", ["", IN_A_SCRIPTS_BACKGROUND], ids=["in front", "in the background"])
@@ -278,7 +278,7 @@ def test_a_comparison_that_is_told_to_end_keeps_what_is_finished(where: str, nam
     assert len(list((in_tmp / "runs" / "unfinished").iterdir())) == 1
 
 
-@needs_stopped
+@needs_posix
 def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in_tmp: Path) -> None:
     command = [sys.executable, "-m", "pacelab", "topologies", "cell", "--plot", "--out", "cell.svg"]
     environment = {**os.environ, "MPLBACKEND": "nowhere"}
@@ -286,7 +286,7 @@ def test_a_window_system_that_is_not_there_keeps_no_figure_from_being_written(in
     assert (in_tmp / "cell.svg").exists()
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.parametrize(("said", "taken"), [("", "1"), ("4", "4")])
 def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
@@ -296,7 +296,7 @@ def test_numpy_starts_no_threads_unless_it_is_told_to(said: str, taken: str, mon
     assert ran(tells + DOOR, "schemes", "--help").stdout.endswith(f"{taken}\n")
 
 
-@needs_stopped
+@needs_posix
 def test_what_nohup_made_deaf_stays_so() -> None:
     code = "import signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DOOR.replace(
         "sys.exit(main())", "main(); sys.exit(signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN)"
@@ -304,7 +304,7 @@ def test_what_nohup_made_deaf_stays_so() -> None:
     assert ran(code, "--version").returncode == 0
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
 def test_what_helps_the_workers_outlives_the_terminal_as_long_as_they_are_told_to_end() -> None:
     code = """
@@ -319,7 +319,7 @@ if __name__ == "__main__":
     assert int(status["SigBlk"], 16) & 1 << (signal.SIGHUP - 1)
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.parametrize(("words", "code"), [("topologies cell --plot", 0), ("topologies nowhere", 2)])
 @pytest.mark.parametrize("place", ["2>&-", "2>/dev/full"])
 def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, place: str, in_tmp: Path) -> None:
@@ -332,7 +332,7 @@ def test_messages_that_cannot_be_written_change_nothing(words: str, code: int, p
     assert os.listdir(in_tmp) == (["figures"] if code == 0 else [])
 
 
-@needs_stopped
+@needs_posix
 @pytest.mark.usefixtures("engine")
 def test_ctrl_c_while_workers_are_started_and_again_while_they_end_leaves_none(in_tmp: Path) -> None:
     pressed = """

@@ -1,4 +1,4 @@
-"""Captures: what is in them, and how those of several nodes are joined."""
+"""Captures: what is in them, how those of several nodes are joined, and how Wireshark reads them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import shutil
 import struct
 import subprocess
 import zlib
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,8 +22,6 @@ from pacelab.errors import ProtocolError
 from pacelab.results.pcap import PcapFile
 from pacelab.running.runner import run
 from pacelab.sim.engine import join_captures
-
-pytestmark = pytest.mark.usefixtures("engine")
 
 # Capture files, read back byte by byte: blocks, radiotap, check sequences, times.
 
@@ -88,6 +88,7 @@ def capture(path: Path, *, snap_bytes: int = 0, garbled: bool = False, **fields:
     return read(path)[1]
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_has_an_interface_per_radio_with_times_in_ns(tmp_path: Path) -> None:
     capture(tmp_path / "a.pcapng", topology_options={"hops": 2}, duration_s=0.1)
     interfaces, _ = read(tmp_path / "a.pcapng")
@@ -96,6 +97,7 @@ def test_pcap_has_an_interface_per_radio_with_times_in_ns(tmp_path: Path) -> Non
     assert [options[6] for options in interfaces] == [bytes([2, 0, 0, 0, 0, n]) for n in range(3)]
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_shows_an_exchange_in_order_at_both_ends(tmp_path: Path) -> None:
     packets = capture(
         tmp_path / "a.pcapng", topology_options={"hops": 1, "wired": False}, traffic="udp-saturated", duration_s=0.01
@@ -114,6 +116,7 @@ def test_pcap_shows_an_exchange_in_order_at_both_ends(tmp_path: Path) -> None:
     assert struct.unpack_from("<H", packets[6].frame, 2) == (0,)
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_check_sequences_are_right_and_wrong_in_garbled_frames(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", garbled=True, topology="hidden", rts=False, duration_s=0.1)
     good = {False: 0, True: 0}
@@ -126,6 +129,7 @@ def test_pcap_check_sequences_are_right_and_wrong_in_garbled_frames(tmp_path: Pa
     assert min(good.values()) > 10
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_numbers_packets_and_marks_repeats(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", topology="hidden", rts=False, duration_s=0.2)
     sent = [packet for packet in packets if packet.interface == 0 and packet.is_sent and packet.frame[0] == DATA]
@@ -139,6 +143,7 @@ def test_pcap_numbers_packets_and_marks_repeats(tmp_path: Path) -> None:
     assert len(seen) < len(sent)
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_says_who_collided(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", topology="hidden", duration_s=0.1)
     comments = {(packet.interface, packet.comment) for packet in packets}
@@ -146,6 +151,7 @@ def test_pcap_says_who_collided(tmp_path: Path) -> None:
     assert (2, "lost at n1: collided with n0") in comments
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_hint_names_a_node_that_the_file_has(tmp_path: Path) -> None:
     place, experiment = tmp_path / "a b.pcapng", pacelab.Experiment(topology="two-gateways", duration_s=0.1)
     capture(place, topology="two-gateways", duration_s=0.1)
@@ -154,6 +160,7 @@ def test_the_hint_names_a_node_that_the_file_has(tmp_path: Path) -> None:
     assert f'tshark -r "{place}" ' in hint
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_hint_is_a_command_whatever_a_node_is_called() -> None:
     names = ('it\'s \\ "A"/1', "b")
     nodes = tuple(pacelab.Node(name=name, wireless=True, position_m=(200.0 * n, 0.0)) for n, name in enumerate(names))
@@ -164,6 +171,7 @@ def test_the_hint_is_a_command_whatever_a_node_is_called() -> None:
     assert command[5:] == ["-w", "it-s----A--1.pcapng"]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("traffic", ["tcp", "cbr"])
 def test_how_tcp_is_read_is_said_where_there_is_some(
     traffic: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
@@ -173,6 +181,7 @@ def test_how_tcp_is_read_is_said_where_there_is_some(
     assert ("own view: tshark" in capsys.readouterr().err) is (traffic == "tcp")
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:
     packets = capture(tmp_path / "a.pcapng", snap_bytes=64, topology="hidden", duration_s=0.05)
     assert max(len(packet.radiotap) + len(packet.frame) for packet in packets) == 64
@@ -180,6 +189,7 @@ def test_pcap_keeps_as_many_bytes_as_asked_for(tmp_path: Path) -> None:
     assert max(packet.length for packet in packets) == 1_548
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_is_the_same_bytes_each_time_and_changes_no_result(in_tmp: Path) -> None:
     command = ["run", "chain", "--hops", "3", "--routing", "aodv", "--seconds", "2", "--quiet"]
     assert main([*command, "--pcap", "a.pcapng", "--out", "a"]) == 0
@@ -189,6 +199,7 @@ def test_pcap_is_the_same_bytes_each_time_and_changes_no_result(in_tmp: Path) ->
     assert Path("a/run.json").read_bytes() == Path("c/run.json").read_bytes()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -205,6 +216,7 @@ def test_pcap_refuses_before_the_run(
     assert list(in_tmp.iterdir()) == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_pcap_replaces_a_capture_and_nothing_else(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "chain", "--hops", "1", "--no-wired", "--seconds", "1", "--quiet", "--pcap"]
     Path("corner.yaml").write_text("version: 1")
@@ -228,6 +240,7 @@ EARLY = bytes.fromhex("01000000 00000000 04000000 dc050000 11223344")
 CUT_OFF = bytes.fromhex("09000000 00000000 ff000000 ff000000 00")
 
 
+@pytest.mark.usefixtures("engine")
 def test_packets_are_ordered_by_time_and_what_was_cut_off_is_left_out() -> None:
     found = join_captures([("n0", HEADER + LATE), ("n1", HEADER + EARLY + CUT_OFF)])
     assert found.startswith(bytes.fromhex("0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"))
@@ -238,6 +251,7 @@ def test_packets_are_ordered_by_time_and_what_was_cut_off_is_left_out() -> None:
     assert packets == first + second
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt install tshark")
 def test_tshark_reads_the_file(tmp_path: Path) -> None:
     path = tmp_path / "joined.pcapng"
@@ -254,6 +268,7 @@ def test_tshark_reads_the_file(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     "content",
     [b"", HEADER[:23], b"\0" * 64, bytes.fromhex("d4c3b2a1") + HEADER[4:], b"\x0a\x0d\x0d\x0a" + HEADER],
@@ -264,6 +279,136 @@ def test_what_is_no_such_file_is_refused_in_one_line(content: bytes) -> None:
         join_captures([("n0", HEADER), ("n1", content)])
 
 
+@pytest.mark.usefixtures("engine")
 def test_no_packets_and_no_files_are_a_file_too() -> None:
     assert b"n0\0\0" in join_captures([("n0", HEADER)])
     assert len(join_captures([])) == 28
+
+
+# Capture files as Wireshark reads them: RTS, CTS, data, ACK in order, nothing malformed, TCP analysed sensibly.
+
+needs_tshark = pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed: apt install tshark")
+
+SHOWN_RTS, SHOWN_CTS, SHOWN_DATA, SHOWN_ACK = "0x001b", "0x001c", "0x0020", "0x001d"
+CHECKSUMS = [
+    text for name in ("wlan", "ip", "tcp", "udp") for text in ("-o", f"{name}.check_checksum:TRUE")
+]  # off by default
+GOOD = {"1", "2", ""}
+"""Right, not checked (AODV's UDP checksum over a broadcast is), not there."""
+TRUE = {"1", "True"}
+"""As one version or another has it."""
+
+
+def tshark(*arguments: object) -> list[list[str]]:
+    """Output lines of tshark, split into fields."""
+    command = ["tshark", "-n", *map(str, arguments)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line.split("\t") for line in ran.stdout.splitlines()]
+
+
+def fields(path: Path, *names: str, only: str = "", options: list[str] | None = None) -> list[list[str]]:
+    """Fields of the packets that fit a display filter."""
+    chosen = [text for name in names for text in ("-e", name)]
+    return tshark("-r", path, *(options or []), *(["-Y", only] if only else []), "-T", "fields", *chosen)
+
+
+@pytest.fixture
+def captured(tmp_path: Path) -> Callable[..., Path]:
+    """Runs an experiment; returns its capture file."""
+
+    def make(*, garbled: bool = False, snap_bytes: int = 0, **options: object) -> Path:
+        path = tmp_path / "run.pcapng"
+        experiment = pacelab.Experiment(**options)  # type: ignore[arg-type]
+        run(experiment, pcap=PcapFile(path=path, garbled=garbled, snap_bytes=snap_bytes))
+        return path
+
+    return make
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+def test_tshark_shows_rts_cts_data_ack_in_order(captured: Callable[..., Path]) -> None:
+    path = captured(topology="hidden", duration_s=1.0)
+    first = "wlan.ra == 02:00:00:00:00:00 || wlan.ta == 02:00:00:00:00:00"
+    rows = fields(path, "wlan.fc.type_subtype", "frame.comment", only=f'frame.interface_name == "n0" && ({first})')
+    answered = [kind for kind, comment in rows if "lost" not in comment and "did not answer" not in comment]
+    whole = len(answered) // 4 * 4
+    assert whole > 100
+    assert answered[:whole] == [SHOWN_RTS, SHOWN_CTS, SHOWN_DATA, SHOWN_ACK] * (whole // 4)
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("snap_bytes", [0, pytest.param(128, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topology": "hidden", "rts": False, "garbled": True},
+        {"topology": "hidden", "radio": "standard"},
+        {"topology": "cell", "radio": "sinr", "phy": "802.11a", "edca": True},
+        {"topology_options": {"hops": 4}, "routing": "aodv"},
+        {"topology_options": {"hops": 3}, "scheme": "tcp-gap"},
+    ],
+    ids=["hidden", "standard", "sinr", "aodv", "tcp-gap"],
+)
+def test_tshark_finds_nothing_malformed_and_all_checksums_right(
+    captured: Callable[..., Path], options: dict[str, object], snap_bytes: int
+) -> None:
+    path = captured(duration_s=0.5, snap_bytes=snap_bytes, **options)
+    assert fields(path, "frame.number", only="_ws.malformed || _ws.unreassembled") == []
+    status = ("wlan.fcs.status", "ip.checksum.status", "tcp.checksum.status", "udp.checksum.status")
+    rows = fields(path, "radiotap.flags.badfcs", "frame.comment", *status, options=CHECKSUMS)
+    found = Counter(value for bad, _, *values in rows if bad not in TRUE for value in values)
+    assert set(found) <= GOOD
+    assert found["1"] > 100
+    garbled = [comment for bad, comment, *_ in rows if bad in TRUE]
+    assert bool(garbled) is bool(options.get("garbled"))
+    assert all("collided with" in comment or "was sending" in comment for comment in garbled)
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+def test_tshark_reads_comments(captured: Callable[..., Path]) -> None:
+    path = captured(topology_options={"hops": 4}, duration_s=2.0)
+    comments = " | ".join(row[0] for row in fields(path, "frame.comment", only="frame.comment"))
+    for words in ("collided with n", "captured over n", "retry 1", "did not answer", "lost at n"):
+        assert words in comments
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+def test_tshark_sees_one_nodes_tcp_as_it_was(captured: Callable[..., Path], tmp_path: Path) -> None:
+    path = captured(topology_options={"hops": 1, "wired": False}, window_pkts=64, queue_pkts=100, duration_s=0.5)
+    own = tmp_path / "n0.pcapng"
+    tshark("-r", path, "-Y", 'frame.interface_name == "n0"', "-w", own)
+    analysis = ("tcp.analysis.retransmission", "tcp.analysis.lost_segment")
+    rows = fields(own, "ip.src", "tcp.flags.syn", "tcp.options.mss_val", "tcp.window_size", *analysis, only="tcp")
+    (first, _, mss, *_), (second, *_) = (row for row in rows if row[1] in TRUE)
+    assert (first, mss, second) == ("10.0.0.1", "1460", "10.0.0.2")
+    assert {tuple(row[-2:]) for row in rows} == {("", "")}
+    windows = {window for src, syn, _, window, *_ in rows if src == "10.0.0.2" and syn not in TRUE}
+    assert windows == {str(64 * 1460)}
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+def test_tshark_counts_what_the_engine_counts(captured: Callable[..., Path]) -> None:
+    path = captured(topology="reuse", duration_s=1.0)
+    result = run(pacelab.Experiment(topology="reuse", duration_s=1.0))
+    sent = Counter(row[0] for row in fields(path, "wlan.fc.type_subtype", only="radiotap.present.txflags == 1"))
+    nodes = result.run["nodes"]
+    for kind, name in (
+        (SHOWN_RTS, "rts_sent"),
+        (SHOWN_CTS, "cts_sent"),
+        (SHOWN_DATA, "data_sent"),
+        (SHOWN_ACK, "ack_sent"),
+    ):
+        assert sent[kind] == sum(node[name] for node in nodes)
+
+
+@needs_tshark
+@pytest.mark.usefixtures("engine")
+def test_tshark_names_routing_messages(captured: Callable[..., Path]) -> None:
+    path = captured(topology_options={"hops": 3}, routing="aodv", duration_s=1.0)
+    (first, *_) = fields(path, "udp.dstport", "aodv.type", "aodv.dest_ip", "wlan.ra", only="aodv")
+    assert first == ["654", "1", "10.0.0.4", "ff:ff:ff:ff:ff:ff"]

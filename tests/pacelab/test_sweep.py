@@ -1,12 +1,16 @@
-"""Sweeps: the table, the cache of finished runs, and what is refused before the first run."""
+"""Sweeps: the table, the cache of finished runs, what is refused before the first run, and what a killed one leaves."""
 
 from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +29,6 @@ from pacelab.running.workers import WorkerDied, Workers
 from pacelab.schemes import POINTS, SCHEMES
 from pacelab.topologies.registry import KINDS
 
-pytestmark = pytest.mark.usefixtures("engine")
-
 SMALL = ["sweep", "chain", "--hops", "1..2", "--rts", "on,off", "--seeds", "2", "--seconds", "1", "--quiet"]
 HERE = Workers(jobs=1)
 BASE = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5)
@@ -43,6 +45,7 @@ def hosts(folder: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in (folder / "runs").glob("*/host.json")}
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
     assert main([*SMALL, "--schemes", "newreno,tcp-gap", "--out", "s"]) == 0
     header, *rows = Path("s/table.csv").read_text().splitlines()
@@ -57,6 +60,7 @@ def test_sweep_runs_every_combination_once(in_tmp: Path) -> None:
     assert len(rows) == 2 * 2 * 2 * 2 == len(list(Path("s/runs").iterdir()))
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
     done = run_sweep(BASE, schemes=["newreno"], axes={"hops": [1, 3]}, seeds=2, out=in_tmp / "s", workers=HERE)
     last = done.rows[-1]
@@ -68,12 +72,14 @@ def test_sweep_rows_are_those_of_the_single_runs(in_tmp: Path) -> None:
     assert {quantity.name for quantity in QUANTITIES} < set(last)
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_gives_the_same_bytes_with_one_and_two_workers(in_tmp: Path) -> None:
     assert main([*SMALL, "--jobs", "1", "--out", "one"]) == 0
     assert main([*SMALL, "--jobs", "2", "--out", "two"]) == 0
     assert contents(Path("one")) == contents(Path("two"))
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*SMALL, "--out", "s"]) == 0
     before, files = hosts(Path("s")), contents(Path("s"))
@@ -87,6 +93,7 @@ def test_sweep_does_not_run_again_what_is_finished(in_tmp: Path, capsys: pytest.
     assert before.items() < hosts(Path("s")).items()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("before", [0, 3])
 def test_runs_that_are_the_same_were_not_finished_before(
     before: int, in_tmp: Path, capsys: pytest.CaptureFixture[str]
@@ -98,6 +105,7 @@ def test_runs_that_are_the_same_were_not_finished_before(
     assert f"4 runs, {before} of them finished before, 1 the same as another; table in" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
     one = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "a", cache=in_tmp / "store", workers=HERE)
     two = run_sweep(BASE, schemes=["newreno"], seeds=3, out=in_tmp / "b", cache=in_tmp / "store", workers=HERE)
@@ -105,6 +113,7 @@ def test_sweeps_may_share_their_finished_runs(in_tmp: Path) -> None:
     assert two.rows[:2] == one.rows
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     swept = run_sweep(BASE, schemes=["newreno"], seeds=2, out=in_tmp / "s", workers=HERE)
     monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
@@ -112,6 +121,7 @@ def test_a_comparison_takes_finished_runs_from_a_sweep(in_tmp: Path, monkeypatch
     assert row["goodput_bps"]["samples"] == [row["goodput_bps"] for row in swept.rows]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     "change",
     [
@@ -129,12 +139,14 @@ def test_key_depends_on_every_setting(change: dict[str, Any]) -> None:
     assert key_of(BASE.vary(**change)) != key_of(BASE)
 
 
+@pytest.mark.usefixtures("engine")
 def test_key_depends_on_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     key = key_of(BASE)
     monkeypatch.setattr("pacelab.running.cache.fingerprint", lambda: "another engine")
     assert key_of(BASE) != key
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
     """A comment in a lab's text or a page's picture leaves finished runs what they are."""
     found = cache.sources()
@@ -146,6 +158,7 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
     assert {module for module in sys.modules if module.startswith("pacelab.pacer.core.tcp_gap")} <= set(found)
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = Path(pacelab.__file__).parent
     shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded", "data"))
@@ -160,6 +173,7 @@ def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatc
     cache.fingerprint.cache_clear()
 
 
+@pytest.mark.usefixtures("engine")
 def test_cache_gives_back_what_was_kept(tmp_path: Path) -> None:
     store, result = RunCache(tmp_path / "store"), run(BASE)
     assert not store.has(BASE)
@@ -175,6 +189,7 @@ def damage(folder: Path, name: str, text: str | None) -> None:
     (folder / name).unlink() if text is None else (folder / name).write_text(text)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -205,6 +220,7 @@ def test_a_damaged_run_is_made_anew(
     assert sweep() == 0
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> None:
     store, kept = RunCache(in_tmp / "unfinished"), Kept(folder=in_tmp / "unfinished", until_done=True)
     store.keep(BASE, run(BASE))
@@ -213,6 +229,7 @@ def test_an_interrupted_comparison_makes_a_damaged_run_anew(in_tmp: Path) -> Non
     assert not store.folder.exists()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("version", "told"), [(2, "an older PaceLab made it"), (9, "update PaceLab")])
 def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str, tmp_path: Path) -> None:
     store = RunCache(tmp_path)
@@ -224,6 +241,7 @@ def test_a_kept_run_of_another_schema_is_told_and_stays(version: int, told: str,
     assert (store.place(BASE) / "run.json").read_text() == text
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", ["run.json", "host.json"])
 def test_a_kept_run_that_cannot_be_read_stays(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another user's, for example."""
@@ -242,6 +260,7 @@ def test_a_kept_run_that_cannot_be_read_stays(name: str, tmp_path: Path, monkeyp
     assert store.load(BASE).goodput_bps > 0
 
 
+@pytest.mark.usefixtures("engine")
 def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = RunCache(tmp_path)
     (tmp_path / ".pacelab-old").mkdir()
@@ -252,6 +271,7 @@ def test_cache_removes_what_interrupted_writes_have_left(tmp_path: Path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries = []
 
@@ -266,6 +286,7 @@ def test_sweep_gives_up_when_workers_die_before_any_run_ends(tmp_path: Path, mon
     assert len(tries) == 2
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pacelab.running.cached.each_run", lambda *_, **__: pytest.fail("ran"))
     with pytest.raises(pacelab.ConfigError, match="no path connects"):
@@ -273,6 +294,7 @@ def test_sweep_checks_all_points_before_the_first_run(tmp_path: Path, monkeypatc
     assert not (tmp_path / "s").exists()
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("command", ["sweep", "compare"])
 def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The seeds are an axis already: a column of another one would be a label that no run has."""
@@ -282,6 +304,7 @@ def test_a_list_of_first_seeds_is_refused(command: str, in_tmp: Path, capsys: py
     assert list(in_tmp.iterdir()) == []
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("values", [3, "3", [], range(0)])
 def test_an_axis_that_is_no_list_is_refused(in_tmp: Path, values: Any) -> None:
     with pytest.raises(
@@ -290,6 +313,7 @@ def test_an_axis_that_is_no_list_is_refused(in_tmp: Path, values: Any) -> None:
         run_sweep(BASE, schemes=["newreno"], axes={"hops": values}, out=in_tmp / "s", workers=HERE)
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
     with pytest.raises(pacelab.ConfigError, match="--seed 5,7: allowed is one value here, the first seed"):
         run_sweep(BASE, schemes=["newreno"], axes={"seed": [5, 7]}, out=in_tmp / "s", workers=HERE)
@@ -297,6 +321,7 @@ def test_a_grid_with_an_axis_of_seeds_is_refused(in_tmp: Path) -> None:
         compare(BASE, schemes=["newreno"], axes={"seed": [5]}, jobs=1)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("name", "beside"), [("goodput_bps", []), ("scheme", []), ("rate", ["--rate", "1,2"])])
 def test_an_own_option_is_no_second_column_of_a_name(
     name: str, beside: list[str], in_tmp: Path, capsys: pytest.CaptureFixture[str]
@@ -310,6 +335,7 @@ def test_an_own_option_is_no_second_column_of_a_name(
     assert not Path("s").exists()
 
 
+@pytest.mark.usefixtures("engine")
 def test_sweep_leaves_other_folders_alone(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("precious")
@@ -335,6 +361,7 @@ MINE = pacelab.Scheme(name="mine", summary="", source="", link=made)
 """
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_run_whose_own_code_fails_costs_only_itself(
     jobs: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
@@ -352,8 +379,129 @@ def test_a_run_whose_own_code_fails_costs_only_itself(
     assert "1 of 1 runs failed; the first: " in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_comparison_says_in_which_run_own_code_failed(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (in_tmp / "mine.py").write_text(FAILING)
     words = ["cell", "--stations", "1", "--schemes", "newreno,mine.py:MINE", "--seeds", "2", "--seconds", "0.1"]
     assert main(["compare", *words, "--jobs", "1"]) == 2
     assert "--scheme mine.py:MINE --seed 2: scheme 'mine': link= failed" in capsys.readouterr().err
+
+
+# Sweeps that are interrupted, or killed, or lose a worker: finished runs stay, and the same command goes on.
+
+needs_linux = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and process groups")
+needs_linux1 = pytest.mark.skipif(shutil.which("ps") is None, reason="no ps here: apt install procps")
+
+RUNS = 6
+COMMAND = [
+    *(sys.executable, "-m", "pacelab", "sweep", "chain", "--hops", "4", "--rate", "2", "--seconds", "1500"),
+    *("--seeds", str(RUNS), "--jobs", "2", "--out", "s"),
+]
+
+
+def finished_contents(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files if ".pacelab-" not in str(path)}
+
+
+def finished(folder: Path) -> dict[str, bytes]:
+    """host.json, which has the times of a run, of each finished run."""
+    return {path.parent.name: path.read_bytes() for path in folder.glob("s/runs/[!.]*/host.json")}
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        COMMAND, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def processes(group: int) -> dict[int, str]:
+    """Processes of a group that live, with their commands."""
+    ran = subprocess.run(["ps", "-ewwo", "pid=,pgid=,stat=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 3) for line in ran.stdout.splitlines()]
+    return {int(row[0]): row[3] for row in rows if row[1] == str(group) and not row[2].startswith("Z")}
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.005)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What a sweep that nobody disturbs gives."""
+    folder = tmp_path_factory.mktemp("reference")
+    child = start(folder)
+    assert child.wait(timeout=120) == 0, child.communicate()
+    child.communicate()
+    found = finished_contents(folder / "s")
+    assert len({name.split("/")[1] for name in found if name.startswith("runs/")}) == RUNS
+    return found
+
+
+def disturb(folder: Path, child: subprocess.Popen[str], send: Callable[[], None]) -> dict[str, bytes]:
+    """Waits for the first finished run, sends the signal, and returns what was finished when all was over."""
+    try:
+        wait_for(lambda: len(finished(folder)) >= 1 or child.poll() is not None)
+        assert child.poll() is None, child.communicate()
+        send()
+        child.communicate(timeout=60)
+    finally:
+        child.kill()
+    wait_for(lambda: processes(child.pid) == {}, 30.0)
+    return finished(folder)
+
+
+def go_on(folder: Path, before: dict[str, bytes], reference: dict[str, bytes]) -> None:
+    """The same command again ends well, with the same bytes, and without running again what was finished."""
+    child = start(folder)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 0, err
+    assert f"{RUNS} runs, {len(before)} of them finished before" in err
+    assert before.items() <= finished(folder).items()
+    assert finished_contents(folder / "s") == reference
+
+
+@needs_linux1
+@needs_linux
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+def test_sweep_goes_on_after_ctrl_c(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    child = start(tmp_path)
+    before = disturb(tmp_path, child, lambda: os.killpg(child.pid, signal.SIGINT))
+    assert child.returncode == 130
+    assert 1 <= len(before) < RUNS
+    go_on(tmp_path, before, reference)
+
+
+@needs_linux1
+@needs_linux
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+def test_sweep_goes_on_after_it_was_killed_and_leaves_no_worker(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    child = start(tmp_path)
+    before = disturb(tmp_path, child, child.kill)
+    assert child.returncode == -signal.SIGKILL
+    assert 1 <= len(before) < RUNS
+    go_on(tmp_path, before, reference)
+
+
+@needs_linux1
+@needs_linux
+@pytest.mark.thorough
+@pytest.mark.usefixtures("engine")
+def test_sweep_replaces_a_worker_that_was_killed(tmp_path: Path, reference: dict[str, bytes]) -> None:
+    child = start(tmp_path)
+    at_the_kill: dict[str, bytes] = {}
+
+    def kill_a_worker() -> None:
+        at_the_kill.update(finished(tmp_path))
+        workers = [pid for pid, command in processes(child.pid).items() if "spawn_main" in command]
+        os.kill(workers[0], signal.SIGKILL)
+
+    after = disturb(tmp_path, child, kill_a_worker)
+    assert child.returncode == 0
+    assert at_the_kill.items() <= after.items()
+    assert finished_contents(tmp_path / "s") == reference

@@ -1,12 +1,23 @@
-"""Which hook of which scheme sits where."""
+"""Schemes: which hook sits where, what their options do, and that each acts where it should."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 
+import pacelab
+from pacelab.errors import ConfigError
+from pacelab.experiment.experiment import Experiment
+from pacelab.options.table import CONTROLS
 from pacelab.pacer.core.contract import EventMask
+from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES, HookSettings, find_scheme
+from pacelab.sim.airconfig import compile_air
 from pacelab.topologies.registry import load_topology
+
+# Which hook of which scheme sits where.
 
 SETTINGS = HookSettings(pace_rate_bps=200_000, gateway_window_pkts=4)
 
@@ -53,3 +64,224 @@ def test_scheme_hooks_are_fresh_for_each_run() -> None:
     topology = load_topology("chain", hops=3)
     first, second = (find_scheme("tcp-gap").attach(topology, SETTINGS) for _ in range(2))
     assert first[0].hook is not second[0].hook
+
+
+# Options of single schemes and congestion controls: FeW's growth and least window, the throttle of ACK suppression.
+
+
+def tcp_flow(**options: Any) -> dict[str, Any]:
+    """The first flow of the air configuration."""
+    experiment = Experiment(**options)
+    flow: dict[str, Any] = compile_air(experiment)["flows"][0]
+    return flow
+
+
+def few(**options: Any) -> dict[str, Any]:
+    """The flow of FeW on a lossless hop, 20 s."""
+    one_hop = {"hops": 1, "wired": False}
+    flow: dict[str, Any] = pacelab.run(
+        Experiment(topology_options=one_hop, cc="few", rate_bps=2_000_000, duration_s=20, **options)
+    ).run["flows"][0]
+    return flow
+
+
+def upstream(throttle: str) -> dict[str, Any]:
+    """Counters of the station's hook: one flow up to the gateway."""
+    run = pacelab.run(
+        Experiment(
+            topology="access-point",
+            topology_options={"stations": 1},
+            direction="up",
+            scheme="ack-suppression",
+            throttle=throttle,
+            window_pkts=100,
+            duration_s=10,
+        )
+    ).run
+    (station,) = [point for point in run["hooks"]["points"] if point["point"] == "station"]
+    counters: dict[str, Any] = station["counters"]
+    return counters
+
+
+@pytest.mark.usefixtures("engine")
+def test_few_has_nahms_alpha_unless_told() -> None:
+    assert tcp_flow(cc="few")["few"] == {"alpha": 0.01, "min_window_pkts": 1}
+    assert tcp_flow(cc="few", few_alpha=0.5, few_min_window_pkts=2)["few"] == {"alpha": 0.5, "min_window_pkts": 2}
+    assert "few" not in tcp_flow()
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_larger_alpha_opens_the_window_faster_and_the_minimum_holds() -> None:
+    slow, fast, wide = few(), few(few_alpha=1.0), few(few_min_window_pkts=10)
+    # In 20 s some 2000 ACKs come back: W = sqrt(4 + 2 alpha ACKs), 6.6 at 0.01 and the window of 32 at 1.
+    assert slow["cwnd_mean_pkts"] < 7 < 20 < fast["cwnd_mean_pkts"]
+    assert wide["cwnd_mean_pkts"] == pytest.approx(10, abs=0.1)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("option", "value", "flag"),
+    [
+        ("few_alpha", 0, "--few-alpha"),
+        ("few_alpha", 1.5, "--few-alpha"),
+        ("few_min_window_pkts", 0, "--few-min-window"),
+    ],
+)
+def test_values_out_of_range_are_refused(option: str, value: float, flag: str) -> None:
+    with pytest.raises(ConfigError, match=f"^{flag} .*allowed is"):
+        Experiment(**{option: value})
+
+
+@pytest.mark.usefixtures("engine")
+def test_ecn_echo_alone_negotiates_ecn() -> None:
+    base = {"topology": "access-point", "scheme": "ack-suppression"}
+    assert "ecn" not in tcp_flow(**base)
+    assert tcp_flow(**base, throttle="ecn-echo")["ecn"] is True
+    assert "ecn" not in tcp_flow(topology="access-point", throttle="ecn-echo")
+
+
+@pytest.mark.usefixtures("engine")
+def test_the_extra_backoff_by_the_clock_is_another_air() -> None:
+    def flows(**options: str) -> list[Any]:
+        chain = {"hops": 7, "wired": False}
+        base = Experiment(
+            topology_options=chain, scheme="lred-ecn+pacing", rate_bps=2_000_000, duration_s=20, **options
+        )
+        return pacelab.run(base).run["flows"]
+
+    assert flows() == flows(extra_backoff="frozen") != flows(extra_backoff="wall-clock")
+
+
+@pytest.mark.usefixtures("engine")
+def test_marks_beside_pacing_drop_nothing_of_an_ecn_flow() -> None:
+    chain = {"hops": 7, "wired": False}
+    base = Experiment(topology_options=chain, scheme="lred-ecn+pacing", rate_bps=2_000_000, duration_s=60)
+    result = pacelab.run(base).run
+    counted = [point["counters"] for point in result["hooks"]["points"]]
+    assert sum(one["marked"] for one in counted) > 0
+    assert sum(one["paced"] for one in counted) > 0
+    assert "hook:lred" not in result["drops"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(
+    ("throttle", "counter"),
+    [("drop", "random_drops"), ("duplicate-acks", "throttles"), ("ecn-echo", "echoes"), ("zero-window", "throttles")],
+)
+def test_each_throttle_acts_by_its_own_means(throttle: str, counter: str) -> None:
+    counters = upstream(throttle)
+    assert counters[counter] > 0
+    assert (counters["random_drops"] > 0) == (throttle == "drop")
+    assert (counters["echoes"] > 0) == (throttle == "ecn-echo")
+    assert counters["not_ecn_capable"] == 0
+    assert upstream("none")[counter] == 0
+
+
+# Every scheme and congestion control acts where it should, measurably, and leaves alone what it should not touch.
+
+SLOW: dict[str, Any] = {"rate_bps": 2_000_000, "duration_s": 20.0}
+BARE: dict[str, Any] = SLOW | {"topology": "chain"}
+
+
+def chain(hops: int, *, wired: bool = False, **options: Any) -> dict[str, Any]:
+    """A chain at 2 Mbit/s."""
+    return BARE | {"topology_options": {"hops": hops, "wired": wired}} | options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """Where a scheme must act, and where it must change nothing (None: it is refused wherever it cannot act)."""
+
+    acts: dict[str, Any]
+    silent: dict[str, Any] | None
+    baseline: str = "newreno"
+
+
+LONG = chain(7, wired=True)
+ONE_IN_FLIGHT = chain(8, window_pkts=1)
+"""Nothing to pace: the n-hop delay is shorter than the round trip of eight hops."""
+CONTENTION = chain(7, duration_s=60.0)
+NO_LOSS = chain(1)
+ALONE = chain(1, window_pkts=1)
+"""Data and ACK take turns: nobody contends."""
+
+CASES = {
+    "tcp-gap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap-nogc": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap-code": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap-eval": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-gap-eval-nogc": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-expect": Case(acts=LONG, silent=chain(4, traffic="file", size_bytes=1000)),
+    "tcp-ap": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-ap-oid": Case(acts=LONG, silent=ONE_IN_FLIGHT),
+    "tcp-ap+delayed-ack": Case(acts=LONG, silent=ONE_IN_FLIGHT, baseline="delayed-ack"),
+    "fixed-rate": Case(acts=LONG | {"pace_rate_bps": 100_000}, silent=ONE_IN_FLIGHT | {"pace_rate_bps": 1_000_000}),
+    "delayed-ack": Case(acts=LONG, silent=chain(4, traffic="file", size_bytes=1000)),
+    "lred": Case(acts=CONTENTION, silent=ALONE),
+    "lred-ecn": Case(acts=CONTENTION, silent=ALONE),
+    "lred+pacing": Case(acts=CONTENTION, silent=ALONE),
+    "lred-ecn+pacing": Case(acts=CONTENTION, silent=ALONE),
+    "link-pacing": Case(acts=CONTENTION, silent=chain(1, traffic="cbr", cbr_rate_bps=10_000)),
+    "ack-suppression": Case(acts=SLOW | {"topology": "access-point", "direction": "up"}, silent=None),
+}
+"""Of all schemes but the baseline and those of [vagp], which have tests of their own with calls."""
+
+
+def result(scheme: str, options: dict[str, Any]) -> dict[str, Any]:
+    return run(Experiment(scheme=scheme, **options)).run
+
+
+@pytest.mark.usefixtures("engine")
+def test_no_scheme_is_forgotten() -> None:
+    papers = {scheme.name for scheme in SCHEMES.values() if not scheme.source.startswith("[vagp]")} - {"newreno"}
+    assert papers == set(CASES), "a new scheme needs a line in CASES: where it acts, and where it must not"
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("scheme", "case"), CASES.items(), ids=CASES)
+def test_a_scheme_acts_where_it_should(scheme: str, case: Case) -> None:
+    plain, mine = result(case.baseline, case.acts), result(scheme, case.acts)
+    assert mine["flows"] != plain["flows"]
+    change = mine["flows"][0]["rtt_mean_s"] / plain["flows"][0]["rtt_mean_s"] - 1
+    gain = mine["totals"]["goodput_bps"] / plain["totals"]["goodput_bps"] - 1
+    assert abs(change) > 0.02 or abs(gain) > 0.02, (change, gain)
+    assert mine["hooks"]["actions"] > 0 or not SCHEMES[scheme].points
+
+
+SILENT = {name: case for name, case in CASES.items() if case.silent is not None}
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("scheme", "case"), SILENT.items(), ids=SILENT)
+def test_a_scheme_is_silent_where_it_should_be(scheme: str, case: Case) -> None:
+    assert case.silent is not None
+    plain, mine = result(case.baseline, case.silent), result(scheme, case.silent)
+    assert mine["flows"] == plain["flows"]
+    if scheme != "link-pacing":  # it counts frames that are followed by its silence, heard by nobody here
+        assert mine["hooks"]["actions"] == 0
+
+
+@pytest.mark.usefixtures("engine")
+def test_ack_suppression_is_refused_beyond_one_hop() -> None:
+    with pytest.raises(ConfigError, match="single-hop"):
+        Experiment(scheme="ack-suppression", **chain(2))
+
+
+@pytest.mark.usefixtures("engine")
+def test_ack_suppression_is_refused_where_nodes_walk() -> None:
+    with pytest.raises(ConfigError, match=r"'two-gateways': nodes walk there.*another scheme"):
+        Experiment(scheme="ack-suppression", topology="two-gateways")
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("control", [control for control in CONTROLS if control != "newreno"])
+def test_a_congestion_control_differs_where_packets_are_lost(control: str) -> None:
+    # Compound's delay window opens beyond 16 segments: 1/8 W^(3/4) > 1. It takes a queue that overflows.
+    where = chain(1, wired=True, window_pkts=200) if control == "ctcp" else CONTENTION
+    assert result("newreno", where | {"cc": control})["flows"] != result("newreno", where)["flows"]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("control", ["reno", "tahoe", "westwood"])
+def test_controls_that_differ_in_recovery_alone_are_equal_without_loss(control: str) -> None:
+    assert result("newreno", NO_LOSS | {"cc": control})["flows"] == result("newreno", NO_LOSS)["flows"]

@@ -1,4 +1,4 @@
-"""One run end to end on the real engine: the JSON contract, the result folder, and that nothing of the host leaks."""
+"""One run end to end, again from its stored config, and by the types of its files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 import pacelab
+from pacelab import Experiment, run
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
+from pacelab.experiment.recorded import request_of
+from pacelab.pacer.linux.status import Line
+from pacelab.results.results import load_result
+from pacelab.results.types import Host, Run
 from pacelab.show.plots import plot_series
+from tests.conformance.digests import cases
 
-pytestmark = pytest.mark.usefixtures("engine")
+# One run end to end on the real engine: the JSON contract, the result folder, and that nothing of the host leaks.
 
 QUICK = ["--hops", "3", "--seconds", "5", "--rate", "2"]
 
@@ -31,6 +38,7 @@ def run_json(*options: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any
     return document
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = run_json("chain", *QUICK, capsys=capsys)
     assert list(document) == ["run", "host"]
@@ -50,6 +58,7 @@ def test_run_json_keeps_the_contract(in_tmp: Path, capsys: pytest.CaptureFixture
     assert "events" not in run["totals"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_writes_its_folder_whole(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = run_json("chain", *QUICK, "--direction", "mixed", "--out", "here", capsys=capsys)
     assert sorted(path.name for path in (in_tmp / "here").iterdir()) == [
@@ -62,6 +71,7 @@ def test_run_writes_its_folder_whole(in_tmp: Path, capsys: pytest.CaptureFixture
     assert [row.split(",")[0] for row in rows] == ["1.0", "2.0", "3.0", "4.0", "5.0"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_runs_without_out_get_fresh_folders(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         assert main(["run", "chain", *QUICK]) == 0
@@ -69,6 +79,7 @@ def test_runs_without_out_get_fresh_folders(in_tmp: Path, capsys: pytest.Capture
     assert "n0 -> host" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("scheme", ["newreno", "tcp-gap"])
 @pytest.mark.parametrize("routing", ["static", "aodv"])
 def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str, routing: str, in_tmp: Path) -> None:
@@ -80,17 +91,20 @@ def test_same_config_and_seed_give_the_same_bytes_in_another_process(scheme: str
         assert (in_tmp / "a" / name).read_bytes() == (in_tmp / "b" / name).read_bytes(), name
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_result_is_shown_in_a_line() -> None:
     """All that is inside would be 10,000 characters in a notebook's cell."""
     shown = repr(pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, scheme="tcp-gap", duration_s=0.5)))
     assert re.fullmatch(r"RunResult\(chain, tcp-gap: \d+ kbit/s\)", shown)
 
 
+@pytest.mark.usefixtures("engine")
 def test_another_seed_gives_another_run() -> None:
     one, two = (pacelab.run(pacelab.Experiment(topology_options={"hops": 3}, duration_s=5, seed=s)) for s in (1, 2))
     assert one.run["nodes"] != two.run["nodes"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_states_where_a_scheme_acted(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hooks = run_json("chain", *QUICK, "--scheme", "tcp-gap", capsys=capsys)["run"]["hooks"]
     assert [(point["point"], point["node"]) for point in hooks["points"]] == [("gateway", 3), ("sender", 0)]
@@ -98,17 +112,20 @@ def test_run_states_where_a_scheme_acted(in_tmp: Path, capsys: pytest.CaptureFix
     assert hooks["failed"] == 0
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_without_a_gateway_says_so(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "chain", "--no-wired", *QUICK, "--scheme", "tcp-gap"]) == 0
     assert "this topology has no gateway; it acts at: sender" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_with_a_scheme_that_never_acts_says_so(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lazy = ["--scheme", "fixed-rate", "--pace-rate", "100", "--window", "1"]
     assert main(["run", "chain", *QUICK, *lazy]) == 0
     assert "scheme fixed-rate never acted" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_congestion_control_that_no_flow_takes_names_no_run_and_is_said(
     in_tmp: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,11 +144,13 @@ def test_a_congestion_control_that_no_flow_takes_names_no_run_and_is_said(
     assert unused not in err
 
 
+@pytest.mark.usefixtures("engine")
 def test_quiet_run_says_nothing(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "hidden", "--seconds", "1", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("engine")
 def test_warmup_leaves_the_start_out() -> None:
     experiment = pacelab.Experiment(topology="cell", topology_options={"stations": 1}, duration_s=4, warmup_s=2)
     (flow,) = pacelab.run(experiment).run["flows"]
@@ -139,6 +158,7 @@ def test_warmup_leaves_the_start_out() -> None:
     assert flow["goodput_bps"] == pytest.approx(4.46e6, rel=0.04)
 
 
+@pytest.mark.usefixtures("engine")
 def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
     result = pacelab.run(pacelab.Experiment(topology_options={"hops": 2}, duration_s=3))
     loaded = pacelab.load_result(result.write(in_tmp / "out"))
@@ -151,6 +171,7 @@ def test_load_result_reads_what_write_wrote(in_tmp: Path) -> None:
     assert " s: GA to GB" in [text.get_text() for text in marked.texts]
 
 
+@pytest.mark.usefixtures("engine")
 def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
     with pytest.raises(ConfigError, match=r"not a result folder of a run \(.*\): allowed is one"):
         pacelab.load_result(in_tmp)
@@ -161,6 +182,7 @@ def test_load_result_refuses_what_is_no_result(in_tmp: Path) -> None:
             pacelab.load_result(in_tmp)
 
 
+@pytest.mark.usefixtures("engine")
 def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, duration_s=1)).write(in_tmp / "out")
     whole = json.loads((folder / "run.json").read_text("utf-8"))
@@ -176,6 +198,7 @@ def test_load_result_says_what_a_damaged_one_lacks(in_tmp: Path, capsys: pytest.
             pacelab.load_result(folder)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("file", "cut", "said"),
     [
@@ -201,6 +224,7 @@ def test_load_result_takes_no_damaged_file_for_a_whole_one(
         pacelab.load_result(folder)
 
 
+@pytest.mark.usefixtures("engine")
 def test_full_stdout_is_exit_3(in_tmp: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this system: run on Linux")
@@ -216,6 +240,7 @@ def test_full_stdout_is_exit_3(in_tmp: Path) -> None:
     assert ran.stderr == "pacelab: writing the output: No space left on device\n"
 
 
+@pytest.mark.usefixtures("engine")
 def test_run_answers_within_a_second(in_tmp: Path) -> None:
     """The issue's own example. CPU time of the best of three, since the machine may be busy with other things."""
     resource = pytest.importorskip("resource", reason="CPU time of children needs POSIX")
@@ -227,3 +252,152 @@ def test_run_answers_within_a_second(in_tmp: Path) -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     assert min(spent) < 1.0
+
+
+# `pacelab rerun`, and what it stands on: from a stored config back to the experiment.
+
+CHAIN = ["run", "chain", "--hops", "3", "--seconds", "2", "--quiet"]
+CONTROL = """import pacelab
+
+
+class Mine(pacelab.CongestionControl):
+    def acknowledged(self, now_ns, acked_pkts, rtt_ns):
+        self.window = {}
+
+    def lost(self, now_ns, in_use_pkts):
+        self.window = 1
+"""
+NETWORK = """version: 1
+name: pair
+ranges: {decode: 250 m, sense: 550 m}
+nodes:
+  - {name: a, at: [0 m, 0 m]}
+  - {name: b, at: [200 m, 0 m]}
+flows:
+  - {from: a, to: b}
+defaults: {rate: 2, seconds: 3}
+"""
+ELSEWHERE = ({}, {"backend": "tap"}, {"backend": "hwsim", "where": "uml"}, {"tcp_defaults": "ns2-2001"})
+
+
+@pytest.mark.parametrize("options", ELSEWHERE, ids=lambda options: "-".join(options.values()) or "sim")
+def test_a_config_asks_for_the_experiment_that_it_is_of(options: dict[str, str]) -> None:
+    tried = 0
+    for case in cases():
+        try:
+            experiment = Experiment(**case | options)
+        except ConfigError:
+            continue
+        stored = json.loads(json.dumps(experiment.config()))
+        assert Experiment(**request_of(stored, {})).config() == experiment.config()
+        tried += 1
+    assert tried > 100
+
+
+def test_a_run_is_made_once_more(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CHAIN, "--scheme", "tcp-gap", "--window", "9", "--out", "first"]) == 0
+    assert main(["rerun", "first", "--out", "again", "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == "pacelab: the same result as first, to the byte"
+    for name in ("run.json", "flow-0.csv"):
+        assert Path("again", name).read_bytes() == Path("first", name).read_bytes()
+    assert json.loads(said.out)["run"] == json.loads(Path("first/run.json").read_text())
+
+
+def test_another_seed_is_another_run(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CHAIN, "--out", "first"]) == 0
+    assert main(["rerun", "first", "--seed", "7", "--out", "other"]) == 0
+    assert "same result" not in capsys.readouterr().err
+    assert main([*CHAIN, "--seed", "7", "--out", "asked"]) == 0
+    assert Path("other/run.json").read_bytes() == Path("asked/run.json").read_bytes()
+
+
+def test_a_changed_result_is_told_with_what_differs(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*CHAIN, "--out", "first"]) == 0
+    stored = Path("first/run.json")
+    document = json.loads(stored.read_text())
+    document["totals"]["jain"] = 0.5
+    stored.write_text(json.dumps(document))
+    host = Path("first/host.json")
+    host.write_text(json.dumps(json.loads(host.read_text()) | {"python": "3.99.0"}))
+    assert main(["rerun", "first", "--out", "again", "--quiet"]) == 1
+    assert capsys.readouterr().err == ("pacelab: not the same result as first: run.json's totals; python was 3.99.0\n")
+
+
+def test_files_of_ones_own_are_given_once_more(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(CONTROL.format(3))
+    Path("pair.yaml").write_text(NETWORK)
+    assert main(["run", "pair.yaml", "--cc", "mine.py:Mine", "--seconds", "2", "--quiet", "--out", "first"]) == 0
+    assert main(["rerun", "first"]) == 2
+    told = "the run's topology, 'pair.yaml', is a file of your own: give it once more, --topology FILE"
+    assert capsys.readouterr().err == f"pacelab: {told}\n"
+    again = ["rerun", "first", "--topology", "pair.yaml", "--cc", "mine.py:Mine", "--quiet"]
+    assert main([*again, "--out", "again"]) == 0
+    assert "the same result as first" in capsys.readouterr().err
+    Path("mine.py").write_text(CONTROL.format(2))
+    assert main([*again, "--out", "changed"]) == 1
+    assert "not the same result as first: config's cc_sha256" in capsys.readouterr().err
+
+
+def test_what_is_no_result_or_another_experiment_is_refused(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rerun", "nowhere"]) == 2
+    assert "'nowhere': not a result folder of a run" in capsys.readouterr().err
+    assert main([*CHAIN, "--out", "first"]) == 0
+    assert main(["rerun", "first", "--scheme", "mine.py:Mine"]) == 2
+    assert "the run's scheme, 'newreno', is no file of your own: allowed is `pacelab run`" in capsys.readouterr().err
+    assert main(["rerun", "first", "--out", "first"]) == 2
+    stored = Path("first/run.json")
+    document = json.loads(stored.read_text())
+    for damage in ({"scheme_options": None}, {"topology_options": 5}, {"seed": "one"}, {"unheard_of": 1}):
+        stored.write_text(json.dumps(document | {"config": document["config"] | damage}))
+        assert main(["rerun", "first"]) == 2, damage
+
+
+def test_a_scheme_whose_hook_fails_again_is_a_bug_again(in_tmp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scheme of ours fails: the run is what is stored."""
+    assert main([*CHAIN, "--out", "first"]) == 0
+    stored = Path("first/run.json")
+    document = json.loads(stored.read_text())
+    document["hooks"]["failed"] = 1
+    stored.write_text(json.dumps(document))
+    monkeypatch.setattr("pacelab.running.runner.run", lambda *_, **__: load_result("first"))
+    assert main(["rerun", "first", "--out", "again"]) == 4
+
+
+# run.json and host.json are what their types say, and docs/*.schema.json say it to others; agents' lines, too.
+#
+# python tests/pacelab/test_result_types.py      writes the schemas anew
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMAS = {"run.schema.json": Run, "host.schema.json": Host, "agent-status.schema.json": Line}
+CASES: dict[str, dict[str, Any]] = {
+    "tcp": {"topology": "chain", "scheme": "tcp-gap"},
+    "calls": {"topology": "string", "topology_options": {"voice": 2, "tcp": 1}, "scheme": "vagp"},
+    "http": {"topology": "access-point", "traffic": "http"},
+    "aodv": {"topology": "chain", "routing": "aodv", "scheme": "lred", "batch_pkts": 10, "stop_after_pkts": 50},
+    "udp": {"topology": "hidden"},
+}
+
+
+def text_of(shape: Any) -> str:
+    return json.dumps(TypeAdapter(shape).json_schema(), indent=1) + "\n"
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+def test_a_result_is_what_its_type_says_and_no_more(options: dict[str, Any]) -> None:
+    """Checked as JSON; a validated document lacks what no type knows, so that equality shows it."""
+    result = run(Experiment(duration_s=1.5, **options))
+    for document, shape in ((result.run, Run), (result.host, Host)):
+        text = json.dumps(document)
+        assert TypeAdapter(shape).dump_python(TypeAdapter(shape).validate_json(text), mode="json") == json.loads(text)
+
+
+@pytest.mark.parametrize(("name", "shape"), SCHEMAS.items(), ids=SCHEMAS)
+def test_the_docs_have_the_schema(name: str, shape: Any) -> None:
+    assert (DOCS / name).read_text() == text_of(shape)
+
+
+if __name__ == "__main__":
+    for name, shape in SCHEMAS.items():
+        (DOCS / name).write_text(text_of(shape))

@@ -1,16 +1,42 @@
-"""The public names load when used, and leaves load nothing else."""
+"""The public names: when they load, and what may be given to them."""
 
 from __future__ import annotations
 
 import ast
+import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 import pacelab
-from pacelab import ConfigError, Experiment, Forward, Scheme, SegmentSeen, run
+from pacelab import (
+    ConfigError,
+    Experiment,
+    Flow,
+    Forward,
+    Kept,
+    Move,
+    Node,
+    PcapFile,
+    Scheme,
+    SegmentSeen,
+    Topology,
+    Workers,
+    compare,
+    jain,
+    load_topology,
+    run,
+    run_sweep,
+)
+from pacelab.grid.sweep_plots import Points
+
+# The public names load when used, and leaves load nothing else.
 
 
 def test_every_public_name_loads() -> None:
@@ -101,3 +127,225 @@ def test_a_scheme_of_ones_own_runs_and_is_named() -> None:
 def test_a_scheme_of_ones_own_stands_beside_the_baseline_alone() -> None:
     with pytest.raises(ConfigError, match="beside it is the baseline"):
         run(CHAIN.vary(scheme="tcp-gap"), scheme=OWN)
+
+
+# What is given to the Python API: taken as what it stands for, or said in words what is allowed.
+
+CELL = Experiment(topology="cell", topology_options={"stations": 1}, duration_s=0.1)
+HERE = Workers(jobs=1)
+
+
+def compared(**given: Any) -> pacelab.Comparison:
+    return compare(CELL, **({"schemes": ["newreno"], "seeds": 1, "jobs": 1} | given))
+
+
+def swept(**given: Any) -> pacelab.Sweep:
+    return run_sweep(CELL, **({"schemes": ["newreno"], "out": "s", "workers": HERE} | given))
+
+
+AX: Any = SimpleNamespace(errorbar=None)
+TWO = Points(config={}, axes={}, rows=[])
+PAIR = pacelab.Comparison(
+    compare={"axes": {"hops": [1, 2], "rts": [True, False]}, "schemes": ["newreno"], "rows": []}, host={}
+)
+RECORD = [0, 0, "backoff", None, 7]
+API: Any = pacelab
+"""Without its types."""
+EXPERIMENT = "allowed is a pacelab.Experiment"
+PATH = "allowed is a path, as a text or a pathlib.Path"
+REFUSED: list[tuple[Callable[[], object], str]] = [
+    (lambda: compared(seeds=True), "compare: seeds True: allowed is a whole number from 1 to 10000"),
+    (lambda: compared(seeds="2"), "compare: seeds '2': allowed is a whole number"),
+    (lambda: compared(seeds=2.0), "compare: seeds 2.0: allowed is a whole number"),
+    (lambda: compared(seeds=0), "compare: seeds 0: allowed is a whole number"),
+    (lambda: swept(seeds=float("nan")), "run_sweep: seeds nan: allowed is a whole number"),
+    (lambda: compared(jobs=0), "jobs 0: allowed is a whole number from 1 to 1024"),
+    (lambda: Workers(jobs=-1), "Workers: jobs -1: allowed is a whole number from 1"),
+    (lambda: API.run_many([CELL], jobs="2"), "jobs '2': allowed is a whole number"),
+    (lambda: compared(full="no"), "compare: full 'no': allowed is True or False"),
+    (lambda: compared(kept="k"), "compare: kept 'k': allowed is a pacelab.Kept"),
+    (lambda: compared(on_done=3), "compare: on_done 3: allowed is a function"),
+    (lambda: compared(schemes=None), "compare: schemes None: allowed is a list of names, as"),
+    (lambda: compared(schemes={"newreno"}), "compare: schemes {'newreno'}: allowed is a list of names, as"),
+    (lambda: swept(schemes=["newreno", "newreno"]), "schemes ['newreno', 'newreno']: allowed is each name once"),
+    (lambda: compared(axes={"stations": [1, 1]}), "axis 'stations': [1, 1]: allowed is each value once"),
+    (lambda: compared(axes={"duration_s": [1, 1.0]}), "axis 'duration_s': [1, 1.0]: allowed is each value once"),
+    (lambda: compared(axes={"stations": {1, 2}}), "axis 'stations': {1, 2}: allowed is a list or a range"),
+    (
+        lambda: swept(axes={"scheme": ["newreno"]}),
+        "axis 'scheme': allowed is an option of a run; schemes=['newreno', ",
+    ),
+    (
+        lambda: swept(axes={"seeds": [1]}),
+        "axis 'seeds': allowed is an option of a run; seeds=N says",
+    ),
+    (lambda: swept(axes={"topology_options": [{}]}), "axis 'topology_options': allowed is an option of a run; each of"),
+    (lambda: swept(axes="stations"), "run_sweep: axes 'stations': allowed is a mapping of names"),
+    (lambda: swept(axes={3: [1]}), "run_sweep: axes {3: [1]}: allowed is a mapping of names"),
+    (lambda: swept(workers=2), "run_sweep: workers 2: allowed is a pacelab.Workers"),
+    (lambda: swept(out=3), f"run_sweep: out 3: {PATH}"),
+    (lambda: API.run("chain"), f"run: experiment 'chain': {EXPERIMENT}"),
+    (lambda: API.run(Experiment), f"run: experiment <class 'pacelab.experiment.experiment.Experiment'>: {EXPERIMENT}"),
+    (lambda: API.run(CELL, scheme="tcp-gap"), "run: scheme 'tcp-gap': allowed is a pacelab.Scheme"),
+    (lambda: API.run(CELL, pcap="x"), "run: pcap 'x': allowed is a pacelab.PcapFile"),
+    (lambda: API.run(CELL, on_progress=3), "run: on_progress 3: allowed is a function"),
+    (lambda: API.run_many(["chain"]), "run_many: experiments ['chain']: allowed is a list of pacelab.Experiments"),
+    (lambda: API.run_many(3), "run_many: experiments 3: allowed is a list of pacelab.Experiments"),
+    (lambda: API.compare("chain", schemes=["newreno"]), f"compare: base 'chain': {EXPERIMENT}"),
+    (lambda: API.record_air("chain", until_s=1), f"record_air: experiment 'chain': {EXPERIMENT}"),
+    (lambda: API.record_air(CELL, until_s=True), "record_air: until_s True: allowed is a number above 0"),
+    (lambda: API.run_pacer("chain", pacelab.Pacer), f"run: experiment 'chain': {EXPERIMENT}"),
+    (lambda: API.load_result(None), f"load_result: folder None: {PATH}"),
+    (lambda: API.load_points(b"x"), f"load_points: folder b'x': {PATH}"),
+    (lambda: API.write_file("x", "text"), "write_file: content 'text': allowed is bytes"),
+    (lambda: API.PcapFile(path=3), f"PcapFile: path 3: {PATH}"),
+    (lambda: API.Kept(folder=""), f"Kept: folder '': {PATH}"),
+    (lambda: API.plot_goodput("x"), "plot_goodput: comparison 'x': allowed is what pacelab.compare gives"),
+    (lambda: API.plot_points(TWO, 3), "plot_points: ax 3: allowed is matplotlib's Axes"),
+    (lambda: API.plot_goodput(PAIR, 3), "plot_goodput: ax 3: allowed is matplotlib's Axes"),
+    (lambda: API.plot_goodput(PAIR, point=3), "plot_goodput: point 3: allowed is a mapping"),
+    (lambda: API.plot_goodput(PAIR, AX, point={"x": 1}), "point 'x': allowed is an option that varies: hops, rts"),
+    (lambda: API.plot_goodput(PAIR, AX, point={"rts": "off"}), "point 'rts': 'off': allowed is one of True, False"),
+    (lambda: PAIR.write(name="../x"), "write: name '../x': allowed is a name without a path"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=[9]), "lanes [9]: allowed is a list of nodes, of 0"),
+    (lambda: API.plot_timeline([RECORD], AX, names={0: "a"}, lanes=3), "lanes 3: allowed is a list of nodes, of 0"),
+    (lambda: API.plot_timeline([RECORD], window_ns=(5, 1)), "window_ns (5, 1): allowed is two numbers of ns, from"),
+    (lambda: API.run_pacer(CELL, pacelab.Pacer, watched="no"), "run_pacer: watched 'no': allowed is True or False"),
+    (lambda: API.Experiment(rate_bps=2), "--rate 2: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24, 36, 48, 54: "),
+    (lambda: API.Experiment(rate_bps=2), ": here 2 is 2000000"),
+    (lambda: API.Experiment(rate_bps=2e6), "--rate 2000000.0: allowed is one of 1, 2, 5.5, 6, 9, 11, 12, 18, 24"),
+    (lambda: API.Experiment(rate_bps=2e6), ": here 2 is 2000000"),
+    (lambda: API.Experiment(rate_bps=3_000_000), ": here they are 1000000, 2000000, 5500000, "),
+    (lambda: API.Experiment(rts="on"), "--rts 'on': allowed is one of on, off: here on is True"),
+    (lambda: API.plot_series("x"), "plot_series: result 'x': allowed is a pacelab.RunResult"),
+    (lambda: API.plot_points("x"), "plot_points: points 'x': allowed is what pacelab.load_points gives"),
+    (lambda: API.plot_timeline("x"), "plot_timeline: records 'x': allowed is what pacelab.record_air gives"),
+    (lambda: API.Experiment(topology_options={3: 1}), "topology_options {3: 1}: allowed is a mapping, as"),
+    (lambda: API.Experiment("chain"), "Experiment: 'chain': allowed are options by name, as topology='chain'"),
+    (lambda: load_topology("chian"), "topology 'chian': did you mean 'chain'? allowed is one of chain, "),
+    (lambda: load_topology("chain", hops=0), "--hops 0: allowed is a whole number from 1 to 200"),
+    (lambda: pacelab.print_json({"a": float("nan")}), "print_json: Out of range float values"),
+    (lambda: pacelab.print_json({"a": object()}), "has no form in JSON: allowed are texts, finite numbers, lists"),
+    (lambda: pacelab.HookSettings(sense_hops=101), "sense_hops 101: allowed is a whole number from 0 to 100"),
+    (lambda: jain([float("nan")]), "jain: rates [nan]: allowed is a list of finite numbers, 0 or more"),
+    (lambda: jain([-1.0, 1.0]), "jain: rates [-1.0, 1.0]: allowed is a list of finite numbers"),
+    (lambda: API.jain("12"), "jain: rates '12': allowed is a list of finite numbers"),
+    (lambda: API.Scheme(name="", summary="", source=""), "Scheme: name '': allowed is a text"),
+    (lambda: API.Scheme(name="../a", summary="", source=""), "name '../a': allowed is a text of up to 100 characters"),
+    (lambda: API.Scheme(name="a" * 101, summary="", source=""), "allowed is a text of up to 100 characters"),
+    (lambda: API.Scheme(name="a\nb", summary="", source=""), "'a\\nb': allowed is a text without control characters"),
+    (lambda: API.Scheme(name="a", summary="", source="", brings={"qeue": 9}), "allowed is a mapping of an experiment"),
+    (lambda: API.Scheme(name="a", summary="", source="", brings={"edca": "yes"}), "--edca 'yes': allowed is one of on"),
+    (lambda: API.Scheme(name="a", summary="", source="", link=3), "Scheme: link 3: allowed is a function"),
+    (
+        lambda: API.Scheme(name="a", summary="", source="", traffic=("http",)),
+        "traffic ('http',): allowed is a list of tcp",
+    ),
+    (
+        lambda: API.Scheme(name="a", summary="", source="", needs="gateway"),
+        "needs 'gateway': allowed is a list of texts",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), REFUSED, ids=[told for _, told in REFUSED])
+def test_what_is_not_taken_is_said(call: Callable[[], object], told: str, in_tmp: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        call()
+    assert told in str(caught.value)
+    assert list(in_tmp.iterdir()) == []
+
+
+def test_a_call_without_its_arguments_is_told_once() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'experiment'") as caught:
+        run()  # type: ignore[call-arg]
+    assert caught.value.__context__ is None
+
+
+def test_a_notebook_tells_in_one_line_what_a_call_takes() -> None:
+    with pytest.raises(TypeError) as caught:
+        API.lab.slide("hops", 1)
+    shown: Any = caught.value
+    assert shown._render_traceback_() == [
+        "TypeError: slide() missing 1 required positional argument: 'high'; "
+        "it takes (label, low, high, *, step=1, start)"
+    ]
+
+
+@pytest.mark.usefixtures("engine")
+def test_paths_are_texts_as_well(in_tmp: Path) -> None:
+    result = run(CELL, pcap=PcapFile(path="a.pcapng"))
+    assert result.write("run") == in_tmp / "run"
+    assert pacelab.load_result("run").goodput_bps == result.goodput_bps
+    assert compared(kept=Kept(folder="kept")).write("compared").is_dir()
+    assert len(swept(out="swept", cache="kept").rows) == 1
+    pacelab.write_file("one.txt", b"1")
+    assert {path.name for path in in_tmp.iterdir()} == {"a.pcapng", "run", "kept", "compared", "swept", "one.txt"}
+
+
+@pytest.mark.usefixtures("engine")
+def test_numbers_of_numpy_are_numbers(in_tmp: Path) -> None:
+    given: Any = {"seed": np.int64(3), "window_pkts": np.uint8(4), "min_rto_s": np.float32(0.5), "rts": np.bool_(False)}
+    made = CELL.vary(**given)
+    assert made == CELL.vary(seed=3, window_pkts=4, min_rto_s=0.5, rts=False)
+    assert type(made.seed) is int
+    assert load_topology("chain", hops=np.int64(2)) == load_topology("chain", hops=2)
+    axes: Any = {"stations": np.arange(1, 3), "min_rto_s": np.linspace(0.25, 0.5, 2)}
+    found = compared(axes=axes, seeds=np.int64(1))
+    assert found.axes == {"stations": [1, 2], "min_rto_s": [0.25, 0.5]}
+    assert {type(value) for values in found.axes.values() for value in values} == {int, float}
+    found.write("compared")  # which JSON could not be of numpy's
+    assert jain(np.array([1.0, 3.0])) == jain(iter([1, 3])) == 0.8  # type: ignore[arg-type]
+
+
+def test_hooks_are_told_numbers_of_numpy(capsys: pytest.CaptureFixture[str]) -> None:
+    given = {"pace_rate_bps": np.int64(5), "playout_s": np.float64(0.06), "rts": np.bool_(False), "node": np.int8(3)}
+    told = API.HookSettings(**given, sense_hops=np.uint8(2))
+    assert told == pacelab.HookSettings(pace_rate_bps=5, rts=False, node=3)
+    assert type(told.rts) is bool
+    pacelab.print_json({"settings": {"rate": np.int64(5), "seeds": np.arange(2)}, "file": Path("a")})
+    assert json.loads(capsys.readouterr().out) == {"settings": {"rate": 5, "seeds": [0, 1]}, "file": "a"}
+
+
+def test_a_topology_of_numpys_numbers_is_the_same() -> None:
+    places: Any = np.array([[0.0, 0.0], [200.0, 0.0], [400.0, 0.0]])
+    numbers: Any = np.arange(3)
+    made, plain = (
+        Topology(
+            name="three",
+            description="",
+            nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=place) for i, place in enumerate(at)),
+            flows=(Flow(src=nodes[0], dst=nodes[2]),),
+            moves=(Move(node=nodes[1], at_s=1.0, position_m=at[1]),),
+            decode_m=250.0,
+            sense_m=550.0,
+        )
+        for at, nodes in ((places, numbers), ([(0.0, 0.0), [200.0, 0.0], (400.0, 0.0)], [0, 1, 2]))
+    )
+    assert made == plain
+    assert made.nodes[1].position_m == (200.0, 0.0)
+    assert type(made.flows[0].dst) is int
+
+
+def test_a_topology_is_a_path_as_well() -> None:
+    given: Any = Path("cell")
+    assert Experiment(topology=given) == Experiment(topology="cell")
+    assert load_topology(given) == load_topology("cell")
+
+
+def test_what_python_itself_says_of_a_call_stays() -> None:
+    with pytest.raises(TypeError, match=r"^compare\(\) missing 1 required keyword-only argument: 'schemes'"):
+        API.compare(CELL)
+
+
+def test_a_scheme_keeps_what_it_was_given() -> None:
+    made = API.Scheme(name="a", summary="", source="", traffic=["tcp"], acting=["seen"])
+    assert (made.traffic, made.acting) == (("tcp",), frozenset({"seen"}))
+    assert made == Scheme(name="a", summary="", source="", traffic=("tcp",), acting=frozenset({"seen"}))
+
+
+def test_a_picture_of_what_is_no_topology_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^topology 'chain': allowed is a pacelab\.Topology, as load_topology"):
+        API.plot_topology("chain")
+    with pytest.raises(ConfigError, match=r"^topology 3: allowed is a name, or a path to a \.yaml or \.py file"):
+        API.load_topology(3)

@@ -400,8 +400,7 @@ COMMAND = [
 
 
 def finished_contents(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "host.json"]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files if ".pacelab-" not in str(path)}
+    return {name: content for name, content in contents(folder).items() if ".pacelab-" not in name}
 
 
 def finished(folder: Path) -> dict[str, bytes]:

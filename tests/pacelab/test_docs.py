@@ -1,0 +1,223 @@
+"""What README.md and docs/ say of runs is what runs give."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pacelab import Experiment, run
+from pacelab.cli import main_job
+from pacelab.cli.main import main
+from pacelab.grid.comparison import Comparison
+
+# `pacelab lab` is the comparison that README.md describes, announced, and drawn.
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same with fewer hops and seeds, and shorter."""
+    monkeypatch.setitem(main_job.AXES, "hops", [1, 2])
+    monkeypatch.setattr(main_job, "SEEDS", 1)
+    monkeypatch.setattr(main_job, "SECONDS", 1.0)
+
+
+@pytest.mark.usefixtures("engine", "small")
+def test_lab_is_this_comparison_announced_and_shown(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = [
+        "compare",
+        "chain",
+        "--schemes",
+        "newreno,tcp-gap,tcp-gap-eval,lred-ecn+pacing",
+        "--hops",
+        "1..2",
+        "--direction",
+        "up,down",
+    ]
+    same += ["--routing", "static,aodv", "--seeds", "1", "--seconds", "1", "--window", "64", "--seed", "7"]
+    assert main([*same, "--jobs", "1", "--quiet", "--out", "same"]) == 0
+    capsys.readouterr()
+    assert main(["lab", "--seed", "7", "--jobs", "1"]) == 0
+    out, err = capsys.readouterr()
+    lab = in_tmp / "runs" / "lab-1"
+    for name in ("compare.json", "table.csv", "goodput.png", "goodput.svg"):
+        assert (lab / name).read_bytes() == (in_tmp / "same" / name).read_bytes(), name
+    assert "tcp-gap" in out
+    first, *_, last = err.splitlines()
+    assert "8 networks, newreno, tcp-gap, tcp-gap-eval, lred-ecn+pacing, 1 seeds: 32 runs, about " in first
+    assert first.endswith(" s on 1 core")
+    assert "runs/lab-1/goodput.png" in last.replace("\\", "/")
+    assert sorted(path.name for path in lab.glob("goodput.*")) == ["goodput.png", "goodput.svg"]
+
+
+@pytest.mark.usefixtures("engine", "small")
+def test_lab_json_is_one_document(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "--jobs", "1", "--json", "--quiet", "--out", "lab"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert (in_tmp / "lab" / "goodput.svg").is_file()
+    document = json.loads(out)
+    assert list(document) == ["compare", "host"]
+    assert len(document["compare"]["rows"]) == 32
+
+
+def test_lab_says_how_much_it_will_be() -> None:
+    told = "28 networks, newreno, tcp-gap, tcp-gap-eval, lred-ecn+pacing, 5 seeds: 560 runs, about "
+    assert main_job.announce(2).startswith(told)
+
+
+def test_what_was_found_follows_from_the_intervals() -> None:
+    def row(scheme: str, routing: str, hops: int, gain: float, half: float | None) -> dict[str, object]:
+        return {
+            "scheme": scheme,
+            "point": {"hops": hops, "direction": "up", "routing": routing},
+            "goodput_bps": {"mean": 100e3 * (1 + gain), "half_width": 2e3},
+            "gain": gain,
+            "gain_half_width": half,
+        }
+
+    rows = [
+        row(scheme, routing, hops, 0.0 if scheme == "newreno" else gain, None if scheme == "newreno" else 0.1)
+        for routing, gains in (("static", (-0.2, 0.05)), ("aodv", (0.05, 0.4)))
+        for hops, gain in zip((1, 2), gains, strict=True)
+        for scheme in ("newreno", "tcp-gap")
+    ]
+    axes = {"hops": [1, 2], "direction": ["up"], "routing": ["static", "aodv"]}
+    document = {"schemes": ["newreno", "tcp-gap"], "axes": axes, "rows": rows}
+    assert main_job.findings(Comparison(compare=document, host={})) == [
+        "Routing static: tcp-gap carries clearly more than newreno on 0 of 2 chains and clearly less on 1; "
+        "its gain is -20% ± 10% (1 hop, up) at least and +5% ± 10% (2 hops, up) at most.",
+        "Routing aodv: tcp-gap carries clearly more than newreno on 1 of 2 chains and clearly less on 0; "
+        "its gain is +5% ± 10% (1 hop, up) at least and +40% ± 10% (2 hops, up) at most.",
+        "Over 2 hops newreno carries 100 ± 2 kbit/s up with static routing and 100 ± 2 kbit/s up with aodv routing.",
+    ]
+
+
+# The examples of docs/own-topology.md run as they stand there.
+
+OWN_TOPOLOGY = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
+CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", OWN_TOPOLOGY, re.DOTALL)
+(CROSS,) = re.findall(r"```python\n(.*?)```", OWN_TOPOLOGY, re.DOTALL)
+
+
+@pytest.fixture
+def files(in_tmp: Path) -> Path:
+    (in_tmp / "corner.yaml").write_text(CORNER)
+    (in_tmp / "cross.py").write_text(CROSS)
+    (in_tmp / "traffic.yaml").write_text(TRAFFIC)
+    return in_tmp
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_yaml_topology_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "corner.yaml", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert (run["config"]["topology"], run["totals"]["end_s"]) == ("corner.yaml", 10.0)
+    assert [(flow["src"], flow["dst"], flow["hops"]) for flow in run["flows"]] == [
+        ("near", "host", 1),
+        ("host", "far", 1),
+    ]
+    assert all(flow["goodput_bps"] > 0 for flow in run["flows"])
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cross.py", "--set", "arms=4", "--direction", "down", "--seconds", "2", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    assert [(flow["src"], flow["dst"], flow["kind"]) for flow in run["flows"]] == [
+        ("n0", f"n{i}", "udp-saturated") for i in (1, 2, 3, 4)
+    ]
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    (command,) = re.findall(r"^    pacelab (compare cross.py .*)$", OWN_TOPOLOGY, re.MULTILINE)
+    words = [*shlex.split(command, comments=True), "--seeds", "1", "--seconds", "0.2"]
+    assert main([*words, "--jobs", "1", "--json", "--quiet"]) == 0
+    rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
+    assert [(row["point"]["arms"], row["scheme"]) for row in rows] == [
+        (arms, scheme) for arms in (2, 3, 4) for scheme in ("newreno", "tcp-gap")
+    ]
+
+
+@pytest.mark.usefixtures("engine", "files")
+def test_documented_traffic_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "corner.yaml", "--traffic", "traffic.yaml", "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)["run"]
+    kinds = {flow["group"]: flow["traffic"] for flow in run["flows"]}
+    assert list(kinds.values()) == ["tcp", "tcp", "tcp", "cbr", "file", "http", "voice", "voice", "tcp"]
+    (transfer,) = [flow for flow in run["flows"] if flow["traffic"] == "file"]
+    assert transfer["completion_s"] == pytest.approx(transfer["finished_s"] - 1.0)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", ["topologies corner.yaml --plot", "topologies cross.py --set arms=4"])
+def test_documented_topology_is_listed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == 0
+    assert "flow 0:" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("files")
+def test_documented_complaint_is_the_one_that_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    text = CORNER.replace("to: far, start", "to: fra, start")
+    Path("corner.yaml").write_text(text)
+    assert main(["run", "corner.yaml"]) == 2
+    (complaint,) = re.findall(r"^    (corner.yaml:\d+: flows.*)$", OWN_TOPOLOGY, re.MULTILINE)
+    assert capsys.readouterr().err == f"pacelab: {complaint}\n"
+
+
+RATES = "one of 1, 2, 5.5, 11"
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("old", "new", "given", "told"),
+    [
+        (
+            "rate: 5.5 Mbit/s",
+            "rate: 7 Mbit/s",
+            [],
+            f"rates.0.rate: rate 7000000 bit/s of a link: allowed with .* {RATES}",
+        ),
+        ("rate: 11\n", "rate: 12\n", [], f"defaults.rate: 12: allowed with --phy 802.11b is {RATES}"),
+        ("rts: off\n", "warmup: 50\n", [], "defaults.warmup: 50: allowed is less than --seconds, 10"),
+        ("rate: 11\n", "rate: 12\n", ["--rate", "24"], f"--rate 24: allowed with --phy 802.11b is {RATES}"),
+    ],
+)
+def test_what_does_not_fit_the_experiment_is_told_with_its_line(
+    old: str, new: str, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, _, _ = CORNER.partition(old)
+    Path("corner.yaml").write_text(CORNER.replace(old, new, 1))
+    assert main(["run", "corner.yaml", *given]) == 2
+    where = "" if given else f"corner.yaml:{before.count(chr(10)) + 1}: "
+    assert re.match(rf"pacelab: {where}{told}", capsys.readouterr().err)
+
+
+# What docs/mobility.md says of its walk through three gateways.
+
+MOBILITY = (Path(__file__).parents[2] / "docs" / "mobility.md").read_text("utf-8")
+KEYS, WALK = re.findall(r"```yaml\n(.*?)```", MOBILITY, re.DOTALL)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_walk_through_three_gateways_loses_a_part_of_two_seconds(in_tmp: Path) -> None:
+    Path("walk.yaml").write_text(WALK)
+    result = run(Experiment(topology="walk.yaml"))
+    (whole,) = re.findall(r"it carries (\d+) kbit/s", MOBILITY)
+    assert round(result.goodput_bps / 1e3) == int(whole)
+    each = [round(bps / 1e3) for bps in result.series["flows"][0]["goodput_bps"]]
+    seconds = dict(zip(result.series["t_s"], each, strict=True))
+    (first, second) = re.findall(r"it carries (\d+) and (\d+)", MOBILITY)[0]
+    assert [seconds[35.0], seconds[75.0]] == [int(first), int(second)]
+    assert min(kbps for at, kbps in seconds.items() if at not in (35.0, 75.0)) > 1200
+
+
+def test_the_example_names_every_way_to_walk() -> None:
+    from pacelab.topologies.mobility.part import MobilityPart
+
+    names = {field.alias or name for name, field in MobilityPart.model_fields.items()}
+    assert set(re.findall(r"^  (?:# )?([a-z-]+):", KEYS, re.MULTILINE)) == names

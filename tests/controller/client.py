@@ -9,12 +9,12 @@ from typing import Any
 
 import requests
 import uvicorn
-from fabric import garp, ring, tcp_frame
 
 from pacelab.controller.core.network import End
 from pacelab.controller.openflow.shell import Shell
 from pacelab.controller.web.api import make_api
 from pacelab.controller.web.guard import Guard
+from tests.controller.fabric import garp, ring, tcp_frame
 
 TOKEN = {"Authorization": "Bearer secret"}
 HELLO = {"address": "10.9.0.2", "schemes": ["newreno", "tcp-gap"], "limits": ["pace_rate_bps"], "scheme": "tcp-gap"}

@@ -17,8 +17,6 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwr
 pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
 import uvicorn  # noqa: E402
-from fabric import Fabric, garp, ip, rtp, tcp_frame, udp_frame  # noqa: E402
-from running import wait_until  # noqa: E402
 
 from pacelab.controller.core.classify import Classifier, FlowClass  # noqa: E402
 from pacelab.controller.core.messages import FiveTuple  # noqa: E402
@@ -28,6 +26,8 @@ from pacelab.controller.openflow.shell import Shell  # noqa: E402
 from pacelab.controller.web.api import make_api  # noqa: E402
 from pacelab.controller.web.guard import Guard  # noqa: E402
 from pacelab.units import NS_PER_S  # noqa: E402
+from tests.controller.fabric import Fabric, garp, ip, rtp, tcp_frame, udp_frame  # noqa: E402
+from tests.controller.running import wait_until  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}
 GA, GB, R = 1, 2, 3

@@ -6,8 +6,9 @@ import os
 from typing import Any
 
 import schemathesis
-from client import HELLO, TOKEN, Client
 from hypothesis import HealthCheck, settings
+
+from tests.controller.client import HELLO, TOKEN, Client
 
 SHARED = Client()
 SHARED.ask("PUT", "/v1/gateways/GA", HELLO)

@@ -15,11 +15,11 @@ import pytest
 pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
 import requests
-from client import HELLO, TOKEN, Client
-from fabric import ip
 
 from pacelab.controller.core.network import End
 from pacelab.controller.web.guard import LARGEST_BODY_BYTES
+from tests.controller.client import HELLO, TOKEN, Client
+from tests.controller.fabric import ip
 
 HERE = "HERE"
 """In headers: the server's own name."""

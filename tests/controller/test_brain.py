@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fabric import Fabric, ask_arp, garp, ip, ring, rtp, tcp_frame, udp_frame
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from pacelab.controller.core.messages import FiveTuple
 from pacelab.controller.core.network import LINK_LIFE_NS, End
 from pacelab.controller.core.policy import SILENT_NS, Gateway
 from pacelab.units import NS_PER_MS, NS_PER_S
+from tests.controller.fabric import Fabric, ask_arp, garp, ip, ring, rtp, tcp_frame, udp_frame
 
 H1, H2, H3, S = "10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.100"
 M1, M2, M3 = 0x0200_0000_0901, 0x0200_0000_0902, 0x0200_0000_0903

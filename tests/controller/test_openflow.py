@@ -18,13 +18,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from fabric import ask_arp, ip, rtp, tcp_frame, udp_frame
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.controller.core import frames
 from pacelab.controller.core.frames import Arp, Frame, Malformed, Rtp, read_frame, read_lldp
 from pacelab.controller.core.messages import FiveTuple
+from tests.controller.fabric import ask_arp, ip, rtp, tcp_frame, udp_frame
 
 # Rules as OpenFlow has them, and connections that break the protocol.
 
@@ -34,7 +34,6 @@ pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 from os_ken.ofproto import ofproto_v1_3 as ofp
 from os_ken.ofproto import ofproto_v1_3_parser as parser
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
-from running import PROGRAM, ROOT, Running, wait_until
 
 from pacelab.cli.main import main
 from pacelab.controller.core.flows import COUNTED, OURS
@@ -44,6 +43,7 @@ from pacelab.controller.openflow import convert
 from pacelab.controller.switches import wired
 from pacelab.controller.web.client import TOKEN, Client
 from pacelab.controller.web.serve import open_port, open_unix
+from tests.controller.running import PROGRAM, ROOT, Running, wait_until
 
 SWITCH = ProtocolDesc(version=ofp.OFP_VERSION)
 TCP_FLOW = FiveTuple(0x0A090001, 0x0A090002, 6, 5, 80)

@@ -13,8 +13,6 @@ import pytest
 
 pytest.importorskip("os_ken", reason="pip install 'pacelab[controller]'")
 
-from running import Running, wait_until
-
 from pacelab.controller.web.client import TOKEN, Client
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
@@ -22,6 +20,7 @@ from pacelab.hosts.agents.run import Lead, make_hook
 from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
+from tests.controller.running import Running, wait_until
 
 
 def make(scheme: str, limits: dict[str, Any]) -> Any:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hook_shell import Shell, data
-
 from pacelab.pacer.core.contract import Action, Hook, Inject, Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.link_red.timing import TIMINGS
 from pacelab.pacer.core.segment import FlowKey, Segment
+from tests.pacer.hook_shell import Shell, data
 
 B = TIMINGS["802.11b"]
 MBPS_2 = (2_000_000,)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 
-from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
-
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 FLOWS = 10_000
 GENEROUS_S = 10.0

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hook_shell import DOWN, S, Shell, data
-
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.null import NullHook
+from tests.pacer.hook_shell import DOWN, S, Shell, data
 
 
 def test_every_segment_passes_at_once_and_nothing_else_happens() -> None:

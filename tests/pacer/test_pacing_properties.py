@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +23,7 @@ from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
 from pacelab.pacer.core.vagp.equations import Reading
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
+from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
 
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.contract import Event, Forward, Point, SegmentSeen, TransmitResult
@@ -15,6 +14,7 @@ from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.pacer.core.link_red.timing import TIMINGS
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway
+from tests.pacer.hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
 
 
 def gateway_events() -> Iterator[tuple[int, Event | None]]:

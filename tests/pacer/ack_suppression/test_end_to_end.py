@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import deque
 
 import pytest
-from hook_shell import CALM, DOWN, MS, UP, S, data, fresh, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
-from link_shell import MSS, WINDOW, LinkShell, control
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -18,6 +16,8 @@ from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, Ac
 from pacelab.pacer.core.contract import Action, Point
 from pacelab.pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 from pacelab.running.runner import run
+from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, data, fresh, pure_ack
+from tests.pacer.link_shell import MSS, WINDOW, LinkShell, control
 
 SEGMENTS = 30
 START = 2**32 - 7 * MSS

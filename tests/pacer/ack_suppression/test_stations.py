@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import DOWN, MS, UP, S, data, pure_ack
-from link_shell import MSS, WINDOW, LinkShell, control
 
 from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway, AckSuppressionGatewayConfig
 from pacelab.pacer.core.ack_suppression.hook import LinkConfig
@@ -12,6 +10,8 @@ from pacelab.pacer.core.ack_suppression.link_half import LinkHalf
 from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, Segment
+from tests.pacer.hook_shell import DOWN, MS, UP, S, data, pure_ack
+from tests.pacer.link_shell import MSS, WINDOW, LinkShell, control
 
 
 def opened_gateway(config: AckSuppressionGatewayConfig | None = None, *, by_station: bool = False) -> LinkShell:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
+from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 OTHER = DOWN._replace(dport=6000)

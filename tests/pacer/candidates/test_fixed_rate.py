@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
+from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 OUT = Point.LOCAL_OUT
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.pacing.window_edge import WindowEdge
 from pacelab.pacer.core.segment import ACK, RST, SYN, Segment, seq_diff
+from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 

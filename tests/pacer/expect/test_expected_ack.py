@@ -6,7 +6,6 @@ import time
 from itertools import pairwise
 
 import pytest
-from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from pacelab.pacer.core.contract import Event, EventMask, Point, TransmitResult
 from pacelab.pacer.core.expect.expected_ack import ExpectedAck, ExpectedAckConfig
 from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.core.segment import RST, SYN, FlowKey, seq_diff
+from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack
 
 OUT = Point.LOCAL_OUT
 QUICK = ExpectedAckConfig(settle=1, most=3)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hook_shell import CALM, DOWN, UP, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
-from link_shell import B, seen, sent, tell
 
 from pacelab.pacer.core.contract import Forward, SetExtraBackoff
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
 from pacelab.pacer.core.link_red.timing import TIMINGS, LinkTiming
 from pacelab.pacer.core.segment import Segment
+from tests.pacer.hook_shell import CALM, DOWN, UP, data, pure_ack
+from tests.pacer.link_shell import B, seen, sent, tell
 
 
 @pytest.mark.parametrize(

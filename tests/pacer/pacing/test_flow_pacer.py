@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from hook_shell import DOWN, data
-
 from pacelab.pacer.core.pacing.flow_pacer import FlowPacer
 from pacelab.pacer.core.segment import ACK, FIN
+from tests.pacer.hook_shell import DOWN, data
 
 
 def paced(interval_ns: int) -> FlowPacer:

@@ -4,10 +4,10 @@ from collections import deque
 from random import Random
 
 import pytest
-from hook_shell import DOWN, data, pure_ack
 
 from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
 from pacelab.pacer.core.segment import ACK, FIN
+from tests.pacer.hook_shell import DOWN, data, pure_ack
 
 SPACE = 1 << 32
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hook_shell import CALM, DOWN, MS, S, Shell, data
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.pacing.paced_flow import PacedFlow
 from pacelab.pacer.core.pacing.rate_shaper import RateShaper
 from pacelab.pacer.core.segment import ACK, FIN, RST
+from tests.pacer.hook_shell import CALM, DOWN, MS, S, Shell, data
 
 OUT = Point.WIRED_TO_AIR
 OTHER = DOWN._replace(dport=6000)

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from hook_shell import CALM
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
+from tests.pacer.hook_shell import CALM
 
 
 def test_earliest_wake_comes_first_and_ties_in_order_of_setting() -> None:

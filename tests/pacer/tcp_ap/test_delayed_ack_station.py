@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import DOWN, MS, UP, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.segment import FIN, SYN, FlowKey
 from pacelab.pacer.core.tcp_ap.delayed_ack_station import DelayedAckConfig, DelayedAckStation
+from tests.pacer.hook_shell import DOWN, MS, UP, Shell, data, pure_ack
 
 IN, OUT = Point.LOCAL_IN, Point.LOCAL_OUT
 STEADY = DelayedAckConfig(schedule=((0, 3),))

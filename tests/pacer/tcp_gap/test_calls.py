@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from types import FrameType
 
-from hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
-
 import pacelab.pacer.core
 from pacelab import native
 from pacelab.pacer.core.contract import Hook, Point, SegmentSeen
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway
+from tests.pacer.hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
 
 CORE = str(Path(pacelab.pacer.core.__file__).parent)
 ROUNDS = 60

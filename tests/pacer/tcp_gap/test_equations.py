@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 
 import pytest
-from hook_shell import CALM
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.tcp_gap.equations import mean_deviation, n_hop_delay_ns, path_of, queueing_ns, variation
+from tests.pacer.hook_shell import CALM
 
 MS = 1_000_000
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from tests.pacer.hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
 WIRED, AIR = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 T = 51_680_000

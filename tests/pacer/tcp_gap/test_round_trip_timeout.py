@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from hook_shell import MS, S
-
 from pacelab.pacer.core.tcp_gap.pace_estimator import RoundTripTimeout
+from tests.pacer.hook_shell import MS, S
 
 
 def after(*rtts_ms: int) -> RoundTripTimeout:

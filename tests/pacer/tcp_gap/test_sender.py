@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
 from pacelab.pacer.core.tcp_ap.sender import TcpApSender
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
+from tests.pacer.hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 OUT, IN = Point.LOCAL_OUT, Point.LOCAL_IN
 T = 51_680_000

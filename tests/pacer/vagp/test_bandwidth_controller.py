@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import CALM, MS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig, BandwidthController
 from pacelab.pacer.core.vagp.equations import Reading, start_rate_bps
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
+from tests.pacer.hook_shell import CALM, MS
 
 
 def state(mos: float, delay_ms: int = 20) -> VoiceState:

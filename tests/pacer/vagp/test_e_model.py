@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import CALM, MS
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.vagp.e_model import mos, mos_from_r, mouth_to_ear_ns, r_factor
+from tests.pacer.hook_shell import CALM, MS
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import CALM, MS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from pacelab.pacer.core.vagp.expect_controller import ExpectConfig, ExpectContro
 from pacelab.pacer.core.vagp.fixed_rate import FixedConfig
 from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
 from pacelab.pacer.core.vagp.voice_meter import VoiceCounts
+from tests.pacer.hook_shell import CALM, MS
 
 CALLS = [FlowKey(src=1, dst=100, sport=16_384 + 2 * n, dport=16_384 + 2 * n) for n in range(3)]
 BUDGET = 0.0304

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice, voice_report
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
 from pacelab.pacer.core.vagp.equations import window_pkts
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 from pacelab.pacer.core.vagp.queue_manager import QueueConfig
+from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice, voice_report
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED
 OTHER = DOWN._replace(dport=6000)

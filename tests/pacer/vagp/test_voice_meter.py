@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hook_shell import CALM, MS, S
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.segment import Rtp
 from pacelab.pacer.core.vagp.voice_meter import MAX_PACKETS, VoiceCounts, VoiceMeter
+from tests.pacer.hook_shell import CALM, MS, S
 
 WINDOW = 500 * MS
 SILENCE = 100 * MS

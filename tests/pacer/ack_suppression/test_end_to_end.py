@@ -16,8 +16,7 @@ from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, Ac
 from pacelab.pacer.core.contract import Action, Point
 from pacelab.pacer.core.segment import ACK, SYN, FlowKey, Segment, seq_diff
 from pacelab.running.runner import run
-from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, data, fresh, pure_ack
-from tests.pacer.link_shell import MSS, WINDOW, LinkShell, control
+from tests.pacer.hook_shell import CALM, DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, fresh, pure_ack
 
 SEGMENTS = 30
 START = 2**32 - 7 * MSS

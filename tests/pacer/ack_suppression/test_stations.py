@@ -10,8 +10,7 @@ from pacelab.pacer.core.ack_suppression.link_half import LinkHalf
 from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.core.segment import ACK, ECE, FIN, RST, SYN, UDP, Segment
-from tests.pacer.hook_shell import DOWN, MS, UP, S, data, pure_ack
-from tests.pacer.link_shell import MSS, WINDOW, LinkShell, control
+from tests.pacer.hook_shell import DOWN, MS, MSS, UP, WINDOW, LinkShell, S, control, data, pure_ack
 
 
 def opened_gateway(config: AckSuppressionGatewayConfig | None = None, *, by_station: bool = False) -> LinkShell:

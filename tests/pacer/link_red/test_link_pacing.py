@@ -12,8 +12,7 @@ from pacelab.pacer.core.contract import Forward, SetExtraBackoff
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
 from pacelab.pacer.core.link_red.timing import TIMINGS, LinkTiming
 from pacelab.pacer.core.segment import Segment
-from tests.pacer.hook_shell import CALM, DOWN, UP, data, pure_ack
-from tests.pacer.link_shell import B, seen, sent, tell
+from tests.pacer.hook_shell import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from pacelab.pacer.core.link_red.equations import drop_probability
 from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
 from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.pacer.core.segment import UDP, Segment
-from tests.pacer.hook_shell import CALM, DOWN, UP, data, pure_ack
-from tests.pacer.link_shell import B, seen, sent, tell
+from tests.pacer.hook_shell import CALM, DOWN, UP, B, data, pure_ack, seen, sent, tell
 
 STEEP = LinkRedConfig(min_retries=1, max_retries=5, max_probability=0.5)
 MARKING = LinkRedConfig(min_retries=1, max_retries=5, max_probability=0.5, mark=True)

@@ -1,3 +1,5 @@
+"""TCP-AP at the station: its ACKs, and the equation of their delay."""
+
 from __future__ import annotations
 
 import pytest
@@ -7,7 +9,13 @@ from hypothesis import strategies as st
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.segment import FIN, SYN, FlowKey
 from pacelab.pacer.core.tcp_ap.delayed_ack_station import DelayedAckConfig, DelayedAckStation
+from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
 from tests.pacer.hook_shell import DOWN, MS, UP, Shell, data, pure_ack
+
+
+def test_out_of_interference_of_three_hops_is_the_four_hop_delay() -> None:
+    assert out_of_interference_hops(3) == 4  # [lee] Sec. 2
+
 
 IN, OUT = Point.LOCAL_IN, Point.LOCAL_OUT
 STEADY = DelayedAckConfig(schedule=((0, 3),))

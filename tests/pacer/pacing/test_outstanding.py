@@ -1,13 +1,20 @@
+"""What the pacers keep: packets under way, flows, and when to wake."""
+
 from __future__ import annotations
 
 from collections import deque
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
 from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
-from pacelab.pacer.core.segment import ACK, FIN
-from tests.pacer.hook_shell import DOWN, data, pure_ack
+from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.wake_heap import WakeHeap
+from pacelab.pacer.core.segment import ACK, FIN, FlowKey
+from tests.pacer.hook_shell import CALM, DOWN, data, pure_ack
 
 SPACE = 1 << 32
 
@@ -182,3 +189,89 @@ def test_fin_counts_as_an_octet() -> None:
     sent = Outstanding()
     sent.released(0, data(DOWN, 0, 100, flags=ACK | FIN))
     assert sent.highest_end == 101
+
+
+TIMEOUT_NS = 10
+KEYS = [FlowKey(1, 2, port, 80) for port in range(4)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["heard", "over", "asked"]), st.sampled_from(KEYS)), max_size=60))
+def test_the_most_silent_goes_first_whatever_came_before(steps: list[tuple[str, FlowKey]]) -> None:
+    """Against a plain dict of when each flow was heard of last, each in a moment of its own."""
+    table: FlowTable[PacedFlow] = FlowTable(FlowTableConfig(idle_timeout_ns=TIMEOUT_NS))
+    heard_ns: dict[FlowKey, int] = {}
+    for now_ns, (step, key) in enumerate(steps):
+        flow = table.by_key.get(key)
+        if step == "heard":
+            heard_ns[key] = now_ns
+            if flow is None:
+                table.add(PacedFlow(key, now_ns, 0))
+            else:
+                table.touch(flow, now_ns)
+        elif step == "over" and flow is not None:
+            del heard_ns[key]
+            table.remove(flow)
+        else:
+            idle = table.oldest_idle(now_ns)
+            silent = [key for key, at_ns in heard_ns.items() if at_ns + TIMEOUT_NS <= now_ns]
+            assert (idle.key if idle else None) == (min(silent, key=heard_ns.__getitem__) if silent else None)
+        assert table.idle_at_ns() == (min(heard_ns.values()) + TIMEOUT_NS if heard_ns else None)
+        assert set(table.by_key) == set(heard_ns)
+        assert {other.reversed(): flow.key for other, flow in table.by_reply.items()} == {key: key for key in heard_ns}
+
+
+def test_earliest_wake_comes_first_and_ties_in_order_of_setting() -> None:
+    heap: WakeHeap[str] = WakeHeap()
+    heap.set("b", 20)
+    heap.set("c", 10)
+    heap.set("a", 10)
+    assert heap.next_ns() == 10
+    assert [heap.pop_due(20) for _ in range(4)] == ["c", "a", "b", None]
+
+
+def test_wake_is_not_due_early() -> None:
+    heap: WakeHeap[str] = WakeHeap()
+    heap.set("a", 10)
+    assert heap.pop_due(9) is None
+    assert heap.next_ns() == 10
+
+
+def test_later_setting_replaces_and_cancel_removes() -> None:
+    heap: WakeHeap[str] = WakeHeap()
+    heap.set("a", 10)
+    heap.set("a", 30)
+    heap.set("b", 20)
+    heap.cancel("b")
+    assert heap.next_ns() == 30
+    heap.cancel("a")
+    assert heap.next_ns() is None
+
+
+def test_stale_entries_are_bounded() -> None:
+    heap: WakeHeap[int] = WakeHeap()
+    for flow in range(100):
+        heap.set(flow, 10**9)
+    for at_ns in range(50_000, 0, -1):
+        heap.set(at_ns % 100, at_ns)
+    assert len(heap) <= 2 * 100 + 65
+    assert heap.next_ns() == 1
+
+
+@CALM
+@given(st.lists(st.tuples(st.integers(0, 8), st.one_of(st.none(), st.integers(0, 50))), max_size=200))
+def test_heap_agrees_with_a_plain_table(changes: list[tuple[int, int | None]]) -> None:
+    heap: WakeHeap[int] = WakeHeap()
+    table: dict[int, int] = {}
+    for flow, at_ns in changes:
+        if at_ns is None:
+            heap.cancel(flow)
+            table.pop(flow, None)
+        else:
+            heap.set(flow, at_ns)
+            table[flow] = at_ns
+        assert heap.next_ns() == min(table.values(), default=None)
+    popped = []
+    while (woken := heap.pop_due(50)) is not None:
+        popped.append(woken)
+    assert sorted(popped) == sorted(table)
+    assert [table[flow] for flow in popped] == sorted(table.values())

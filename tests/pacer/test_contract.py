@@ -1,21 +1,34 @@
-"""What must hold for every pacing hook, whatever happens to it in whatever order."""
+"""The contract: the hook that does nothing, all of it in one call, what holds for every pacing hook, and calls per packet."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import pacelab.pacer.core
+from pacelab import native
 from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
-from pacelab.pacer.core.contract import Hook, Point
+from pacelab.pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
+from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
+from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+from pacelab.pacer.core.link_red.timing import TIMINGS
+from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
 from pacelab.pacer.core.tcp_ap.sender import TcpApSender
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
@@ -24,6 +37,135 @@ from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig
 from pacelab.pacer.core.vagp.equations import Reading
 from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
+
+# The null hook keeps the contract and changes nothing.
+
+
+def test_every_segment_passes_at_once_and_nothing_else_happens() -> None:
+    shell = Shell(NullHook())
+    first = data(DOWN, 0)
+    shell.see(Point.WIRED_TO_AIR, first)
+    shell.hook.handle(0, TransmitResult(first, 3, True, 1))
+    shell.run_until(S)
+    shell.timeout()
+    assert [sent.segment for sent in shell.sent] == [first]
+    assert shell.hook.poll_action() is None
+    assert shell.hook.deadline() is None
+    assert shell.hook.counters() == {}
+
+
+# `react` is the rest of the contract in one call.
+
+
+def gateway_events() -> Iterator[tuple[int, Event | None]]:
+    """Pairs of packets, so that the second waits; the clock; their ACK."""
+    for number in range(5):
+        now_ns, seq = 200 * number * MS, 2920 * number
+        yield now_ns, SegmentSeen(Point.WIRED_TO_AIR, data(DOWN, seq), FOUR_HOPS)
+        yield now_ns, SegmentSeen(Point.WIRED_TO_AIR, data(DOWN, seq + 1460), FOUR_HOPS)
+        yield now_ns + 100 * MS, None
+        yield now_ns + 150 * MS, SegmentSeen(Point.AIR_TO_WIRED, pure_ack(DOWN, seq + 2920), FOUR_HOPS)
+
+
+def link_events() -> Iterator[tuple[int, Event | None]]:
+    for number in range(5):
+        segment = data(DOWN, 1460 * number)
+        yield number, SegmentSeen(Point.LINK, segment, FOUR_HOPS)
+        yield number, TransmitResult(segment, 4, True, 1)
+        yield number, None
+
+
+def link_red() -> LinkRed:
+    return LinkRed(LinkRedConfig(), lambda: 0.01, ExtraBackoff(TIMINGS["802.11b"]))
+
+
+@pytest.mark.parametrize(
+    ("make", "events", "least"),
+    [
+        (TcpGapGateway, gateway_events, 15),
+        (lambda: DataPacing(DataPacingConfig()), gateway_events, 15),
+        (link_red, link_events, 5),
+        (lambda: LinkPacing(ExtraBackoff(TIMINGS["802.11b"])), link_events, 6),
+    ],
+    ids=["tcp-gap", "data-pacing", "lred", "link-pacing"],
+)
+def test_react_gives_what_the_single_calls_give(
+    make: Callable[[], Any], events: Callable[[], Iterator[tuple[int, Event | None]]], least: int
+) -> None:
+    one, other = make(), make()
+    seen = 0
+    for now_ns, event in events():
+        actions, at_ns = one.react(now_ns, event)
+        if event is None:
+            other.handle_timeout(now_ns)
+        else:
+            other.handle(now_ns, event)
+        expected = []
+        while (action := other.poll_action()) is not None:
+            expected.append(action)
+        assert [Forward(action) if isinstance(action, int) else action for action in actions] == expected
+        assert at_ns == (None if other.deadline() is None else other.deadline()[0])
+        seen += len(actions)
+    assert seen >= least
+    assert one.counters() == other.counters()
+
+
+@pytest.mark.parametrize(
+    ("hook", "shares"),
+    [(TcpGapGateway(), False), (DataPacing(DataPacingConfig()), True)],
+    ids=["tcp-gap", "data-pacing"],
+)
+def test_hook_says_whether_one_pace_is_for_all(hook: PacingHook[Any], shares: bool) -> None:
+    assert hook.shares_pace is shares
+
+
+# How far a packet travels through the core: what a reader follows, and what a run pays for per packet.
+
+CORE = str(Path(pacelab.pacer.core.__file__).parent)
+ROUNDS = 60
+"""More than the samples that the variation is of."""
+
+
+def calls(hook: Hook, now_ns: int, event: SegmentSeen) -> list[tuple[str, str]]:
+    """(file, function) of every call into the core, from `handle` to the last `poll_action`."""
+    seen: list[tuple[str, str]] = []
+
+    def note(frame: FrameType, what: str, _: object) -> None:
+        if what == "call" and frame.f_code.co_filename.startswith(CORE):
+            seen.append((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        hook.handle(now_ns, event)
+        while hook.poll_action() is not None:
+            pass
+    finally:
+        sys.setprofile(before)
+    return seen
+
+
+def test_a_packet_of_tcp_gap_takes_few_calls_over_few_files() -> None:
+    if native.is_compiled():  # no one is told of the calls then
+        again = [sys.executable, "-m", "pytest", __file__]
+        subprocess.run(again, env={**os.environ, "PACELAB_INTERPRETED": "1"}, check=True)
+        return
+    hook, now_ns, seq = TcpGapGateway(), 0, 0
+    for number in range(ROUNDS):
+        outward = calls(hook, now_ns, SegmentSeen(Point.WIRED_TO_AIR, data(DOWN, seq), FOUR_HOPS))
+        seq += 1460
+        now_ns += (30 + number % 3) * MS
+        inward = calls(hook, now_ns, SegmentSeen(Point.AIR_TO_WIRED, pure_ack(DOWN, seq), FOUR_HOPS))
+        now_ns += 60 * MS  # longer than the pace: the next packet goes at once
+    counters = hook.counters()
+    assert (counters["paced"], counters["delayed"], counters["rtt_samples"]) == (ROUNDS, 0, ROUNDS)
+    assert 0 < len(outward) <= 12, outward
+    assert len({file for file, _ in outward}) <= 5, outward
+    assert 0 < len(inward) <= 16, inward
+    assert len({file for file, _ in inward}) <= 7, inward
+
+
+# What must hold for every pacing hook, whatever happens to it in whatever order.
 
 TABLE = FlowTableConfig(idle_timeout_ns=2 * S, max_flows=3)
 

@@ -1,14 +1,12 @@
-"""A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
-
-Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is over
-the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation
-s sqrt(1 / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
-chance if seeds were drawn anew, and they are not. A check whose seeds all agree (h = 0) must come out the same.
-"""
+"""What is stored of claims' full runs is what runs give."""
 
 from __future__ import annotations
 
+import csv
 import math
+import statistics
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,12 @@ from pacelab.results.metrics import LEVEL
 from pacelab.running.runner import for_each
 from pacelab.running.workers import Workers
 
-pytestmark = pytest.mark.usefixtures("engine")
+# A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
+#
+# Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is over
+# the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation
+# s sqrt(1 / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
+# chance if seeds were drawn anew, and they are not. A check whose seeds all agree (h = 0) must come out the same.
 
 SAMPLE = {
     "fu-drops": 3,
@@ -38,6 +41,7 @@ ROUNDED = 1e-5
 """Stored numbers have six digits."""
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
     (claim,), seeds = select_claims(name), SAMPLE[name]
@@ -62,6 +66,7 @@ def spread(half_width: float, total: int, part: int) -> float:
     return deviation * math.sqrt(1 / part - 1 / total)
 
 
+@pytest.mark.usefixtures("engine")
 def test_spread_of_a_part_of_the_seeds() -> None:
     """By hand: 10 seeds, s = 2: h = 2.2622 * 2 / sqrt(10) = 1.43075; two of them: 2 sqrt(1/2 - 1/10) = 1.26491."""
     assert spread(1.43075, 10, 2) == pytest.approx(1.26491, rel=1e-4)
@@ -69,6 +74,7 @@ def test_spread_of_a_part_of_the_seeds() -> None:
     assert spread(1.0, 10, 10) == 0
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_planted_change_is_found() -> None:
     """What the sample is for: another radio's numbers do not pass for the stored ones."""
     (claim,) = select_claims("fu-drops")
@@ -79,3 +85,37 @@ def test_a_planted_change_is_found() -> None:
     now = measure(measured, claim.checks[0].measure)
     assert now is not None
     assert abs(now.mean - mean) > SIGMAS * spread(half_width, 10, 3)
+
+
+# What claims say of ns-2's runs on two parallel chains is what studies/starvation.csv has.
+
+ROWS = list(csv.DictReader((Path(__file__).parents[2] / "studies" / "starvation.csv").read_text().splitlines()))
+
+
+def shares(direction: str) -> dict[str, list[float]]:
+    """Slower over faster flow, by set-up."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for row in ROWS:
+        if row["direction"] == direction:
+            slower, faster = sorted((int(row["first_pkts"]), int(row["second_pkts"])))
+            found[row["set_up"]].append(slower / faster)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "direction"), [("tcp-gap-fig9", "up"), ("tcp-gap-fig10", "down"), ("tcp-gap-fig12", "down")]
+)
+def test_the_words_are_the_rows(claim: str, direction: str) -> None:
+    by_set_up = shares(direction)
+    means = [statistics.fmean(found) for found in by_set_up.values()]
+    runs = [share for found in by_set_up.values() for share in found]
+    (found,) = select_claims(claim)
+    words = " ".join(found.contradicted.split())
+    assert f"with {len(by_set_up)} set-ups" in words
+    assert f"{min(means):.2f} to {max(means):.2f} of the faster in the mean" in words
+    if direction == "down":
+        assert f"in none of {len(runs)} runs less than {min(runs):.2f}" in words
+    else:
+        starved = {name: sum(share <= 0.2 for share in found) for name, found in by_set_up.items()}
+        assert f"In {sum(starved.values())} of {len(runs)} runs it has at most 0.2, three of them" in words
+        assert sum(count for name, count in starved.items() if "later" in name) == 3

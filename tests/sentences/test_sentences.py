@@ -1,7 +1,4 @@
-"""What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
-
-`make sentences` runs all of it; `make test` leaves out those marked `slow`.
-"""
+"""What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval."""
 
 from __future__ import annotations
 
@@ -9,14 +6,20 @@ import csv
 import importlib.util
 import os
 import re
+import statistics
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
-pytestmark = pytest.mark.usefixtures("engine")
+# What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
+#
+# `make sentences` runs all of it; `make test` leaves out those marked `slow`.
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = Path(__file__).parent / "sentences.yaml"
@@ -46,12 +49,14 @@ def cells_of(file: str) -> Callable[..., list[float]]:
     return cells
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["id"])
 def test_the_words_stand_where_they_are_said_to(sentence: dict[str, Any]) -> None:
     assert set(sentence) <= KEYS
     assert plain(sentence["words"]).strip() in plain((ROOT / sentence["file"]).read_text("utf-8"))
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("sentence", [s for s in SENTENCES if "value" in s], ids=lambda sentence: sentence["id"])
 def test_runs_give_what_the_words_say(sentence: dict[str, Any], runs: Any) -> None:
     if sentence.get("slow") and not FULL:
@@ -71,6 +76,7 @@ def test_runs_give_what_the_words_say(sentence: dict[str, Any], runs: Any) -> No
     assert all(low <= value <= high for value in values), f"{told}: allowed is {low} to {high}"
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("sentence", [s for s in SENTENCES if "held_by" in s], ids=lambda sentence: sentence["id"])
 def test_tests_that_hold_a_sentence_exist(sentence: dict[str, Any]) -> None:
     path, _, name = sentence["held_by"].partition("::")
@@ -78,6 +84,7 @@ def test_tests_that_hold_a_sentence_exist(sentence: dict[str, Any]) -> None:
     assert f"\ndef {name}(" in (ROOT / path).read_text("utf-8")
 
 
+@pytest.mark.usefixtures("engine")
 def test_every_sentence_is_bound_once() -> None:
     names = [sentence["id"] for sentence in SENTENCES]
     assert len(set(names)) == len(names)
@@ -86,7 +93,111 @@ def test_every_sentence_is_bound_once() -> None:
         assert bound, f"{sentence['id']} is bound to nothing"
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_outcome_that_is_not_so_is_told(runs: Any) -> None:
     wrong = {"id": "wrong", "file": "README.md", "words": "PaceLab", "value": "hidden_off.sum", "between": [1e6, 2e6]}
     with pytest.raises(AssertionError, match=r"allowed is 1000000.0 to 2000000.0"):
         test_runs_give_what_the_words_say(wrong, runs)
+
+
+# docs/own-scheme.md: its tables are the stored rows, its counts are theirs, and the rows are what runs give today.
+
+TEXT = (ROOT / "docs" / "own-scheme.md").read_text("utf-8")
+WORDS = re.sub(r"\s+", " ", TEXT.replace("*", ""))
+RUNS, SAMPLE = 40, 3
+
+
+def study(name: str) -> ModuleType:
+    place = ROOT / "studies" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"_study_{name}", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HELD, PARTS = study("held_out"), study("expect_parts")
+
+
+def test_the_tables_are_the_rows() -> None:
+    assert HELD.table(HELD.read()) in TEXT
+    assert PARTS.table(PARTS.read()) in TEXT
+
+
+def test_the_verdicts_are_counted() -> None:
+    lines = HELD.table(HELD.read()).split("\n")[2:]
+    count = {
+        word: sum(f"| {word} " in line for line in lines) for word in ("beats", "even", "loses", "matches", "less")
+    }
+    assert count == {"beats": 46, "even": 6, "loses": 0, "matches": 51, "less": 1}
+    assert f"Of {len(lines)} cases" in WORDS
+    assert "beats TCP-GAP's goodput in 46, is even in 6 and loses in none" in WORDS
+    assert f"Fairness matches in {count['matches']}" in WORDS
+
+
+def means(what: str = "goodput_bps") -> dict[tuple[str, str, str], float]:
+    found = defaultdict(list)
+    for row in HELD.read():
+        found[row["case"], row["routing"], row["scheme"]].append(float(row[what]))
+    return {key: statistics.fmean(values) for key, values in found.items()}
+
+
+def test_gains_and_losses_are_the_rows() -> None:
+    goodput = means()
+    cases = {(case, routing) for case, routing, _ in goodput}
+    over = {key: goodput[*key, "tcp-expect"] / goodput[*key, "tcp-gap"] - 1 for key in cases}
+    assert f"in the median it carries {statistics.median(over.values()):.0%} more".replace("%", " %") in WORDS
+    alone = {key: goodput[*key, "delayed-ack"] / goodput[*key, "tcp-expect"] for key in cases}
+    up = {key: ratio for key, ratio in alone.items() if key[0].startswith("chain") and key[0].endswith("up")}
+    assert all(ratio > 1 for (_, routing), ratio in up.items() if routing == "static")
+    assert {case for (case, routing), ratio in up.items() if routing == "aodv" and ratio < 1} == {
+        "chain hops=12 wired_hops=1 up"
+    }
+    down = {
+        case for (case, routing), ratio in alone.items() if routing == "aodv" and case.endswith("down") and ratio > 1
+    }
+    assert down == {"chain hops=1 wired_hops=1 down", "parallel hops=3 down"}
+
+
+def test_what_stays_unfair_is_the_rows() -> None:
+    fair, goodput = means("jain"), means()
+    lopsided = [value for (case, _, scheme), value in fair.items() if "lopsided" in case and scheme in HELD.SCHEMES[:2]]
+    assert (round(min(lopsided), 2), round(max(lopsided), 1)) == (0.50, 0.7)
+    six_four = ("lopsided long_hops=6 short_hops=4", "static")
+    assert (round(fair[*six_four, "newreno"], 2), round(fair[*six_four, "tcp-expect"], 2)) == (0.86, 0.57)
+    assert goodput[*six_four, "newreno"] / goodput[*six_four, "tcp-expect"] == pytest.approx(0.5, abs=0.05)
+
+
+def test_what_each_part_adds_is_the_rows() -> None:
+    rows = PARTS.read()
+
+    def mean(case: str, routing: str, scheme: str, what: str = "goodput_bps") -> float:
+        of = [
+            float(row[what]) for row in rows if (row["case"], row["routing"], row["scheme"]) == (case, routing, scheme)
+        ]
+        return statistics.fmean(of)
+
+    chains = [case for case in PARTS.CASES if not case.startswith("asymmetric")]
+    for routing, low, high in (("static", 17, 28), ("aodv", 29, 35)):
+        gains = [round(100 * (mean(case, routing, "2") / mean(case, routing, "tcp-gap") - 1)) for case in chains]
+        assert low <= min(gains) <= max(gains) <= high, gains
+    weight = [round(100 * (mean(case, "static", "tcp-expect") / mean(case, "static", "2") - 1)) for case in chains]
+    assert 2 <= min(weight) <= max(weight) <= 8, weight
+    for routing in ("static", "aodv"):
+        assert mean("parallel up", routing, "timer") > mean("parallel up", routing, "tcp-expect")
+    jain = [round(mean("asymmetric long", "static", scheme, "jain"), 2) for scheme in ("tcp-expect", "timer")]
+    assert jain == [0.93, 0.69]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("most", [SAMPLE, pytest.param(RUNS, marks=pytest.mark.thorough)])
+def test_rows_are_what_runs_give(most: int) -> None:
+    """Of each study some rows, at random: one that the model no longer gives asks for the study to be run again."""
+    by_name = {HELD.name_of(*case): case for case in HELD.CASES}
+    for row in Random("held_out").sample(HELD.read(), most):
+        again = HELD.measure(by_name[row["case"]], routing=row["routing"], scheme=row["scheme"], seed=row["seed"])
+        assert again == row
+    for kept in Random("expect_parts").sample(PARTS.read(), most):
+        settings = {"routing": kept["routing"], "scheme": kept["scheme"], "seed": int(kept["seed"])}
+        assert kept.items() >= PARTS.measure(kept["case"], **settings).items(), kept

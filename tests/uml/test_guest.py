@@ -1,4 +1,4 @@
-"""`--where uml` with a real guest: the same bytes whatever else the machine does; what never ends is ended."""
+"""`--where uml` with a real guest: the same bytes whatever else the machine does; Linux's TCP; what never ends is ended."""
 
 from __future__ import annotations
 
@@ -201,3 +201,21 @@ def guests(parent: int | None = None) -> list[int]:
         if parent_of == wanted and b"time-travel=inf-cpu" in command:
             found.append(int(path.name))
     return found
+
+
+# Linux's TCP in a guest does what the options say.
+
+
+@pytest.mark.parametrize("backend", ["tap", "hwsim"])
+def test_acks_are_delayed_where_they_should_be(backend: str) -> None:
+    every = Experiment(
+        topology="chain",
+        topology_options={"hops": 3, "wired": False},
+        backend=backend,
+        where="uml",
+        duration_s=10.0,
+        warmup_s=2.0,
+    )
+    gain = run(every.vary(ack="delayed")).goodput_bps / run(every).goodput_bps - 1
+    print(f"{backend}: {gain:+.1%}")
+    assert gain > 0.15  # the simulator's: 0.24

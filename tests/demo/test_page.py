@@ -1,22 +1,32 @@
-"""The demonstrations' documents and pages, without a browser."""
+"""The demonstrations' documents, pages and widgets, and a picture's export, without a browser."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from PIL import Image
 
+import pacelab
+from pacelab.cli.main import main
+from pacelab.demo import animation
 from pacelab.demo.catalog import DEMOS, find_demo
 from pacelab.demo.model import Demo, Slider
 from pacelab.demo.network import MODULE, START
 from pacelab.demo.own import MODULES as OWN
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, script, static
+from pacelab.demo.runs import answer, start
+from pacelab.demo.widget import module, reply
 from pacelab.errors import ConfigError, HostError
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
+
+# The demonstrations' documents and pages, without a browser.
 
 ENGINES = {name: demo for name, demo in DEMOS.items() if not demo.python}
 
@@ -142,3 +152,76 @@ def test_missing_engine_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_a_page_without_scripts_says_what_it_needs() -> None:
     """As the preview of a mail shows it."""
     assert "<noscript><p>This page needs JavaScript" in page(find_demo("starvation"))
+
+
+# A demonstration as a notebook's widget, without a notebook.
+
+
+def test_widget_answers_a_change() -> None:
+    demo = find_demo("starvation")
+    begin = start(demo)
+    change = {"values": dict(begin.values), "places": [list(place) for place in begin.places], "seed": 1}
+    assert reply(demo, {"id": "7", "change": change}) == {"id": "7", "view": answer(demo, begin)}
+
+
+@pytest.mark.parametrize("message", [None, [], {}, {"change": {"air": {}}}])
+def test_widget_refuses_what_is_no_change(message: object) -> None:
+    assert set(reply(find_demo("starvation"), message)) == {"id", "error"}
+
+
+def test_widget_module_has_one_export() -> None:
+    assert module().count("export ") == 1
+
+
+def test_widget_of_an_unknown_demo_is_refused() -> None:
+    with pytest.raises(ConfigError, match="allowed is one of hidden"):
+        pacelab.show_demo("magic")
+
+
+def test_widget_without_notebooks_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(HostError, match=r'pip install "pacelab\[notebooks\]"'):
+        pacelab.show_demo("starvation")
+
+
+def test_widget_carries_the_demo() -> None:
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    widget = pacelab.show_demo("starvation")
+    assert widget.demo["name"] == "starvation"
+    assert widget.engine == b""
+
+
+def test_widget_of_a_notebook_that_is_opened_again_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("anywidget", reason="pip install 'pacelab[notebooks]'")
+    seen: list[dict[str, str]] = []
+    display = SimpleNamespace(HTML=lambda markup: {"text/html": markup}, display=lambda thing, **_: seen.append(thing))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    pacelab.show_demo("starvation")._ipython_display_()
+    live, kept = seen
+    assert "application/vnd.jupyter.widget-view+json" in live
+    assert "<code>pacelab.show_demo('starvation')</code> again" in kept["text/html"]
+
+
+# Exports: a GIF for slides, and what is said of a name that is neither.
+
+
+@pytest.mark.parametrize(("name", "parts"), [("hidden", 2), ("starvation", 3)])
+def test_gif_shows_each_part(name: str, parts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(animation, "FRAMES", 2)
+    path = tmp_path / f"{name}.gif"
+    assert main(["demo", name, "--export", str(path)]) == 0
+    with Image.open(path) as picture:
+        assert picture.size == (1280, 720)
+        assert picture.info["loop"] == 0
+        shown = []
+        for frame in range(picture.n_frames):
+            picture.seek(frame)
+            shown.append(picture.info["duration"])
+    assert 2 * parts <= len(shown) <= 3 * parts
+    assert sum(shown) == parts * (2 * animation.FRAME_MS + animation.LAST_MS)
+
+
+@pytest.mark.parametrize("name", ["hidden.mp4", "hidden"])
+def test_export_of_another_kind_is_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "hidden", "--export", str(tmp_path / name)]) == 2
+    assert "allowed is a name that ends in .html or .gif" in capsys.readouterr().err

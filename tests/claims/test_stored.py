@@ -21,9 +21,9 @@ from pacelab.running.workers import Workers
 
 # A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
 #
-# Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is over
-# the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation
-# s sqrt(1 / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
+# Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is
+# over the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation s sqrt(1
+# / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
 # chance if seeds were drawn anew, and they are not. A check whose seeds all agree (h = 0) must come out the same.
 
 SAMPLE = {

@@ -1,4 +1,4 @@
-"""The contract: the hook that does nothing, all of it in one call, what holds for every pacing hook, and calls per packet."""
+"""The contract: the hook that does nothing, all in one call, what holds for every pacing hook, calls per packet."""
 
 from __future__ import annotations
 

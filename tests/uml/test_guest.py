@@ -1,4 +1,4 @@
-"""`--where uml` with a real guest: the same bytes whatever else the machine does; Linux's TCP; what never ends is ended."""
+"""`--where uml` with a real guest: the same bytes whatever else the machine does; its TCP; what never ends is ended."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.tcp_gap.equations import mean_deviation, n_hop_delay_ns, path_of, queueing_ns, variation
-from tests.pacer.hook_shell import CALM
+from tests.pacer.hook_shell import CALM, MS
 
-MS = 1_000_000
 
 
 def delay_ms(

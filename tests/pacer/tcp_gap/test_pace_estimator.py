@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
+from tests.pacer.hook_shell import MS, S
 
 from pacelab.pacer.core.tcp_gap.pace_estimator import NS2_CODE, PaceConfig, PaceEstimator
 
-MS = 1_000_000
-S = 1_000_000_000
 FOUR = (2_000_000,) * 4
 _clock = count(100, 100)
 """Seconds: round trips do not overlap."""

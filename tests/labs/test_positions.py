@@ -118,7 +118,7 @@ def test_where_the_second_sender_is_near_enough_it_is_hidden() -> None:
 # more, drawn at random. A place of which it says nothing is not run.
 #
 # The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make test`
-# tries a sample of them. Lab 1's first figure has its rules in test_lab1_positions.py.
+# tries a sample of them. Lab 1's first figure has its rules above.
 
 LABS = Path(__file__).parents[2] / "labs"
 PLACES, SAMPLE = 200, 12

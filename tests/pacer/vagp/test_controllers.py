@@ -138,8 +138,8 @@ def test_good_periods_must_follow_one_another() -> None:
     made.adjust(state(4.0), used=True)
     for _ in range(4):
         made.adjust(state(3.0), used=True)
-    for mos in (4.0, 4.0, 4.0, 4.0, 3.8, 4.0, 4.0, 4.0, 4.0):
-        made.adjust(state(mos), used=True)
+    for quality in (4.0, 4.0, 4.0, 4.0, 3.8, 4.0, 4.0, 4.0, 4.0):
+        made.adjust(state(quality), used=True)
     assert made.rate_bps < 100_000
 
 
@@ -185,8 +185,8 @@ def test_config_names_what_is_wrong(name: str, value: float) -> None:
 )
 def test_rate_is_always_a_rate(reading: Reading, rounds: list[tuple[float | None, int, bool]]) -> None:
     made = controller(reading=reading)
-    for mos, delay_ms, used in rounds:
-        made.adjust(None if mos is None else state(mos, delay_ms), used=used)
+    for quality, delay_ms, used in rounds:
+        made.adjust(None if quality is None else state(quality, delay_ms), used=used)
         assert 12_000 <= made.rate_bps <= 1e9
         assert made.period_ns in (20 * MS, 100 * MS)
 

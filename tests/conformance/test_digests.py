@@ -1,18 +1,45 @@
-"""Results keep their bytes, over all topologies and schemes: see digests.py."""
+"""Results keep their bytes, over all topologies and schemes (see digests.py), and in any process."""
 
 from __future__ import annotations
 
 import csv
 import json
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import air_case
 import digests
 import pytest
+import references
 
 from pacelab.schemes import SCHEMES
 
-pytestmark = pytest.mark.usefixtures("engine")
+# The result is a pure function of configuration and seed.
+
+
+def text(routing: str, seed: int) -> str:
+    """A busy chain with the tap on."""
+    case = references.chain(routing, 200.0, 5, 2, 8)
+    return json.dumps(case.config | {"seed": seed, "duration_s": 20.0, "tap": True})
+
+
+@pytest.mark.parametrize("routing", ["static", "aodv"])
+def test_same_seed_gives_the_same_text_in_another_process_too(routing, engine):
+    first = air_case.run_json(text(routing, 1))
+    assert len(json.loads(first)["tap"]) > 10_000
+    assert air_case.run_json(text(routing, 1)) == first
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert pool.submit(air_case.run_json, text(routing, 1)).result() == first
+
+
+@pytest.mark.parametrize("routing", ["static", "aodv"])
+def test_other_seeds_give_other_records(routing, engine):
+    assert len({air_case.run_json(text(routing, seed)) for seed in range(1, 5)}) == 4
+
+
+# Results keep their bytes, over all topologies and schemes: see digests.py.
 
 SCRIPT = "tests/conformance/digests.py"
 RECORDED = list(csv.DictReader(digests.RECORDED.read_text().splitlines()))
@@ -33,6 +60,7 @@ CASES = [
 ]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("rows", CASES)
 def test_results_keep_their_bytes(rows: list[dict[str, str]], tmp_path: Path) -> None:
     changed = [row["case"] for row in rows if digests.digests(json.loads(row["case"]), tmp_path) != parts(row)]
@@ -48,6 +76,7 @@ def run() -> list[dict[str, Any]]:
     return [case for case in digests.cases() if digests.accepted(case)]
 
 
+@pytest.mark.usefixtures("engine")
 def test_every_case_that_runs_is_recorded(run: list[dict[str, Any]]) -> None:
     recorded: list[dict[str, Any]] = [json.loads(row["case"]) for row in RECORDED]
     assert recorded == run, unlike(recorded, run)
@@ -63,6 +92,7 @@ def unlike(recorded: list[dict[str, Any]], run: list[dict[str, Any]]) -> str:
     )
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_is_not_recorded_is_told() -> None:
     one, two = {"topology": "chain"}, {"topology": "cell"}
     assert "tests/data/digests.csv: 1 new, the first: {'topology': 'cell'}" in unlike([one], [one, two])
@@ -70,6 +100,7 @@ def test_what_is_not_recorded_is_told() -> None:
     assert "in another order" in unlike([one, two], [two, one])
 
 
+@pytest.mark.usefixtures("engine")
 def test_every_scheme_has_a_case(run: list[dict[str, Any]]) -> None:
     without = set(SCHEMES) - {case.get("scheme") for case in run}
     assert not without, (

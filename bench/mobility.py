@@ -2,7 +2,7 @@
 
     python bench/mobility.py [--seeds 10] [--rows FILE]
 
-FILE gets ns-2's rows, which tests/conformance/test_mobility.py holds ours against.
+FILE gets ns-2's rows, which tests/conformance/test_ns2.py holds ours against.
 """
 
 import argparse

@@ -24,8 +24,7 @@ import ns2  # noqa: E402
 import ns2_calls  # noqa: E402
 import ns2_of_2001  # noqa: E402
 import references  # noqa: E402
-from air_case import Case, Measured  # noqa: E402
-from window import best_window  # noqa: E402
+from air_case import Case, Measured, best_window  # noqa: E402
 
 SETS: dict[str, tuple[str, Callable[[], list[Case]]]] = {
     "saturated, ns2-cells.csv": ("4 %; each flow 8 % of the total", references.cells),

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
@@ -17,6 +17,9 @@ T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 9: 2.262, 19: 2.093, 29: 2.045
 """Student's t, 97.5 %, by degrees of freedom (any table)."""
 
 NEVER_RTS = 4_294_967_295
+
+WITHIN = 0.02
+"""W*'s goodput may be so much below the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,3 +185,9 @@ def measure(cases: Sequence[Case]) -> dict[str, Measured]:
             flows_kbps=tuple(statistics.mean(flow) for flow in zip(*runs, strict=True)),
         )
     return results
+
+
+def best_window(goodput_kbps: Mapping[int, float]) -> int:
+    """W*: the smallest window, in packets, whose goodput is within 2 % of the best."""
+    best = max(goodput_kbps.values())
+    return min(window for window, kbps in goodput_kbps.items() if kbps >= (1 - WITHIN) * best)

@@ -12,7 +12,7 @@ import air_case
 import ns2_calls
 import pytest
 import references
-from window import best_window
+from air_case import best_window
 
 from pacelab import Experiment, run_many
 

@@ -93,8 +93,8 @@ def test_bundle_is_the_modules_without_imports_and_exports(more: tuple[str, ...]
     named = re.findall(r"^(?:const|class|function|async function) ([\w\[{][^=({]*)", text, re.MULTILINE)
     names = [name for names in named for name in re.findall(r"\w+", names.removesuffix("extends HTMLElement "))]
     assert len(names) == len(set(names)), "two modules give the same name at their top"
-    for script in (*MODULES, *more):
-        assert static(script).strip().splitlines()[-1] in text
+    for name in (*MODULES, *more):
+        assert static(name).strip().splitlines()[-1] in text
 
 
 def test_page_needs_nothing_from_elsewhere(demo: Demo) -> None:

@@ -114,11 +114,11 @@ def test_where_the_second_sender_is_near_enough_it_is_hidden() -> None:
         assert run(pairs("in-line", 553, 550, rts)).run["flows"][0]["goodput_bps"] < 100_000
 
 
-# Of the other labs: at each of their controls' places, or at 200 of them where there are more, drawn at random. A place of
-# which a lab says nothing is not run.
+# Of the other labs: at each of their controls' places, or at 200 of them where there are more, drawn at random. A
+# place of which a lab says nothing is not run.
 #
-# The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make test`
-# tries a sample of them. Lab 1's first figure has its rules above.
+# The places are those of the lab's own `lab.explore`, read from its master; the runs are those of its `draw`. `make
+# test` tries a sample of them. Lab 1's first figure has its rules above.
 
 LABS = Path(__file__).parents[2] / "labs"
 PLACES, SAMPLE = 200, 12

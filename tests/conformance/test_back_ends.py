@@ -34,7 +34,7 @@ from pacelab.results.results import RunResult
 from pacelab.running.runner import run, run_many
 
 sys.path.append(str(Path(__file__).parents[1] / "linux"))
-from tap_runs import why_not
+from network import why_not
 
 LACKS = why_not(BACK_END) if WHERE == "here" else "; ".join(": ".join(lack) for lack in missing_for_uml())
 KIND = pytest.mark.kernel if WHERE == "here" else pytest.mark.guest

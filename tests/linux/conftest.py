@@ -17,8 +17,7 @@ from _pytest.runner import runtestprotocol
 sys.path.append(str(Path(__file__).parent))  # pytest's importlib mode leaves a test folder off the path
 
 from air_hosts import Air, missing_for_mediumd
-from lateness import LATE_S, Sleeper
-from network import Line, missing_for_namespaces
+from network import LATE_S, Line, Sleeper, missing_for_namespaces
 
 
 def slow_checksum(data: bytes) -> int:

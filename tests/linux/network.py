@@ -1,8 +1,4 @@
-"""Hosts made of network namespaces, for tests that need a kernel.
-
-A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing is
-left behind. Interfaces and rules go with their namespace.
-"""
+"""Hosts made of network namespaces, commands between them, what may not be left of these, and how late the machine was."""
 
 from __future__ import annotations
 
@@ -11,13 +7,20 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from pacelab.hosts.features import missing
 from pacelab.pacer.linux import status
+
+# Hosts made of network namespaces, for tests that need a kernel.
+#
+# A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing is
+# left behind. Interfaces and rules go with their namespace.
 
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]
@@ -161,3 +164,109 @@ def iperf(sender: Host, receiver: Host, address: str, *options: str, seconds: fl
     result: dict[str, Any] = json.loads(text)
     assert "error" not in result, result["error"]
     return result
+
+
+# What the tests of real hosts share: commands, and what may not be left of them.
+
+GONE_S = 10.0
+
+
+def why_not(back_end: str = "tap") -> str | None:
+    """Why the back end cannot be had here, or None."""
+    if sys.platform != "linux":
+        return "needs Linux"
+    if os.geteuid() != 0:
+        return "not root: run `sudo make test-linux`"
+    lacks = list(missing(back_end))
+    return "; ".join(f"no {name}: {mend}" for name, mend in lacks) or None
+
+
+def start(*arguments: str, **pipes: Any) -> subprocess.Popen[str]:
+    """A pacelab command."""
+    return subprocess.Popen([*PACELAB, *arguments], cwd=ROOT, text=True, **pipes)
+
+
+def run(*arguments: str, timeout: float = 300, back_end: str = "tap") -> dict[str, Any]:
+    """`pacelab run ... --json` to its end; its document."""
+    command = [*PACELAB, "run", *arguments, "--backend", back_end, "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def goodputs_kbps(document: dict[str, Any]) -> list[float]:
+    return [flow["goodput_bps"] / 1e3 for flow in document["run"]["flows"]]
+
+
+def children_of(owner: int) -> list[int]:
+    """Processes of runs that process `owner` started."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdecimal() and f"PACELAB_OWNER={owner}:".encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def names_of(pid: int) -> str:
+    """The command line and the name of a process; nothing when it has ended."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        return (folder / "cmdline").read_text() + (folder / "comm").read_text()
+    except OSError:
+        return ""
+
+
+def wait_for_children(process: subprocess.Popen[str], *, least: int = 4) -> None:
+    """Until a run's hosts are up."""
+    until = time.monotonic() + 30
+    while len(children_of(process.pid)) < least:
+        assert process.poll() is None, "it ended"
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def assert_gone(owner: int) -> None:
+    """Nothing outlives a run."""
+    until = time.monotonic() + GONE_S
+    while (left := children_of(owner)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left
+
+
+def host_state() -> tuple[str, str, str]:
+    """Interfaces, named namespaces and mounts of the host."""
+    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+    mounts = [line for line in Path("/proc/self/mounts").read_text().splitlines() if "netns" in line or "/run" in line]
+    ours = [line.split(": ")[1] for line in links.splitlines() if "air0" in line or "wire" in line]
+    return "\n".join(ours), names, "\n".join(mounts)
+
+
+# How late this machine was: what a test of real hosts says of a machine that stood still is said of the machine.
+
+STEP_S = 0.005
+LATE_S = 0.010
+"""On a machine that has a core to spare a sleeper is a tenth of it late."""
+
+
+class Sleeper:
+    """Sleeps for 5 ms at a time, and knows how late it awoke at the worst since it was last asked."""
+
+    def __init__(self) -> None:
+        self._worst_s = 0.0
+        threading.Thread(target=self._sleep, daemon=True).start()
+
+    def worst_s(self) -> float:
+        """Since the last call."""
+        worst_s, self._worst_s = self._worst_s, 0.0
+        return worst_s
+
+    def _sleep(self) -> None:
+        while True:
+            before = time.monotonic()
+            time.sleep(STEP_S)
+            self._worst_s = max(self._worst_s, time.monotonic() - before - STEP_S)

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lateness import LATE_S, Sleeper
-from tap_runs import run
-from tap_runs import why_not as tap_why_not
+from network import LATE_S, Sleeper, run
+from network import why_not as tap_why_not
 
 import pacelab
 from pacelab.controller.switches.ovs import missing

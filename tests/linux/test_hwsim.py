@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import assert_gone, children_of, goodputs_kbps, host_state, names_of, start, wait_for_children, why_not
-from tap_runs import run as run_real
+from network import assert_gone, children_of, goodputs_kbps, host_state, names_of, start, wait_for_children, why_not
+from network import run as run_real
 
 from pacelab.hosts.network.medium import Medium, find_program
 

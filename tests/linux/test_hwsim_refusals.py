@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import PACELAB, ROOT, why_not
+from network import PACELAB, ROOT, why_not
 
 from pacelab.doctor import examine
 from pacelab.errors import HostError

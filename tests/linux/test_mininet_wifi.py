@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from tap_runs import goodputs_kbps, run, start, why_not
+from network import goodputs_kbps, run, start, why_not
 
 from pacelab import load_result
 from pacelab.errors import HostError

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from tap_runs import why_not
+from network import why_not
 
 from pacelab.hosts.network.sockets import data_socket, listening_descriptor
 

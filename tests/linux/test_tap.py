@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import (
+from network import (
     PACELAB,
     ROOT,
     assert_gone,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import ROOT, assert_gone, why_not
+from network import ROOT, assert_gone, why_not
 from test_tap_plan import plan_of
 
 from pacelab.errors import ConfigError, HostError

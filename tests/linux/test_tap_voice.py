@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tap_runs import why_not
+from network import why_not
 from test_tap_plan import plan_of
 
 from pacelab.hosts.plan import Plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tap_runs import run, why_not
+from network import run, why_not
 
 from pacelab import Experiment, load_result
 from pacelab.controller.switches.ovs import missing

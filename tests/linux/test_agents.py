@@ -1,10 +1,12 @@
-"""The agents' command line, and what people see of an agent; no root needed."""
+"""The agents' command line, what people see of an agent, and what a run tells its agents."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -12,7 +14,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
+from dataclasses import replace
 from ipaddress import IPv4Address
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from pydantic import TypeAdapter
@@ -20,15 +27,27 @@ from rich.console import Console
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.hosts.agents import display
+from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.agents import display, run
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.live_view import picture
 from pacelab.hosts.agents.metrics import AgentCollector, serve
 from pacelab.hosts.agents.path_rates import path_table, read_path_rates
+from pacelab.hosts.agents.start import Agents, task_of
+from pacelab.hosts.agents.task import Task
+from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.fork import Fork
+from pacelab.hosts.plan import Hook, dump_plan, read_plan
+from pacelab.hosts.validation import read_document
+from pacelab.pacer.core.null import NullHook
+from pacelab.pacer.linux.agent import BEGIN
 from pacelab.pacer.linux.status import Status
+from pacelab.pacer.linux.stop_signal import StopSignal
+from pacelab.schemes import HookSettings
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
+# The agents' command line, and what people see of an agent; no root needed.
+
+needs_agent_commands = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
 
 STATUS = {
     "event": "status",
@@ -71,6 +90,7 @@ GAP = ("gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b", "--path-r
 LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--controller")
 
 
+@needs_agent_commands
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -109,11 +129,13 @@ def test_agent_commands_refuse_in_one_line_with_exit_2(arguments, said, capsys) 
     assert text.count("\n") == 1
 
 
+@needs_agent_commands
 def test_agent_commands_name_a_missing_interface_as_such_under_a_controller_too(capsys) -> None:
     assert main([*LED, "http://127.0.0.1:1"]) == 3
     assert "interface 'b': no such interface" in capsys.readouterr().err
 
 
+@needs_agent_commands
 def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -121,6 +143,7 @@ def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
     assert f"--metrics {port}" in capsys.readouterr().err
 
 
+@needs_agent_commands
 def test_path_rates_longest_prefix_wins() -> None:
     table = path_table(read_path_rates(["2,2", "10.0.0.0/8=11", "10.1.2.3=5.5,1"]))
     assert table.rates_bps(int(IPv4Address("192.168.0.1"))) == (2_000_000, 2_000_000)
@@ -128,6 +151,7 @@ def test_path_rates_longest_prefix_wins() -> None:
     assert table.rates_bps(int(IPv4Address("10.1.2.3"))) == (5_500_000, 1_000_000)
 
 
+@needs_agent_commands
 def test_path_rates_with_host_bits_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"10\.1\.2\.3/8"):
         path_table(read_path_rates(["10.1.2.3/8=2"]))
@@ -140,6 +164,7 @@ def drawn(status: dict) -> str:
     return console.file.getvalue()
 
 
+@needs_agent_commands
 def test_live_view_shows_flows_and_what_happened() -> None:
     text = drawn(STATUS)
     for shown in ("gateway vagp", "1234 packets", "1.500", "42.1", "3.59", "paced 7", "already queued 6", "fragment 5"):
@@ -147,6 +172,7 @@ def test_live_view_shows_flows_and_what_happened() -> None:
     assert "idle" not in text
 
 
+@needs_agent_commands
 def test_live_view_says_when_the_algorithm_is_bypassed() -> None:
     assert "BYPASSED, the algorithm failed: ValueError: x" in drawn({**STATUS, "failed": "ValueError: x"})
 
@@ -168,6 +194,7 @@ def ask(port: int, path: str = "/metrics", **headers: str) -> str:
         return answer.read().decode()
 
 
+@needs_agent_commands
 def test_metrics_tell_flows_and_counters(metrics) -> None:
     text = ask(metrics, Authorization="Bearer secret")
     assert 'pacelab_packets_total{agent="gateway",kind="seen",scheme="vagp"} 1234.0' in text
@@ -176,6 +203,7 @@ def test_metrics_tell_flows_and_counters(metrics) -> None:
     assert 'pacelab_failed{agent="gateway",scheme="vagp"} 0.0' in text
 
 
+@needs_agent_commands
 def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
     """Of `--datapath tc`, too: both read what every status has, by its type, and nothing else."""
     least = {name: STATUS[name] for name in TypeAdapter(Status).json_schema()["required"]}
@@ -183,6 +211,7 @@ def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
     assert list(AgentCollector(least).collect())
 
 
+@needs_agent_commands
 @pytest.mark.parametrize(
     ("path", "headers", "code"),
     [
@@ -200,6 +229,7 @@ def test_metrics_are_for_prometheus_alone(metrics, path, headers, code) -> None:
     refused.value.close()
 
 
+@needs_agent_commands
 def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> None:
     out, sent, blocked = tmp_path / "out", tmp_path / "sent", tmp_path / "blocked"
 
@@ -227,6 +257,7 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
     assert [one["number"] for one in documents[:-1]] == list(range(len(documents) - 1))
 
 
+@needs_agent_commands
 def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
     """As systemd does, and `timeout`, and a terminal that goes."""
     (theirs, ours), (shown, out) = os.pipe(), os.pipe()
@@ -255,7 +286,116 @@ sys.exit(child.wait(20) or socket.socket().fileno() < 3)
 """
 
 
+@needs_agent_commands
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_no_socket_takes_the_place_of_a_closed_standard_file(closed: str) -> None:
     ran = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", CLOSED], check=False)
     assert ran.returncode == 0
+
+
+# What a run tells its agents: all that hooks are told in the simulator, through a plan and a task as JSON.
+
+
+def tasks_of(**options: Any) -> tuple[Experiment, list[Task]]:
+    experiment = Experiment(backend="tap", **options)
+    plan = read_plan(dump_plan(compile_plan(experiment)))
+    texts = [task_of(plan, hook).model_dump_json() for hook in plan.scheme.hooks]
+    return experiment, [read_document(Task, text, "task") for text in texts]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"topology": "chain", "scheme": "lred", "seed": 7},
+        {"topology": "chain", "scheme": "fixed-rate", "pace_rate_bps": 300_000},
+        {"topology": "pairs", "scheme": "tcp-ap-oid", "traffic": "tcp", "topology_options": {"sense": 250.0}},
+        {"topology": "pairs", "scheme": "tcp-ap-oid", "traffic": "tcp", "topology_options": {"sense": 1000.0}},
+        {"topology": "access-point", "scheme": "ack-suppression", "throttle": "ecn-echo"},
+        {"topology": "access-point", "scheme": "window-control", "gateway_window_pkts": 4, "direction": "down"},
+    ],
+    ids=lambda options: options["scheme"],
+)
+def test_an_agent_is_told_what_its_hook_is_told_in_the_simulator(options: dict[str, Any]) -> None:
+    experiment, tasks = tasks_of(**options)
+    told: list[HookSettings] = []
+
+    def hear(settings: HookSettings) -> NullHook:
+        told.append(settings)
+        return NullHook()
+
+    scheme = experiment.chosen_scheme
+    replace(scheme, **dict.fromkeys(scheme.points, hear)).attach(experiment.network, experiment.hook_settings)
+    assert [task.settings for task in tasks] == told
+    assert told
+
+
+def test_each_relay_of_link_red_draws_from_a_stream_of_its_own() -> None:
+    _, tasks = tasks_of(topology="chain", scheme="lred")
+    first = [task.settings.stream("lred").random() for task in tasks]
+    assert len(set(first)) == len(tasks) > 2
+
+
+def test_what_an_own_scheme_prints_is_no_document(monkeypatch: Any, capsys: Any) -> None:
+    _, tasks = tasks_of(topology="chain", scheme="lred")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(tasks[0].model_dump_json().encode())))
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    monkeypatch.setattr(run, "perform", lambda _task: print('{"event": 3}'))
+    run.main()
+    assert capsys.readouterr() == ("", '{"event": 3}\n')
+
+
+@pytest.mark.parametrize("warmup", [False, True])
+def test_drops_of_a_scheme_count_from_the_mark_on(*, warmup: bool) -> None:
+    with contextlib.closing(StopSignal()) as stop:
+        dropped = Counter(lred=2)
+        before = signal.signal(BEGIN, lambda *_: dropped.clear())
+        try:
+            child = Mock(name="agent", finish=lambda: json.dumps({"event": "end", "drops": dropped}).encode())
+            child.process.send_signal = lambda number: os.kill(os.getpid(), number)
+            agents = Agents([(Hook(point="link", host=0), child)], [])
+            if warmup:
+                agents.mark()
+                assert select.select([stop], [], [], 1)[0]
+            stop.drain()
+            dropped["lred"] += 1
+            agents.end()
+        finally:
+            signal.signal(BEGIN, before)
+    assert (agents.drops, stop.given) == ({"lred": 1 if warmup else 3}, False)
+
+
+@pytest.mark.parametrize(("sense", "hops"), [(250.0, 1), (1000.0, 4)])
+def test_out_of_interference_delay_knows_the_carrier_sense_range(sense: float, hops: int) -> None:
+    _, tasks = tasks_of(topology="pairs", scheme="tcp-ap-oid", traffic="tcp", topology_options={"sense": sense})
+    assert {task.settings.sense_hops for task in tasks} == {hops}
+
+
+@pytest.mark.parametrize(
+    ("where", "change", "said"),
+    [
+        ((), {"speed": 1}, "task: speed: "),
+        ((), {"air": None}, "task: air: "),
+        (("settings",), {"colour": 1}, "task: settings.colour: "),
+        (("settings",), {"node": None}, "task: settings: .*node"),
+        (("settings",), {"node": -1}, "task: node -1: allowed is a whole number from 0"),
+        (("settings",), {"phy": "802.11x"}, "task: --phy '802.11x': allowed is one of"),
+    ],
+)
+def test_an_unknown_a_missing_and_a_wrong_field_are_named(
+    where: tuple[str, ...], change: dict[str, Any], said: str, monkeypatch: Any, capsys: Any
+) -> None:
+    _, tasks = tasks_of(topology="chain", scheme="lred")
+    document = json.loads(tasks[0].model_dump_json())
+    place = document
+    for name in where:
+        place = place[name]
+    for name, value in change.items():
+        if value is None:
+            del place[name]
+        else:
+            place[name] = value
+    with pytest.raises(ConfigError, match=said):
+        read_document(Task, json.dumps(document), "task")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(document).encode())))
+    assert main(["agent"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

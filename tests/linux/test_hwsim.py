@@ -1,4 +1,4 @@
-"""The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack."""
+"""The back end hwsim: the real Wi-Fi stack where the kernel has mac80211_hwsim, and what is said where it lacks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from network import assert_gone, children_of, goodputs_kbps, host_state, names_of, start, wait_for_children, why_not
+from network import (
+    PACELAB,
+    ROOT,
+    assert_gone,
+    children_of,
+    goodputs_kbps,
+    host_state,
+    names_of,
+    start,
+    wait_for_children,
+    why_not,
+)
 from network import run as run_real
 
+from pacelab.doctor import examine
+from pacelab.errors import HostError
+from pacelab.hosts import features
+from pacelab.hosts.hwsim import family
+from pacelab.hosts.hwsim.family import Hwsim
+from pacelab.hosts.hwsim.radios import _attribute
 from pacelab.hosts.network.medium import Medium, find_program
 
+# The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
+
 REASON = why_not("hwsim")
-pytestmark = [pytest.mark.kernel, pytest.mark.skipif(REASON is not None, reason=REASON or "")]
+needs_hwsim = pytest.mark.skipif(REASON is not None, reason=REASON or "")
 
 RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, RTS off, 1460 bytes: DIFS 50, 15 slots of 20, preamble 192 + 1526 * 8 / 2 (28 of UDP and IP, 8 of LLC,
@@ -44,6 +63,8 @@ def _radios() -> set[str]:
     return {radio.name for radio in RADIOS.glob("hwsim*")}
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_lone_link_reaches_the_closed_form(tmp_path: Path) -> None:
     document = run(
         *("chain", "--hops", "1", "--no-wired", *SATURATED, "--rts", "off", "--seconds", "6"),
@@ -53,6 +74,8 @@ def test_lone_link_reaches_the_closed_form(tmp_path: Path) -> None:
     assert goodputs_kbps(document)[0] == pytest.approx(LONE_KBPS, rel=0.03)
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_tcp_crosses_three_hops_and_a_wire_under_tcp_gap(tmp_path: Path) -> None:
     document = run("chain", "--hops", "3", "--scheme", "tcp-gap", "--seconds", "6", "--out", str(tmp_path / "run"))
     points = document["run"]["hooks"]["points"]
@@ -62,6 +85,8 @@ def test_tcp_crosses_three_hops_and_a_wire_under_tcp_gap(tmp_path: Path) -> None
     assert document["run"]["config"]["backend_options"]["builder"] == "plain"
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_link_red_learns_from_the_kernels_retries(tmp_path: Path) -> None:
     process = start(
         *("run", "chain", "--hops", "4", "--no-wired", "--rate", "2", "--scheme", "lred", "--backend", "hwsim"),
@@ -77,6 +102,8 @@ def test_link_red_learns_from_the_kernels_retries(tmp_path: Path) -> None:
     assert sum(point["counters"]["dropped"] for point in hooks["points"]) > 0
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_exposed_sender_defers_in_the_event_stream(tmp_path: Path) -> None:
     """A frame takes 6.7 ms with its ACK: so far apart are the ends of frames of senders that wait for each other."""
     together = _least_gap_s(tmp_path / "exposed", "exposed")
@@ -123,6 +150,8 @@ def _transmissions(process: subprocess.Popen[str]) -> Iterator[tuple[int, str]]:
     medium.close()
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_twenty_stations_come_up(tmp_path: Path) -> None:
     document = run(
         *("cell", "--stations", "20", *SATURATED, "--seconds", "6", "--out", str(tmp_path / "run")), timeout=400
@@ -132,6 +161,8 @@ def test_twenty_stations_come_up(tmp_path: Path) -> None:
     assert len(document["run"]["nodes"]) == 21
 
 
+@needs_hwsim
+@pytest.mark.kernel
 def test_run_beside_a_medium_that_has_the_hosts_radios(tmp_path: Path) -> None:
     """A run's radios are another group: who is the host's medium does not matter to them, nor they to it."""
     air = {
@@ -161,6 +192,8 @@ def test_run_beside_a_medium_that_has_the_hosts_radios(tmp_path: Path) -> None:
     assert goodputs_kbps(document)[0] > 1000
 
 
+@needs_hwsim
+@pytest.mark.kernel
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) -> None:
     before, then = host_state(), radios()
@@ -177,3 +210,82 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
     assert_gone(process.pid)
     assert host_state() == before
     assert radios() == then
+
+
+# Back end hwsim where something is missing: one line that says what to do.
+
+needs_hwsim_refusals = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
+
+
+@needs_hwsim_refusals
+def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(family, "NAME", "NO_SUCH_FAMILY")
+    monkeypatch.setattr(family, "load_module", lambda: None)
+    with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
+        Hwsim()
+
+
+@needs_hwsim_refusals
+@pytest.mark.parametrize(
+    ("code", "said"), [(-1, "Operation not permitted; run as root"), (-12, "Cannot allocate memory; see the kernel's")]
+)
+def test_radio_that_cannot_be_made_says_why(code: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hwsim, "_ask", _answering(code))
+    with Hwsim() as hwsim, pytest.raises(HostError, match=said):
+        hwsim.new_radio("42:50:4c:00:00:01")
+
+
+@needs_hwsim_refusals
+def test_number_of_a_new_radio_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Hwsim, "_ask", _answering(7))
+    with Hwsim() as hwsim:
+        hwsim.new_radio("42:50:4c:00:00:01")
+
+
+def _answering(code: int) -> Any:
+    def ask(_self: Hwsim, kind: int, _command: int, _attributes: list[tuple[int, bytes]]) -> tuple[int, bytes]:
+        return (0, b"\x06\x00\x01\x00\x1c\x00\x00\x00") if kind == 16 else (code, b"")  # family 28
+
+    return ask
+
+
+@needs_hwsim_refusals
+def test_rates_are_told_as_nl80211_nests_them() -> None:
+    # linux/nl80211.h: band 0 { NL80211_TXRATE_LEGACY (1): 2 Mbit/s in units of 500 kbit/s, padded to 4 bytes }
+    legacy = _attribute(1, bytes([4]))
+    assert _attribute(0, legacy) == bytes.fromhex("0c0000000500010004000000")
+
+
+@needs_hwsim_refusals
+@pytest.mark.parametrize(("loaded", "exit_code", "present"), [(True, 1, True), (False, 0, True), (False, 1, False)])
+def test_doctor_knows_radios_that_are_loaded_or_can_be(
+    loaded: bool, exit_code: int, present: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    place = tmp_path / "mac80211_hwsim"
+    if loaded:
+        place.mkdir()
+    monkeypatch.setattr(features, "LOADED", place)
+    monkeypatch.setattr(
+        features.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code)
+    )
+    assert features.has_hwsim() is present
+
+
+@needs_hwsim_refusals
+@pytest.mark.skipif(features.has_hwsim(), reason="this kernel has mac80211_hwsim")
+def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
+    feature = next(feature for feature in examine() if feature.name == "back end hwsim")
+    assert not feature.present
+    assert "mac80211_hwsim" in feature.detail
+    assert "sudo modprobe mac80211_hwsim" in feature.mend
+
+
+@needs_hwsim_refusals
+@pytest.mark.kernel
+@pytest.mark.skipif(why_not("tap") is not None or features.has_hwsim(), reason="needs root, and no mac80211_hwsim")
+def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path) -> None:
+    command = [*PACELAB, "run", "chain", "--hops", "1", "--backend", "hwsim", "--out", str(tmp_path / "run")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
+    assert "sudo modprobe mac80211_hwsim" in done.stderr
+    assert not (tmp_path / "run").exists()

@@ -1,4 +1,4 @@
-"""The controller with a real Open vSwitch: `pacelab controller --check`, one test a check."""
+"""The controller with a real Open vSwitch: `pacelab controller --check`, one test a check; who ends too early is named."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,12 @@ from network import LATE_S, Sleeper, run
 from network import why_not as tap_why_not
 
 import pacelab
+from pacelab.controller.switches import ovs
 from pacelab.controller.switches.ovs import missing
+from pacelab.errors import HostError
+from pacelab.hosts.lab import Lab
+
+# The controller with a real Open vSwitch: `pacelab controller --check`, one test a check.
 
 ROOT = Path(__file__).parents[2]
 CHECKS = (
@@ -33,7 +39,7 @@ def why_not() -> str | None:
     return missing() or tap_why_not()
 
 
-pytestmark = [pytest.mark.kernel, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+needs_controller = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +57,21 @@ def checks() -> dict[str, dict[str, Any]]:
     return found
 
 
+@needs_controller
+@pytest.mark.kernel
 @pytest.mark.parametrize("name", CHECKS)
 def test_check(name: str, checks: dict[str, dict[str, Any]]) -> None:
     assert checks[name]["passed"], checks[name]["said"]
 
 
+@needs_controller
+@pytest.mark.kernel
 def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
     assert tuple(checks) == CHECKS
 
 
+@needs_controller
+@pytest.mark.kernel
 def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
     document = run("two-gateways", *options, "--out", str(tmp_path / "run"))
@@ -73,3 +85,29 @@ def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
     written = [point["counters"]["rtt_wired_written"] for point in document["run"]["hooks"]["points"][:2]]
     assert min(written) > 100  # both gateways' TCP-GAP was at work, each in its time
     assert document["run"]["flows"][0]["timeouts"] == 0
+
+
+# Open vSwitch as a run has it: who ends too early is named.
+
+needs_switches = pytest.mark.skipif(sys.platform != "linux", reason="real hosts are Linux's")
+
+
+@needs_switches
+def test_a_program_of_the_switches_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ovs, "missing", lambda: None)
+    monkeypatch.setattr(ovs.OpenVSwitch, "_run", lambda *_, **__: "")
+    (tmp_path / "db.sock").touch()
+    switch = ovs.OpenVSwitch(tmp_path, prefix=["/bin/sh", "-c", "exec sleep 60"])  # in the place of each program
+    assert switch.ended() is None
+    switch._processes["ovs-vswitchd"].kill()
+    switch._processes["ovs-vswitchd"].wait()
+    assert switch.ended() == ("ovs-vswitchd", "killed by SIGKILL")
+    switch.close()
+
+
+@needs_switches
+def test_a_run_does_not_outlive_its_switches() -> None:
+    switched = SimpleNamespace(process=None, ended=lambda: ("ovs-vswitchd", "killed by SIGKILL"))
+    lab: Any = SimpleNamespace(air=None, relay=None, routing=[], switched=switched)
+    with pytest.raises(HostError, match="ovs-vswitchd ended in the middle of a run: killed by SIGKILL"):
+        Lab.check_alive(lab)

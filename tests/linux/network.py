@@ -1,4 +1,4 @@
-"""Hosts made of network namespaces, commands between them, what may not be left of these, and how late the machine was."""
+"""Hosts made of network namespaces, commands between them, what may not be left of these, and a late machine."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ from pacelab.schemes import HookSettings
 
 # The agents' command line, and what people see of an agent; no root needed.
 
-needs_agent_commands = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="agents are for Linux")
 
 STATUS = {
     "event": "status",
@@ -90,7 +90,7 @@ GAP = ("gateway", "--scheme", "tcp-gap", "--air", "a", "--wired", "b", "--path-r
 LED = ("gateway", "--scheme", "newreno", "--air", "a", "--wired", "b", "--controller")
 
 
-@needs_agent_commands
+@needs_linux
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -129,13 +129,13 @@ def test_agent_commands_refuse_in_one_line_with_exit_2(arguments, said, capsys) 
     assert text.count("\n") == 1
 
 
-@needs_agent_commands
+@needs_linux
 def test_agent_commands_name_a_missing_interface_as_such_under_a_controller_too(capsys) -> None:
     assert main([*LED, "http://127.0.0.1:1"]) == 3
     assert "interface 'b': no such interface" in capsys.readouterr().err
 
 
-@needs_agent_commands
+@needs_linux
 def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -143,7 +143,7 @@ def test_agent_commands_metrics_port_in_use_is_exit_3(capsys) -> None:
     assert f"--metrics {port}" in capsys.readouterr().err
 
 
-@needs_agent_commands
+@needs_linux
 def test_path_rates_longest_prefix_wins() -> None:
     table = path_table(read_path_rates(["2,2", "10.0.0.0/8=11", "10.1.2.3=5.5,1"]))
     assert table.rates_bps(int(IPv4Address("192.168.0.1"))) == (2_000_000, 2_000_000)
@@ -151,7 +151,7 @@ def test_path_rates_longest_prefix_wins() -> None:
     assert table.rates_bps(int(IPv4Address("10.1.2.3"))) == (5_500_000, 1_000_000)
 
 
-@needs_agent_commands
+@needs_linux
 def test_path_rates_with_host_bits_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"10\.1\.2\.3/8"):
         path_table(read_path_rates(["10.1.2.3/8=2"]))
@@ -164,7 +164,7 @@ def drawn(status: dict) -> str:
     return console.file.getvalue()
 
 
-@needs_agent_commands
+@needs_linux
 def test_live_view_shows_flows_and_what_happened() -> None:
     text = drawn(STATUS)
     for shown in ("gateway vagp", "1234 packets", "1.500", "42.1", "3.59", "paced 7", "already queued 6", "fragment 5"):
@@ -172,7 +172,7 @@ def test_live_view_shows_flows_and_what_happened() -> None:
     assert "idle" not in text
 
 
-@needs_agent_commands
+@needs_linux
 def test_live_view_says_when_the_algorithm_is_bypassed() -> None:
     assert "BYPASSED, the algorithm failed: ValueError: x" in drawn({**STATUS, "failed": "ValueError: x"})
 
@@ -194,7 +194,7 @@ def ask(port: int, path: str = "/metrics", **headers: str) -> str:
         return answer.read().decode()
 
 
-@needs_agent_commands
+@needs_linux
 def test_metrics_tell_flows_and_counters(metrics) -> None:
     text = ask(metrics, Authorization="Bearer secret")
     assert 'pacelab_packets_total{agent="gateway",kind="seen",scheme="vagp"} 1234.0' in text
@@ -203,7 +203,7 @@ def test_metrics_tell_flows_and_counters(metrics) -> None:
     assert 'pacelab_failed{agent="gateway",scheme="vagp"} 0.0' in text
 
 
-@needs_agent_commands
+@needs_linux
 def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
     """Of `--datapath tc`, too: both read what every status has, by its type, and nothing else."""
     least = {name: STATUS[name] for name in TypeAdapter(Status).json_schema()["required"]}
@@ -211,7 +211,7 @@ def test_metrics_and_the_live_view_take_all_that_an_agent_may_say() -> None:
     assert list(AgentCollector(least).collect())
 
 
-@needs_agent_commands
+@needs_linux
 @pytest.mark.parametrize(
     ("path", "headers", "code"),
     [
@@ -229,7 +229,7 @@ def test_metrics_are_for_prometheus_alone(metrics, path, headers, code) -> None:
     refused.value.close()
 
 
-@needs_agent_commands
+@needs_linux
 def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> None:
     out, sent, blocked = tmp_path / "out", tmp_path / "sent", tmp_path / "blocked"
 
@@ -257,7 +257,7 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
     assert [one["number"] for one in documents[:-1]] == list(range(len(documents) - 1))
 
 
-@needs_agent_commands
+@needs_linux
 def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
     """As systemd does, and `timeout`, and a terminal that goes."""
     (theirs, ours), (shown, out) = os.pipe(), os.pipe()
@@ -286,7 +286,7 @@ sys.exit(child.wait(20) or socket.socket().fileno() < 3)
 """
 
 
-@needs_agent_commands
+@needs_linux
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
 def test_no_socket_takes_the_place_of_a_closed_standard_file(closed: str) -> None:
     ran = subprocess.run(["sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-c", CLOSED], check=False)

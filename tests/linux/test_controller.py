@@ -1,4 +1,4 @@
-"""The controller with a real Open vSwitch: `pacelab controller --check`, one test a check; who ends too early is named."""
+"""The controller with a real Open vSwitch: `pacelab controller --check`, one test a check; who of it ends too early."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def why_not() -> str | None:
     return missing() or tap_why_not()
 
 
-needs_controller = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+needs_switches = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
 @pytest.fixture(scope="module")
@@ -57,20 +57,20 @@ def checks() -> dict[str, dict[str, Any]]:
     return found
 
 
-@needs_controller
+@needs_switches
 @pytest.mark.kernel
 @pytest.mark.parametrize("name", CHECKS)
 def test_check(name: str, checks: dict[str, dict[str, Any]]) -> None:
     assert checks[name]["passed"], checks[name]["said"]
 
 
-@needs_controller
+@needs_switches
 @pytest.mark.kernel
 def test_these_are_all_checks(checks: dict[str, dict[str, Any]]) -> None:
     assert tuple(checks) == CHECKS
 
 
-@needs_controller
+@needs_switches
 @pytest.mark.kernel
 def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
     options = ("--speed", "40", "--rate", "2", "--scheme", "tcp-gap", "--controller", "ryu", "--seconds", "25")
@@ -89,10 +89,10 @@ def test_a_station_walks_over_and_its_flow_goes_on(tmp_path: Path) -> None:
 
 # Open vSwitch as a run has it: who ends too early is named.
 
-needs_switches = pytest.mark.skipif(sys.platform != "linux", reason="real hosts are Linux's")
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="real hosts are Linux's")
 
 
-@needs_switches
+@needs_linux
 def test_a_program_of_the_switches_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ovs, "missing", lambda: None)
     monkeypatch.setattr(ovs.OpenVSwitch, "_run", lambda *_, **__: "")
@@ -105,7 +105,7 @@ def test_a_program_of_the_switches_that_ends_is_named(tmp_path: Path, monkeypatc
     switch.close()
 
 
-@needs_switches
+@needs_linux
 def test_a_run_does_not_outlive_its_switches() -> None:
     switched = SimpleNamespace(process=None, ended=lambda: ("ovs-vswitchd", "killed by SIGKILL"))
     lab: Any = SimpleNamespace(air=None, relay=None, routing=[], switched=switched)

@@ -36,8 +36,8 @@ from pacelab.hosts.network.medium import Medium, find_program
 
 # The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
 
-REASON = why_not("hwsim")
-needs_hwsim = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+NO_HWSIM = why_not("hwsim")
+needs_hwsim = pytest.mark.skipif(NO_HWSIM is not None, reason=NO_HWSIM or "")
 
 RADIOS = Path("/sys/devices/virtual/mac80211_hwsim")
 # ns-2's radio, RTS off, 1460 bytes: DIFS 50, 15 slots of 20, preamble 192 + 1526 * 8 / 2 (28 of UDP and IP, 8 of LLC,
@@ -214,10 +214,10 @@ def test_nothing_is_left_of_a_run_that_was_ended(number: int, tmp_path: Path) ->
 
 # Back end hwsim where something is missing: one line that says what to do.
 
-needs_hwsim_refusals = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
+needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
 
 
-@needs_hwsim_refusals
+@needs_linux
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(family, "NAME", "NO_SUCH_FAMILY")
     monkeypatch.setattr(family, "load_module", lambda: None)
@@ -225,7 +225,7 @@ def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.Mon
         Hwsim()
 
 
-@needs_hwsim_refusals
+@needs_linux
 @pytest.mark.parametrize(
     ("code", "said"), [(-1, "Operation not permitted; run as root"), (-12, "Cannot allocate memory; see the kernel's")]
 )
@@ -235,7 +235,7 @@ def test_radio_that_cannot_be_made_says_why(code: int, said: str, monkeypatch: p
         hwsim.new_radio("42:50:4c:00:00:01")
 
 
-@needs_hwsim_refusals
+@needs_linux
 def test_number_of_a_new_radio_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Hwsim, "_ask", _answering(7))
     with Hwsim() as hwsim:
@@ -249,14 +249,14 @@ def _answering(code: int) -> Any:
     return ask
 
 
-@needs_hwsim_refusals
+@needs_linux
 def test_rates_are_told_as_nl80211_nests_them() -> None:
     # linux/nl80211.h: band 0 { NL80211_TXRATE_LEGACY (1): 2 Mbit/s in units of 500 kbit/s, padded to 4 bytes }
     legacy = _attribute(1, bytes([4]))
     assert _attribute(0, legacy) == bytes.fromhex("0c0000000500010004000000")
 
 
-@needs_hwsim_refusals
+@needs_linux
 @pytest.mark.parametrize(("loaded", "exit_code", "present"), [(True, 1, True), (False, 0, True), (False, 1, False)])
 def test_doctor_knows_radios_that_are_loaded_or_can_be(
     loaded: bool, exit_code: int, present: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -271,7 +271,7 @@ def test_doctor_knows_radios_that_are_loaded_or_can_be(
     assert features.has_hwsim() is present
 
 
-@needs_hwsim_refusals
+@needs_linux
 @pytest.mark.skipif(features.has_hwsim(), reason="this kernel has mac80211_hwsim")
 def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     feature = next(feature for feature in examine() if feature.name == "back end hwsim")
@@ -280,7 +280,7 @@ def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     assert "sudo modprobe mac80211_hwsim" in feature.mend
 
 
-@needs_hwsim_refusals
+@needs_linux
 @pytest.mark.kernel
 @pytest.mark.skipif(why_not("tap") is not None or features.has_hwsim(), reason="needs root, and no mac80211_hwsim")
 def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The parts of the back end tap that need no kernel: wires, meters, iperf3's reports, moves, judgement; addresses and routes."""
+"""The parts of the back end tap that need no kernel: wires, meters, reports, moves, judgement, addresses and routes."""
 
 from __future__ import annotations
 

@@ -342,8 +342,8 @@ def _tables(line: Line) -> int:
 
 # Sockets of another process: its connection is found, and nothing else of it is touched.
 
-REASON = why_not("tap")
-needs_hosts = pytest.mark.skipif(REASON is not None, reason=REASON or "")
+NO_HOSTS = why_not("tap")
+needs_hosts = pytest.mark.skipif(NO_HOSTS is not None, reason=NO_HOSTS or "")
 
 SERVER = """
 import socket, sys

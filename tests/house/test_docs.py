@@ -1,4 +1,4 @@
-"""Every command that a page tells the reader to type exists, with its options."""
+"""What pages say is there: commands, files, CONTRIBUTING's walk, tables of studies, and each page in the navigation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from pacelab.cli.main import main
+
+# Every command that a page tells the reader to type exists, with its options.
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -125,3 +127,88 @@ def test_every_file_that_a_page_names_is_there() -> None:
         if path not in MADE and not list(ROOT.glob(re.sub(r"[A-Z]{2,}(?=/)|N(?=\.)", "*", path)))
     ]
     assert not missing, missing
+
+
+# CONTRIBUTING's walk names each file once, and a run of TCP-GAP comes by all of them.
+
+WALK = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## A packet's way")[2].partition("\n## ")[0]
+NAMED = re.findall(r"`((?!tests/)[\w/]+/[\w.]+\.(?:py|rs))`", WALK)
+SIMULATED = WALK.partition("With `--backend tap`")[0]
+TRACED = """
+import sys
+files = set()
+def note(frame, what, _):
+    files.add(frame.f_code.co_filename)
+from pacelab.cli.main import main
+sys.setprofile(note)
+main(["run", "chain", "--hops", "2", "--direction", "down", "--scheme", "tcp-gap", "--seconds", "3", *sys.argv[1:]])
+sys.setprofile(None)
+print(*sorted(files), sep="\\n", file=sys.stderr)
+"""
+
+
+def test_each_file_is_there_and_named_once() -> None:
+    assert len(NAMED) > 25
+    assert [path for path in NAMED if not (ROOT / path).is_file()] == []
+    assert sorted(NAMED) == sorted(set(NAMED))
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_run_comes_by_all_of_them(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", TRACED, "--out", str(tmp_path / "run")],
+        cwd=ROOT,
+        env={**os.environ, "PACELAB_INTERPRETED": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    came_by = {str(Path(line).resolve()) for line in ran.stderr.splitlines()}
+    named = [path for path in NAMED if path.endswith(".py") and path in SIMULATED]
+    assert [path for path in named if str((ROOT / path).resolve()) not in came_by] == []
+
+
+# What a page quotes of a study is what the study makes of its stored runs.
+
+
+def test_tables_of_the_ns2_code_are_those_of_its_runs() -> None:
+    command = [sys.executable, ROOT / "studies/tcp_ap_code.py", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    page = (ROOT / "docs/tcp-gap.md").read_text("utf-8")
+    tables = made.strip().split("\n\n")
+    assert len(tables) == 6
+    for table in tables[:5]:
+        assert table in page
+
+
+def test_vagp_s_table_is_that_of_its_runs() -> None:
+    rows = ROOT / "studies/vagp_expect.jsonl"
+    command = [sys.executable, ROOT / "studies/vagp_expect.py", rows, "--seeds", "10", "--table"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert made.count("\n") == 17
+    assert made.strip() in (ROOT / "docs/vagp.md").read_text("utf-8")
+
+
+# Every page in docs/, and every lab, is named in the site's navigation: MkDocs refuses to build it otherwise.
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    told = (ROOT / "tools" / "site" / "mkdocs.yml").read_text("utf-8")
+    pages = [f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")]
+    pages += [f"labs/{path.stem}.md" for path in (ROOT / "labs").glob("lab[0-9]*.py")]
+    assert len(pages) > 20
+    assert [page for page in sorted(pages) if page not in told] == [], "name it in tools/site/mkdocs.yml"
+
+
+def test_every_page_is_listed_among_the_documents() -> None:
+    told = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert [page for page in sorted(pages) if f"]({page})" not in told] == [], "list it in docs/README.md"
+
+
+def test_what_is_told_to_users_of_mininet_wifi_was_measured() -> None:
+    """Its tables quote docs/hwsim.md, which says how each number was had."""
+    page, source = ((ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("mininet-wifi", "hwsim"))
+    rows = [line for line in page.splitlines() if line.startswith("| ") and not line.startswith("|---")]
+    assert len(rows) > 15
+    assert [row for row in rows if row not in source.splitlines()] == []

@@ -1,9 +1,11 @@
-"""Mutants of a text of Python: each differs from it in one place, by a slip that somebody could make."""
+"""Mutants of a text of Python, each by one slip that somebody could make; and which of them are the same algorithm."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+
+# Mutants of a text of Python: each differs from it in one place, by a slip that somebody could make.
 
 SWAPPED = {
     ast.Lt: (ast.LtE, ast.GtE),
@@ -102,3 +104,106 @@ class Change:
 
     def undo(self) -> None:
         setattr(self._node, self._name, self._before)
+
+
+# Mutants of the model solutions that are the same algorithm, or that no rule of the assignment speaks of: why.
+
+COUNTED = "counters are the student's own: nothing is graded by them"
+ONE_ACTION = "an event brings one action of a flow at most, so that there is no order"
+UNREACHED = "R is 81 at most, with no delay and no loss"
+MASKED = "event_mask asks for segments alone"
+
+EQUIVALENT = {
+    1: {
+        "line 25: (other_m / sender_m) ** 4 >= 10 ** (CAPTURE_DB / 10) -> "
+        "(other_m / sender_m) ** 4 > 10 ** (CAPTURE_DB / 10)": "no ratio of two floats has this fourth power",
+        "line 25: 10 ** (CAPTURE_DB / 10) -> 10 * (CAPTURE_DB / 10)": "10 dB: both are 10",
+    },
+    2: {
+        "line 22: if not goodput_bps: raise ValueError('no measurement') -> "
+        "if False: raise ValueError('no measurement')": "max() of nothing raises ValueError",
+        "line 20: without if not goodput_bps: raise ValueError('no measurement')": "likewise",
+        "line 49: self._acknowledged < number <= self._next -> self._acknowledged <= number <= self._next": (
+            "a duplicate frees number - number = 0"
+        ),
+        "line 61: 1 -> 0.9": "limits are whole numbers",
+    },
+    3: {
+        "line 97: without if not isinstance(event, SegmentSeen): return": MASKED,
+        "line 99: if not isinstance(event, SegmentSeen): return -> if False: return": MASKED,
+        "line 127: without return {'delayed': self._delayed}": COUNTED,
+        "line 95: 0 -> 1": COUNTED,
+        "line 106: self._delayed += segment in flow.queue -> self._delayed -= segment in flow.queue": COUNTED,
+        "line 106: segment in flow.queue -> segment not in flow.queue": COUNTED,
+        "line 35: self._samples.append -> self._samples.appendleft": "a full deque drops its other end",
+        "line 40: 2 -> 1.8": "samples are whole",
+        "line 49: round -> int": "a nanosecond",
+        "line 67: seq_diff(end, self.tainted_to) > 0 -> seq_diff(end, self.tainted_to) >= 0": "the same end again",
+        "line 67: 0 -> 1": "segments are longer than an octet",
+        "line 111: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 115: self._actions.popleft -> self._actions.pop": ONE_ACTION,
+        "line 135: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+    },
+    4: {
+        "line 61: without return None": "that is what a function without a return gives",
+        "line 68: without return {'dropped': self._dropped}": COUNTED,
+        "line 26: average < min_retries -> average <= min_retries": "at the threshold the line is 0",
+        "line 41: 0 -> 1": COUNTED,
+        "line 48: if isinstance(event, SegmentSeen): handle = event.segment.ha -> "
+        "if True: handle = event.segment.handle probability = drop_pr": "there are two kinds of events",
+        "line 52: self._dropped += 1 -> self._dropped -= 1": COUNTED,
+        "line 52: 1 -> 2": COUNTED,
+        "line 52: 1 -> 0.9": COUNTED,
+        "line 53: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 55: self._actions.append -> self._actions.appendleft": ONE_ACTION,
+        "line 59: self._actions.popleft -> self._actions.pop": ONE_ACTION,
+    },
+    5: {
+        "line 14: 5 -> 4.5": "rounds are whole",
+        "line 17: without if r >= 100: return 4.5": UNREACHED,
+        "line 21: r <= 0 -> r < 0": "at 0 the curve is 1",
+        "line 21: 0 -> 1": "below 1 the curve is below 1, and held there",
+        "line 23: if r >= 100: return 4.5 -> if False: return 4.5": UNREACHED,
+        "line 23: r >= 100 -> r > 100": UNREACHED,
+        "line 23: 100 -> 110.00000000000001": UNREACHED,
+        "line 23: 100 -> 200": UNREACHED,
+        "line 23: 100 -> 90.0": UNREACHED,
+        "line 24: 4.5 -> 5.5": UNREACHED,
+        "line 24: 4.5 -> 9.0": UNREACHED,
+        "line 24: 4.5 -> 4.05": UNREACHED,
+        "line 60: 0 -> 1": "the first good round leaves 12 kbit/s or more",
+        "line 61: 0 -> 1": "only rounds after a poor one count, which begins at 0",
+        "line 66: 5.0 -> 6.0": "any MOS above 3.9",
+        "line 66: 5.0 -> 10.0": "any MOS above 3.9",
+        "line 66: 5.0 -> 4.5": "any MOS above 3.9",
+    },
+    "lab0": {},
+    "lab1": {
+        "line 15: abs(at - sender_m) <= sense_m -> abs(at - sender_m) < sense_m": "no place lies at the end of a range",
+        "line 16: abs(at - receiver_m) <= disturb_m -> abs(at - receiver_m) < disturb_m": "likewise",
+    },
+    "lab2": {
+        "line 5: 1 -> 0.9": "hops are whole",
+        "line 10: goodput >= 0.99 * best -> goodput > 0.99 * best": "no goodput is 99 % of another to the last digit",
+    },
+    "lab3": {"line 7: average < min_th -> average <= min_th": "at the threshold the line is 0"},
+    "lab4": {
+        "line 38: self.rtts_s.append -> self.rtts_s.appendleft": "a full deque drops its other end",
+        "line 44: goodput > threshold * mean -> goodput >= threshold * mean": "no goodput is that to the last digit",
+    },
+    "lab5": {
+        "line 9: r > 0 -> r >= 0": "at 0 the curve is 1",
+        "line 9: 0 -> 1": "below 7 the curve is below 1, and held there",
+        "line 9: 1.0 -> 0.9": "of R between 0 and 7 the lab does not say whether MOS is held at 1",
+    },
+    "lab6": {"line 5: (44 + 40) * 8 / 1 -> (44 + 40) * 8 * 1": "both are the same"},
+}
+"""Number of the assignment, or the lab -> change -> why."""
+
+SIMULATED = (
+    "line 66: without return packets_in_the_air(hops) + 1",
+    "line 68: packets_in_the_air(hops) + 1 -> packets_in_the_air(hops) - 1",
+    "line 68: 1 -> 2",
+    "line 68: 1 -> 0.9",
+)
+"""Those that only a simulation tells from the model."""

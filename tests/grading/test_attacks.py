@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from tests.grading.attacks import ATTACKS, CALLED, HOOK_ATTACKS, listed
 
 from pacelab.grading import session as session_module
 from pacelab.grading.judge import Verdict
@@ -19,17 +18,6 @@ from pacelab.grading.sandbox import Limits, Walls
 
 Judge = Callable[..., Verdict]
 
-
-def _load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = _load("attacks")
 START, END = "<!-- attacks: made of the tests -->", "<!-- end of attacks -->"
 WITHOUT_NAMESPACES = {
     *("fork-bomb", "memory-bomb", "huge-output", "delete-files", "fill-the-disk", "read-the-grader-through-proc"),
@@ -45,7 +33,7 @@ def processes() -> set[int]:
     return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
 
 
-@pytest.mark.parametrize("attack", CASES.ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_attack_gains_nothing(attack: object, around: Walls, grade: Judge, tmp_path: Path) -> None:
     assert isinstance(attack, tuple)
     if around.bubblewrap is None and attack.name not in WITHOUT_NAMESPACES:
@@ -59,10 +47,10 @@ def test_attack_gains_nothing(attack: object, around: Walls, grade: Judge, tmp_p
     assert html_report(verdict).count("<html") == 1
 
 
-@pytest.mark.parametrize("name", CASES.HOOK_ATTACKS)
+@pytest.mark.parametrize("name", HOOK_ATTACKS)
 def test_hostile_hook_gains_nothing(name: str, best: Walls, grade: Judge) -> None:
-    body, report = CASES.HOOK_ATTACKS[name]
-    source = CASES.CALLED.format(body="    raise NotImplementedError")
+    body, report = HOOK_ATTACKS[name]
+    source = CALLED.format(body="    raise NotImplementedError")
     source = source.replace("import os, sys", "import os, sys\nfrom pacelab import Forward")
     source = source.replace(
         "def handle(self, now_ns, event): raise NotImplementedError",
@@ -79,7 +67,7 @@ def test_what_computes_in_one_line_is_not_graded_and_says_so(
 ) -> None:
     monkeypatch.setattr(session_module, "COUNTED_CPU_S", 1.0)
     only = ("equal-rates", "unequal-rates", "short-path")
-    verdict = grade(CASES.CALLED.format(body="    return sum(range(10**12))"), best, only=only)
+    verdict = grade(CALLED.format(body="    return sum(range(10**12))"), best, only=only)
     assert verdict.status == "rerun"
     assert verdict.points == 0
     first, *others = [result.got for result in verdict.results]
@@ -103,7 +91,7 @@ def test_slow_code_that_ends_gets_its_points(best: Walls, grade: Judge, model: s
 )
 def test_nothing_is_left_running(body: str, around: Walls, grade: Judge) -> None:
     before = processes()
-    grade(CASES.CALLED.format(body=f"    {body}"), around, only=("equal-rates",))
+    grade(CALLED.format(body=f"    {body}"), around, only=("equal-rates",))
     assert [pid for pid in processes() - before if _is_ours(pid)] == []
 
 
@@ -139,8 +127,8 @@ def groups() -> dict[str, tuple[str, ...]]:
     }
     containment = _load("test_containment")
     return {
-        "By functions and imports": tuple(attack.name.replace("-", " ") for attack in CASES.ATTACKS),
-        "By hooks": tuple(name.replace("-", " ") for name in CASES.HOOK_ATTACKS),
+        "By functions and imports": tuple(attack.name.replace("-", " ") for attack in ATTACKS),
+        "By hooks": tuple(name.replace("-", " ") for name in HOOK_ATTACKS),
         "By what is returned or raised": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
         "On the reference, where a part is wrong": tuple(_load("test_lender").TRICKS),
@@ -157,7 +145,7 @@ def test_the_docs_list_these_attacks() -> None:
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(START)
     _, after = rest.split(END)
-    wanted = f"{before}{START}\n{CASES.listed(groups())}{END}{after}"
+    wanted = f"{before}{START}\n{listed(groups())}{END}{after}"
     if "PACELAB_WRITE_DOCS" in os.environ:
         page.write_text(wanted, encoding="utf-8")
     assert page.read_text(encoding="utf-8") == wanted

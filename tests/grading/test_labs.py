@@ -47,7 +47,8 @@ def load(name: str) -> ModuleType:
 
 
 MISTAKES = load("lab_mistakes").MISTAKES
-MUTANTS, EQUIVALENT = load("mutants"), load("equivalent").EQUIVALENT
+MUTANTS = load("mutants")
+EQUIVALENT = MUTANTS.EQUIVALENT
 
 
 def solved(lab: Assignment) -> str:

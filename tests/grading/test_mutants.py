@@ -36,7 +36,8 @@ def load(name: str) -> ModuleType:
     return module
 
 
-MUTANTS, EQUIVALENT = load("mutants"), load("equivalent").EQUIVALENT
+MUTANTS = load("mutants")
+EQUIVALENT = MUTANTS.EQUIVALENT
 
 
 def of(number: int, *, simulates: bool) -> Assignment:
@@ -70,4 +71,4 @@ def test_no_wrong_mutant_earns_full_marks(number: int, earns_all: EarnsAll) -> N
         verdicts = [(told, graded(source, simulated)) for told, source in alive]
         assert not [told for told, verdict in verdicts if verdict.points == verdict.total]
     else:
-        assert not [told for told, _ in alive if told not in load("equivalent").SIMULATED]
+        assert not [told for told, _ in alive if told not in MUTANTS.SIMULATED]

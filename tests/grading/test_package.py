@@ -1,4 +1,4 @@
-"""What is handed out: packages, templates, stamps."""
+"""What is handed out: packages, templates, stamps; and the instructor's key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pacelab.grading.receive.notebook import module_of
 from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.records.roster import Student
-from pacelab.grading.sandbox import walls
+from pacelab.grading.sandbox import Walls, walls
 from pacelab.grading.similarity import MODEL, available, similar
 
 
@@ -220,3 +220,43 @@ def test_stamp_that_is_missing_or_in_doubt_asks(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text("PACELAB_ASSIGNMENT = '2/1'\n")
     with pytest.raises(ConfigError, match="stamped with 1, 2: say --assignment N"):
         stamped_number([tmp_path])
+
+
+# The instructor's key: other parameters under each, and the same right answers.
+
+NO_WALLS = Walls(bubblewrap=None, own_user=False, cgroup=None, none=True)
+
+
+def judged(number: int, key: str, *, only: str = "", change: tuple[str, str] = ("", "")) -> Verdict:
+    """The model solution with this change, by the checks that simulate nothing."""
+    assignment = replace(ASSIGNMENTS[number])
+    kept = tuple(check for check in assignment.checks if not check.simulates and only in ("", check.id))
+    object.__setattr__(assignment, "checks", kept)
+    source = (assignment.path / "model.py").read_text(encoding="utf-8")
+    assert change[0] in source
+    submission = Submission(student="s", source=source.replace(*change))
+    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key=key))
+
+
+@pytest.mark.parametrize("number", [2, 4, 5])
+def test_the_model_earns_all_under_any_key(number: int) -> None:
+    for key in range(12):
+        verdict = judged(number, f"key {key}")
+        assert verdict.points == verdict.total, key
+
+
+NEVER = ("self._uniform() < probability", "self._uniform() < 0")
+ALWAYS = ("self._uniform() < probability", "self._uniform() >= 0")
+
+
+@pytest.mark.parametrize(
+    ("check", "change"), [("draws", NEVER), ("learns", NEVER), ("broadcasts", NEVER), ("alike", ALWAYS)]
+)
+def test_what_a_hook_is_asked_is_the_keys(check: str, change: tuple[str, str]) -> None:
+    """A table of what one key asks earns nothing under another: probabilities and draws are others."""
+    said = set()
+    for key in range(8):
+        (result,) = judged(4, f"key {key}", only=check, change=change).results
+        assert result.earned == 0
+        said.add(result.expected)
+    assert len(said) >= 4

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from pacelab.controller.commands import controller
-from pacelab.controller.web.client import TOKEN, Client
+from pacelab.controller.web import client
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = [sys.executable, "-m", "pacelab.controller"]
@@ -35,7 +35,7 @@ def _control(arguments: list[str], said: Path) -> None:
     """The process: what it says goes into a file."""
     with said.open("w", encoding="utf-8") as file:
         os.dup2(file.fileno(), sys.stdout.fileno())
-    os.environ[TOKEN] = "test-token"
+    os.environ[client.TOKEN] = "test-token"
     os.chdir(ROOT)
     sys.argv[1:] = arguments
     typer.run(controller)
@@ -57,7 +57,7 @@ class Running:
         wait_until(lambda: said.exists() and said.read_text(encoding="utf-8").endswith("\n"), 60)
         assert json.loads(said.read_text(encoding="utf-8"))["event"] == "ready"
         self.url = f"unix:{rest}"
-        self.client = Client(self.url, "test-token")
+        self.client = client.Client(self.url, "test-token")
 
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), 5)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
 import pytest
@@ -224,6 +226,16 @@ def listed(groups: dict[str, tuple[str, ...]]) -> str:
 
 
 Judge = Callable[..., Verdict]
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
 
 START, END = "<!-- attacks: made of the tests -->", "<!-- end of attacks -->"
 WITHOUT_NAMESPACES = {

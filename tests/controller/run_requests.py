@@ -8,7 +8,7 @@ from typing import Any
 import schemathesis
 from hypothesis import HealthCheck, settings
 
-from tests.controller.client import HELLO, TOKEN, Client
+from tests.controller.running import HELLO, TOKEN, Client
 
 SHARED = Client()
 SHARED.ask("PUT", "/v1/gateways/GA", HELLO)

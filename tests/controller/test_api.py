@@ -18,8 +18,8 @@ import requests
 
 from pacelab.controller.core.network import End
 from pacelab.controller.web.guard import LARGEST_BODY_BYTES
-from tests.controller.client import HELLO, TOKEN, Client
 from tests.controller.fabric import ip
+from tests.controller.running import HELLO, TOKEN, Client
 
 HERE = "HERE"
 """In headers: the server's own name."""

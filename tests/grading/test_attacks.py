@@ -350,7 +350,7 @@ def groups() -> dict[str, tuple[str, ...]]:
         "By hooks": tuple(name.replace("-", " ") for name in HOOK_ATTACKS),
         "By what is returned or raised": tuple(containment.RESULTS),
         "On the pipe": tuple(containment.STALLS),
-        "On the reference, where a part is wrong": tuple(_load("test_lender").TRICKS),
+        "On the reference, where a part is wrong": tuple(_load("test_sandbox").TRICKS),
         "Against the walls, and what must hold": tried["walls"],
         "By names and archives, and what must hold": tuple(
             case for name in ("places", "texts", "receive", "platforms") for case in tried[name]

@@ -19,8 +19,8 @@ from pacelab.pacer.linux import status
 
 # Hosts made of network namespaces, for tests that need a kernel.
 #
-# A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing is
-# left behind. Interfaces and rules go with their namespace.
+# A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing
+# is left behind. Interfaces and rules go with their namespace.
 
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]

@@ -105,7 +105,7 @@ wheels: $(VENV)/.wheels demo  ## wheels for Linux (manylinux), macOS and Windows
 	$(NAMELESS) $(PY) .ci/wheels.py $(WHEELS)
 
 wheels-test: wheels  ## what those wheels hold; the Linux ones run, another processor's in emulation (qemu-user-static)
-	$(PY) -m pytest -rs tests/wheels/run_contents.py tests/wheels/run_installed.py
+	$(PY) -m pytest -rs tests/wheels/run_wheels.py
 
 PAIRS ?= 5
 bench: build $(VENV)/.guided $(VENV)/.tools  ## speed against ns-2 and ns-3, those of them that are installed, in PAIRS pairs of runs

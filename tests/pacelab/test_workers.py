@@ -1,7 +1,8 @@
-"""Workers: outcomes one by one, in processes and here; what a dead or a different worker does."""
+"""Workers: outcomes one by one, in processes and here; a dead or a different worker; how far all is, in a notebook."""
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import signal
@@ -12,18 +13,21 @@ from concurrent.futures import Future
 from contextlib import chdir, closing
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
-from pacelab import ConfigError, Experiment, HostError
+from pacelab import ConfigError, Experiment, HostError, console, run
 from pacelab.running import workers
 from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
 from pacelab.topologies.waiting import say
 
-pytestmark = pytest.mark.usefixtures("engine")
+# Workers: outcomes one by one, in processes and here; what a dead or a different worker does.
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
     found = dict(each_finished(abs, [-3, 1, -2], workers=Workers(jobs=jobs)))
@@ -31,6 +35,7 @@ def test_every_outcome_comes_with_the_place_of_its_item(jobs: int) -> None:
     assert list(each_finished(abs, [], workers=Workers(jobs=jobs))) == []
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_what_the_work_raises_passes_through(jobs: int) -> None:
     begun = each_finished(abs, ["a", 1], workers=Workers(jobs=jobs))  # type: ignore[arg-type]
@@ -43,6 +48,7 @@ class Unreadable:
         return int, ("no number",)
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_item_that_a_worker_cannot_read_is_no_worker_that_died() -> None:
     begun = each_finished(abs, [1, Unreadable()], workers=Workers(jobs=2))  # type: ignore[list-item]
     with pytest.raises(ValueError, match="no number"), closing(begun) as finished:
@@ -53,6 +59,7 @@ def take_long(_item: int) -> None:
     say("loading 'slow.py'")
 
 
+@pytest.mark.usefixtures("engine")
 def test_what_several_workers_wait_for_is_said_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -71,6 +78,7 @@ print(len(made.compare["rows"]))
 """
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_script_without_a_main_guard_compares_once(tmp_path: Path) -> None:
     (tmp_path / "study.py").write_text(SCRIPT)
     done = subprocess.run([sys.executable, "study.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -78,6 +86,7 @@ def test_a_script_without_a_main_guard_compares_once(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.count("once"), done.stderr) == (0, 1, "")
 
 
+@pytest.mark.usefixtures("engine")
 def test_work_of_the_script_itself_finds_it_in_the_workers(tmp_path: Path) -> None:
     (tmp_path / "study.py").write_text(
         "from pacelab import Workers, each_finished\n"
@@ -95,6 +104,7 @@ def sleep_of(file: str) -> str:
     return file
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_worker_that_does_not_hear_of_the_end_is_ended(tmp_path: Path) -> None:
     slept = tmp_path / "slept"
     with closing(each_finished(sleep_of, [str(slept), ""], workers=Workers(jobs=2))) as finished:
@@ -108,6 +118,7 @@ def die_of_zero(number: int) -> int:
     return number
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_what_was_finished_when_a_worker_died_is_handed_over_before_the_error() -> None:
     found: list[tuple[int, int]] = []
@@ -126,6 +137,7 @@ def die_half_given(number: int) -> int:
     return number
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGKILL")
 def test_a_worker_that_dies_while_it_hands_over_what_it_made_holds_up_nobody() -> None:
     found: list[tuple[int, int]] = []
@@ -146,12 +158,14 @@ def raise_what_only_the_worker_has(_number: int) -> None:
     raise OnlyThere("the user's own words")
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_error_that_cannot_be_read_here_is_told_in_words() -> None:
     begun = each_finished(raise_what_only_the_worker_has, [1, 2], workers=Workers(jobs=2))
     with pytest.raises(RuntimeError, match="OnlyThere: the user's own words"), closing(begun) as finished:
         list(finished)
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_worker_with_other_code_refuses_before_it_reads_the_item() -> None:
     with pytest.raises(HostError, match=r"a worker, on .*, has other code of PaceLab"):
         _checked("0" * 64, abs, pickle.dumps(Unreadable()))
@@ -188,6 +202,7 @@ class Cluster:
     def close(self) -> None: ...
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_file_of_ones_own_lies_where_a_clusters_workers_are_and_not_where_its_scheduler_is(
     in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -202,6 +217,7 @@ def test_a_file_of_ones_own_lies_where_a_clusters_workers_are_and_not_where_its_
     assert capsys.readouterr().err == "pacelab: --scheduler tcp://x:1: it has no worker yet: waiting for one\n"
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_for(in_tmp: Path) -> None:
     Path("here").mkdir()
     Path("there").mkdir()
@@ -215,17 +231,20 @@ def test_an_experiment_whose_own_file_a_worker_lacks_says_where_it_was_looked_fo
         pickle.loads(sent)
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("address", ["nowhere", "tcp://", "tcp://x", "http://x:1", "tcp://x:one"])
 def test_what_is_no_address_of_a_scheduler_is_refused_at_once(address: str) -> None:
     with pytest.raises(ConfigError, match=r"--scheduler .*: allowed is tcp://HOST:PORT"):
         Workers(scheduler=address)
 
 
+@pytest.mark.usefixtures("engine")
 def test_jobs_and_scheduler_exclude_each_other() -> None:
     with pytest.raises(ConfigError, match="--jobs 2 with --scheduler tcp://x:1"):
         Workers(jobs=2, scheduler="tcp://x:1")
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_scheduler_that_cannot_be_reached_is_a_host_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="Dask is not installed: pip install distributed")
     monkeypatch.setattr(workers, "CONNECT_S", 0.3)
@@ -233,6 +252,7 @@ def test_a_scheduler_that_cannot_be_reached_is_a_host_error(monkeypatch: pytest.
         list(each_finished(abs, [1], workers=Workers(scheduler="tcp://127.0.0.1:9")))
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_longest_runs_come_first_each_with_its_place() -> None:
     short, long, crowded = (
         Experiment(topology_options={"hops": hops}, duration_s=seconds) for hops, seconds in ((1, 5), (1, 20), (8, 19))
@@ -241,3 +261,118 @@ def test_the_longest_runs_come_first_each_with_its_place() -> None:
     found = dict(each_run(lambda one: begun.append(one) or one, [short, long, crowded], workers=Workers(jobs=1)))
     assert begun == [crowded, long, short]
     assert found == {0: short, 1: long, 2: crowded}
+
+
+# In a notebook a line says how far it is, after a while; elsewhere nothing is shown (in a real kernel: tests/labs).
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What stands in the line, one after the other: a mock of IPython, for the clock of its own."""
+    texts: list[str] = []
+    shell = SimpleNamespace(kernel=object())
+    ipython, display = ModuleType("IPython"), ModuleType("IPython.display")
+
+    class Handle:
+        def update(self, text: str) -> None:
+            texts.append(text)
+
+    def show(text: str, *, display_id: bool) -> Handle:
+        texts.append(text)
+        return Handle()
+
+    vars(ipython).update(get_ipython=lambda: shell, display=display)
+    vars(display).update(HTML=str, display=show)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return texts
+
+
+class Clock:
+    now_s = 100.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: made.now_s))
+    return made
+
+
+def tell(clock: Clock, *done: tuple[float, Any]) -> None:
+    with console.waited_for("run", None) as hear:
+        for after_s, much in done:
+            clock.now_s = 100 + after_s
+            hear(*much)
+
+
+def test_what_is_soon_over_shows_nothing(shown: list[str], clock: Clock) -> None:
+    tell(clock, (0.5, (0.25,)), (1.9, (0.9,)), (2.5, (1.0,)))
+    assert shown == []
+
+
+@pytest.mark.parametrize(
+    ("after_s", "done", "said"),
+    [
+        (3, (0.25,), "run: 25 %, about 9 s left"),
+        (60, (1, 4), "run: 25 %, about 3 min left"),
+        (3600, (1, 4), "run: 25 %, about 3 h left"),
+    ],
+)
+def test_a_long_one_says_how_long(
+    shown: list[str], clock: Clock, after_s: float, done: tuple[float, ...], said: str
+) -> None:
+    tell(clock, (after_s, done), (after_s + 0.1, (0.9,)))  # not so often
+    assert shown == [said, ""]
+
+
+def test_what_was_set_up_before_is_not_what_is_left(shown: list[str], clock: Clock) -> None:
+    tell(clock, (1, (0.0,)), (5, (0.0004,)), (6, (0.1,)))  # real hosts: it said "0 %, about 4 h left" of 6 s
+    assert shown == ["run: 0 %", "run: 10 %, about 9 s left", ""]
+
+
+def test_the_line_goes_where_it_was_stopped(shown: list[str], clock: Clock) -> None:
+    def stop() -> None:
+        with console.waited_for("run", None) as hear:
+            clock.now_s += 10
+            hear(0.5)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stop()
+    assert shown == ["run: 50 %, about 10 s left", ""]
+    assert isinstance(caught.value, console.Interrupted)  # else Jupyter shows 49 lines of where in our code it was
+    (line,) = caught.value._render_traceback_()
+    assert line.startswith("Interrupted: run was stopped before its end")
+
+
+@pytest.mark.usefixtures("engine")
+def test_who_asked_to_be_told_is_told(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "PATIENCE_S", 0)
+    monkeypatch.setattr(console, "EACH_S", 0)
+    heard: list[float] = []
+    run(Experiment(duration_s=2), on_progress=heard.append)
+    assert (heard[-1], shown) == (1.0, [])
+    run(Experiment(duration_s=2))
+    assert shown[-1] == ""
+
+
+def test_without_a_notebook_nobody_is_told(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
+    tell(clock, (60, (0.5,)))
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("columns", [24, 80])
+@pytest.mark.parametrize("text", ["{x}[red].yaml, newreno", "chain: newreno, " + "tcp-gap, " * 9])
+def test_a_bar_has_its_numbers_at_any_width_and_whatever_it_is_of(
+    columns: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    terminal = io.StringIO()
+    vars(terminal).update(isatty=lambda: True)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    with console.progress_bar(text, quiet=False) as show:
+        show(0.4)
+    assert " 40%" in terminal.getvalue()
+    assert (text in terminal.getvalue()) == (columns == 80 and text.startswith("{x}"))

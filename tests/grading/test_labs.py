@@ -46,8 +46,8 @@ def load(name: str) -> ModuleType:
     return module
 
 
-MISTAKES = load("lab_mistakes").MISTAKES
-MUTANTS = load("mutants")
+MISTAKES = load("mistakes").MISTAKES
+MUTANTS = load("mistakes")
 EQUIVALENT = MUTANTS.EQUIVALENT
 
 

@@ -36,7 +36,7 @@ def load(name: str) -> ModuleType:
     return module
 
 
-MUTANTS = load("mutants")
+MUTANTS = load("mistakes")
 EQUIVALENT = MUTANTS.EQUIVALENT
 
 

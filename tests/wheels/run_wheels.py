@@ -1,4 +1,4 @@
-"""What wheels for all platforms hold, read by LIEF, and those for Linux installed as a user would (`make wheels-test`)."""
+"""What wheels for all platforms hold, read by LIEF, and those for Linux as a user installs them (`make wheels-test`)."""
 
 from __future__ import annotations
 
@@ -246,8 +246,8 @@ def test_wheels_differ_in_what_is_compiled_alone(wheel: Wheel, wheel_for: Callab
 
 # Wheels for Linux, installed as a user would, away from the source and without a compiler (`make wheels-test`).
 #
-# The one for arm64 runs in QEMU's emulation, on Debian's Python for arm64: the same configuration and seed must give the
-# same bytes as on x86-64.
+# The one for arm64 runs in QEMU's emulation, on Debian's Python for arm64: the same configuration and seed must give
+# the same bytes as on x86-64.
 
 REQUIREMENTS = ROOT / "requirements.txt"
 DEBIAN = "bookworm"

@@ -1,4 +1,4 @@
-"""Wrong solutions: of the labs' exercises by hand, and mutants of any text, each by one slip that anybody could make."""
+"""Wrong solutions: of the labs' exercises by hand, and mutants of any text, each by a slip that anybody could make."""
 
 from __future__ import annotations
 

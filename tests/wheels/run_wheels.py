@@ -1,4 +1,4 @@
-"""What wheels for all platforms hold, read by LIEF, and those for Linux as a user installs them (`make wheels-test`)."""
+"""What wheels for all platforms hold, read by LIEF, and those for Linux as users install them (`make wheels-test`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found again."""
+"""Nodes that walk (`mobility`) between real hosts, and stations that change gateways."""
 
 from __future__ import annotations
 
@@ -9,16 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from network import run, why_not
+from test_tap_plan import plan_of
 
 from pacelab import Experiment, load_result
 from pacelab.controller.switches.ovs import missing
 from pacelab.errors import ConfigError
 from pacelab.hosts.changes import STEP_S, Changes, place_at
 from pacelab.hosts.compile import compile_plan
+from pacelab.hosts.network import addresses
+from pacelab.hosts.network.addresses import Interface, Route
 from pacelab.hosts.network.mesh import OLSRD
+from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
 from pacelab.hosts.processes import SAFE_PATH
+from pacelab.hosts.roaming.handovers import effect, sentence
+from pacelab.hosts.roaming.roaming import HYSTERESIS_M, LEAVE_S, Roaming, choose, first_gateway, gratuitous_arp, range_m
+from pacelab.hosts.traffic.iperf import Interval
+
+# Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found again.
 
 NETWORK = """\
 version: 1
@@ -53,7 +64,7 @@ def written(folder: Path, way: str = WALKED, flow: str = "walker, to: router", t
     return str(file)
 
 
-def plan_of(folder: Path, *arguments: str, **options: Any) -> Plan:
+def plan_of_walk(folder: Path, *arguments: str, **options: Any) -> Plan:
     settings = {"backend": "tap", "controller": "ryu"} | options
     return compile_plan(Experiment(topology=written(folder, *arguments), **settings))
 
@@ -97,7 +108,7 @@ def test_whom_nobody_would_find_is_refused_with_what_is_allowed(
 def test_routings_that_find_their_ways_are_taken(
     tmp_path: Path, backend: str, routing: str, builder: str | None
 ) -> None:
-    plan = plan_of(tmp_path, backend=backend, controller=None, routing=routing, builder=builder)
+    plan = plan_of_walk(tmp_path, backend=backend, controller=None, routing=routing, builder=builder)
     assert (plan.radios, plan.routing, plan.builder) == (backend, routing, builder or "plain")
     assert read_plan(dump_plan(plan)) == plan
 
@@ -114,7 +125,7 @@ def test_a_controller_takes_stations_beside_their_gateways(
     tmp_path: Path, arguments: tuple[str, ...], reason: str
 ) -> None:
     with pytest.raises(ConfigError, match=reason):
-        plan_of(tmp_path, *arguments)
+        plan_of_walk(tmp_path, *arguments)
 
 
 BAD_TRACES = [
@@ -144,15 +155,15 @@ def test_a_bad_trace_is_refused_with_its_line_before_anything_starts(
 
 def test_a_plan_has_the_part_of_a_walk_that_the_run_sees(tmp_path: Path) -> None:
     # 100 m/s from 2 s on; at 5 s it is at x = 300
-    plan = plan_of(tmp_path, duration_s=5.0)
+    plan = plan_of_walk(tmp_path, duration_s=5.0)
     assert [(move.node, move.at_s, move.position_m) for move in plan.moves] == [
         (0, 2.0, (0.0, 50.0)),
         (0, 5.0, (300.0, 50.0)),
     ]
-    assert [move.at_s for move in plan_of(tmp_path, duration_s=6.0).moves] == [2.0, 6.0]
+    assert [move.at_s for move in plan_of_walk(tmp_path, duration_s=6.0).moves] == [2.0, 6.0]
     # drawn until long after the longest run, and refused by no limit of a plan's times
     way = "random-waypoint: {speed: [0.01 m/s, 0.02 m/s], until: 100000 s}"
-    drawn = plan_of(tmp_path, way, backend="hwsim", controller=None, routing="802.11s")
+    drawn = plan_of_walk(tmp_path, way, backend="hwsim", controller=None, routing="802.11s")
     assert {move.at_s for move in drawn.moves} == {10.0}
 
 
@@ -169,9 +180,9 @@ def test_a_walk_of_too_many_turns_is_refused_and_the_longest_fits(tmp_path: Path
             with pytest.raises(
                 ConfigError, match=rf"turn or pause \d+ times within --seconds 10: .* {MOST_MOVES} times"
             ):
-                plan_of(tmp_path, way, flow, trace)
+                plan_of_walk(tmp_path, way, flow, trace)
         else:
-            plan = plan_of(tmp_path, way, flow, trace)
+            plan = plan_of_walk(tmp_path, way, flow, trace)
             taken = dump_plan(plan).decode()
             assert MOST_MOVES - 200 < len(plan.moves) <= MOST_MOVES
             assert read_plan(taken.encode()) == plan
@@ -196,7 +207,7 @@ class Told:
 
 def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp_path: Path) -> None:
     medium = Told()
-    changes = Changes(plan_of(tmp_path), medium)
+    changes = Changes(plan_of_walk(tmp_path), medium)
     for step in range(-6, 200):
         changes.apply(step / 20 + 1e-3)  # a moment after each twentieth of a second
     assert {station for station, _ in medium.places} == {"walker"}
@@ -214,7 +225,7 @@ def test_mediumd_is_told_each_tenth_of_a_second_and_the_error_is_a_steps_way(tmp
 
 
 def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> None:
-    changes = Changes(plan_of(tmp_path), Told())
+    changes = Changes(plan_of_walk(tmp_path), Told())
     for now_s in (0.0, 2.0, 2.1, 2.35, 2.4, 6.0):
         changes.apply(now_s)
     report = changes.report([])
@@ -226,7 +237,7 @@ def test_a_late_moment_makes_the_error_larger_and_is_told(tmp_path: Path) -> Non
 def test_who_walks_by_himself_sets_off_once_and_is_looked_after(tmp_path: Path) -> None:
     told: list[float] = []
     medium = Told((290.0, 50.0))
-    changes = Changes(plan_of(tmp_path), medium, set_off=told.append)
+    changes = Changes(plan_of_walk(tmp_path), medium, set_off=told.append)
     for now_s in (-0.3, -0.1, 4.9, 5.0, 6.0):
         changes.apply(now_s)
     assert (told, medium.places) == ([-0.3], [])
@@ -241,7 +252,7 @@ def test_who_stands_still_is_not_reported(tmp_path: Path) -> None:
 
 
 def test_a_place_is_on_the_line_between_two_moves(tmp_path: Path) -> None:
-    plan = plan_of(tmp_path)
+    plan = plan_of_walk(tmp_path)
     places = [place_at(plan.nodes[0].position_m, plan.moves, at_s) for at_s in (0.0, 2.0, 3.0, 5.0, 6.0, 99.0)]
     assert [x for x, _ in places] == [0.0, 0.0, 100.0, 300.0, 400.0, 400.0]
 
@@ -310,3 +321,185 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
     # None where the controller is quicker than Linux's least timeout, which doubles; on a busy machine it may not be.
     in_silence = [math.floor(math.log2(silence / LEAST_RTO_S + 1)) for silence in silences]
     assert document["run"]["flows"][0]["timeouts"] <= sum(in_silence)
+
+
+# Stations that change gateways.
+
+# Handover between gateways, on paper: who is asked to do what, and when.
+
+
+GA, GB, STATION, ROUTER, HOST = range(5)
+
+
+def walk(**options: object) -> Plan:
+    return plan_of(topology="two-gateways", controller="ryu", **options)
+
+
+class Hosts:
+    """Writes routes down."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, Route]] = []
+
+    def set_route(self, host: int, route: Route) -> None:
+        self.told.append((host, route))
+
+
+class Medium:
+    def call(self, method: str, **params: object) -> dict[str, object]:
+        return {}
+
+
+def test_a_controller_belongs_to_real_hosts_and_a_wired_side() -> None:
+    with pytest.raises(ConfigError, match="--controller with --backend sim"):
+        Experiment(topology="two-gateways", controller="ryu")
+    with pytest.raises(ConfigError, match="allowed with a gateway"):
+        plan_of(topology="hidden", controller="ryu")
+    assert "controller" not in Experiment().config()
+    assert Experiment(topology="two-gateways", backend="tap", controller="ryu").routing == "static"
+
+
+def test_wired_hosts_have_one_interface_and_ask_for_all_behind_it() -> None:
+    plan = walk()
+    assert [addresses.has_switch(plan, host) for host in range(5)] == [True, True, False, True, False]
+    assert addresses.interfaces(plan, GA) == [
+        Interface("air0", "42:50:4c:00:00:00", None),
+        Interface("wires", "02:50:4c:03:00:00", GA),
+    ]
+    assert addresses.interfaces(plan, HOST) == [Interface("wire2", "02:50:4c:02:00:02", ROUTER)]
+    assert addresses.routes(plan)[HOST] == [Route(host, host, "wire2", by_arp=True) for host in (0, 1, 2, 3)]
+    assert addresses.routes(plan)[GA] == [
+        Route(GB, GB, "wires", by_arp=True),
+        Route(STATION, STATION, "air0"),
+        Route(ROUTER, ROUTER, "wires", by_arp=True),
+        Route(HOST, HOST, "wires", by_arp=True),
+    ]
+    assert addresses.routes(plan)[STATION][0] == Route(GA, GA, "air0")
+
+
+def test_without_a_controller_all_is_as_before() -> None:
+    plan = plan_of(topology="two-gateways", routing="static")
+    assert not addresses.has_switch(plan, GA)
+    assert addresses.interfaces(plan, GA)[1].name == "wire0"
+
+
+def test_a_station_starts_at_its_neighbour_among_the_gateways() -> None:
+    assert first_gateway(walk(), STATION) == GA
+    assert first_gateway(plan_of(topology="chain", topology_options={"hops": 2}, controller="ryu"), 0) is None
+    assert range_m(walk()) == 250.0
+
+
+def test_a_gateway_is_left_when_another_one_is_nearer_by_the_hysteresis() -> None:
+    # 20 m aside of two gateways 400 m apart: at x the distances are hypot(x, 20) and hypot(400 - x, 20)
+    gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
+    assert HYSTERESIS_M == 25.0
+    chosen = {x: choose((x, 20.0), gateways, now=GA, range_m=250.0) for x in (200.0, 212.0, 213.0, 400.0)}
+    assert chosen == {200.0: GA, 212.0: GA, 213.0: GB, 400.0: GB}
+    assert choose((188.0, 20.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose((186.0, 20.0), gateways, now=GB, range_m=250.0) == GA
+
+
+def test_out_of_range_of_all_it_stays_and_out_of_range_of_its_own_it_goes() -> None:
+    gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
+    assert choose((0.0, 300.0), gateways, now=GB, range_m=250.0) == GB
+    assert choose((195.0, 20.0), gateways, now=GB, range_m=200.0) == GA
+
+
+@given(st.lists(st.floats(0, 400), max_size=50))
+def test_standing_still_never_flips(places: list[float]) -> None:
+    gateways = {GA: (0.0, 0.0), GB: (400.0, 0.0)}
+    now = GA
+    for x in places:
+        now = choose((x, 20.0), gateways, now=now, range_m=250.0)
+        assert choose((x, 20.0), gateways, now=now, range_m=250.0) == now
+
+
+def test_a_handover_takes_in_first_and_lets_go_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, hosts = walk(topology_options={"speed": 20.0}), Hosts()
+    roaming = Roaming(plan, hosts)
+    monkeypatch.setattr(roaming, "_announce", lambda gateway, station: hosts.told.append((gateway, "arp")))  # type: ignore[arg-type]
+    changes = Changes(plan, Medium(), roaming)
+    # the walk begins at 10 s; x = 20 (t - 10) is 212.6 m at 20.63 s, and places are told each 0.1 s
+    for step in range(0, 300):
+        changes.apply(step / 10)
+    assert hosts.told == [
+        (GB, Route(STATION, STATION, "air0")),
+        (GB, "arp"),
+        (STATION, Route(GB, GB, "air0")),
+        *((STATION, Route(host, GB, "air0")) for host in (GA, ROUTER, HOST)),
+        (GA, Route(STATION, STATION, "wires", by_arp=True)),
+    ]
+    (handover,) = roaming.handovers
+    assert (handover.before, handover.after) == (GA, GB)
+    assert 20.6 < handover.at_s < 20.9
+    assert roaming.report() == [{"at_s": round(handover.at_s, 2), "station": "s", "from": "GA", "to": "GB"}]
+
+
+def test_who_comes_back_at_once_is_not_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = Hosts()
+    roaming = Roaming(walk(), hosts)
+    monkeypatch.setattr(roaming, "_announce", lambda gateway, station: None)
+    roaming.follow(0.0, STATION, (390.0, 20.0))
+    roaming.follow(0.5, STATION, (10.0, 20.0))
+    hosts.told.clear()
+    roaming.apply(LEAVE_S + 0.1)
+    assert hosts.told == []
+    roaming.apply(LEAVE_S + 0.6)
+    assert hosts.told == [(GB, Route(STATION, STATION, "wires", by_arp=True))]
+
+
+def test_the_announcement_is_an_arp_request_for_oneself() -> None:
+    assert gratuitous_arp("02:50:4c:03:00:01", "10.77.0.3").hex() == (
+        "ffffffffffff02504c0300010806000108000604000102504c0300010a4d00030000000000000a4d0003"
+    )
+
+
+# What is told of a handover, off a receiver's reports.
+
+
+S = 1_000_000_000
+DECI = S // 10
+WINDOW = Window(start_ns=100 * S, measured_ns=100 * S, end_ns=140 * S, interval_ns=S)
+
+
+def reports(silent: range = range(0)) -> list[Interval]:
+    """A tenth of a second each, 1000 B in it: 80 kbit/s; none in those numbered `silent`; half from 20 s on."""
+    found = []
+    for number in range(400):
+        size = 0 if number in silent else 1000 if number < 200 else 500
+        begin_ns = WINDOW.start_ns + number * DECI
+        found.append(Interval(start_ns=begin_ns, end_ns=begin_ns + DECI, payload_bytes=size))
+    return found
+
+
+def test_a_silence_lasts_from_the_report_before_it_to_the_one_after_it() -> None:
+    # 20.0 to 20.4 s without data: what came before may have come at 19.9 s, what came after at 20.5 s
+    assert effect(reports(range(200, 204)), WINDOW, 20.0) == {
+        "silence_s": 0.6,
+        "before_bps": 80_000.0,
+        "after_bps": 40_000.0,
+    }
+
+
+def test_without_silence_two_reports_bound_it() -> None:
+    assert effect(reports(), WINDOW, 20.0)["silence_s"] == 0.2
+
+
+def test_silence_elsewhere_is_not_the_handovers() -> None:
+    assert effect(reports(range(50, 90)), WINDOW, 20.0)["silence_s"] == 0.2
+    assert effect(reports(range(320, 400)), WINDOW, 20.0)["silence_s"] == 0.2
+
+
+def test_a_flow_that_never_comes_back_is_silent_to_the_end() -> None:
+    assert effect(reports(range(200, 400)), WINDOW, 20.0)["silence_s"] == 10.2  # 19.9 to 30.1 s
+
+
+def test_what_the_run_does_not_reach_is_not_measured() -> None:
+    found = effect(reports(), WINDOW, 31.0)
+    assert found["before_bps"] == 40_000.0
+    assert found["after_bps"] is None
+    assert effect(reports(), WINDOW, 4.0)["before_bps"] is None
+    assert effect([], WINDOW, 20.0)["silence_s"] is None
+    assert sentence({"flow": 0} | found) == (
+        "flow 0: silent for 0.2 s at most, 40 kbit/s before, not measured from 5 s after on"
+    )

@@ -1,4 +1,4 @@
-"""Nodes that walk (`mobility`) between real hosts, and stations that change gateways."""
+"""Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found; handovers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ from pacelab.hosts.processes import SAFE_PATH
 from pacelab.hosts.roaming.handovers import effect, sentence
 from pacelab.hosts.roaming.roaming import HYSTERESIS_M, LEAVE_S, Roaming, choose, first_gateway, gratuitous_arp, range_m
 from pacelab.hosts.traffic.iperf import Interval
-
-# Nodes that walk (`mobility`) between real hosts: what is refused, what mediumd is told, who is found again.
 
 NETWORK = """\
 version: 1
@@ -323,10 +321,7 @@ def test_a_walk_through_three_gateways_of_real_hosts(tmp_path: Path) -> None:
     assert document["run"]["flows"][0]["timeouts"] <= sum(in_silence)
 
 
-# Stations that change gateways.
-
 # Handover between gateways, on paper: who is asked to do what, and when.
-
 
 GA, GB, STATION, ROUTER, HOST = range(5)
 

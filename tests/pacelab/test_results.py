@@ -1,9 +1,15 @@
-"""What run.json states about a run as a whole, on the real engine."""
+"""What run.json states about a run as a whole, and result folders that appear whole or not at all."""
 
 from __future__ import annotations
 
 import math
+import multiprocessing
+import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,10 +18,14 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
+from pacelab.console import print_table
+from pacelab.errors import ConfigError, HostError
+from pacelab.results.folder import check_destination, write_file, write_folder
 
-pytestmark = pytest.mark.usefixtures("engine")
+# What run.json states about a run as a whole, on the real engine.
 
 
+@pytest.mark.usefixtures("engine")
 def test_totals_of_a_lone_saturated_sender() -> None:
     experiment = pacelab.Experiment(topology="cell", topology_options={"stations": 1}, duration_s=10, rts=False)
     run = pacelab.run(experiment).run
@@ -33,6 +43,7 @@ def test_totals_of_a_lone_saturated_sender() -> None:
     assert totals["airtime_share_max"] == sender["airtime_share"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_totals_of_links_agree_with_the_drops() -> None:
     run = pacelab.run(pacelab.Experiment(topology="hidden", rts=False, duration_s=10)).run
     totals = run["totals"]
@@ -41,6 +52,7 @@ def test_totals_of_links_agree_with_the_drops() -> None:
     assert totals["link_drop_probability"] == totals["link_dropped_pkts"] / totals["link_offered_pkts"]
 
 
+@pytest.mark.usefixtures("engine")
 def test_links_say_what_routing_took_back_from_their_queues() -> None:
     experiment = pacelab.Experiment(topology_options={"hops": 8}, direction="down", routing="aodv", window_pkts=64)
     run = pacelab.run(experiment).run
@@ -53,6 +65,7 @@ def test_links_say_what_routing_took_back_from_their_queues() -> None:
     assert not any(link["drops_recalled"] for link in static["links"] or ())
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("draw", [0, 1, 2, 3, 4, 7, 9])
 @pytest.mark.parametrize("flows", [1, 2])
 def test_each_packet_that_is_lost_under_aodv_is_told_once(draw: int, flows: int, in_tmp: Path) -> None:
@@ -84,6 +97,7 @@ ranges: {decode: 250 m, sense: 550 m}
 defaults: {routing: aodv, traffic: cbr, cbr-rate: 0.4, rate: 2, seconds: 60}"""
 
 
+@pytest.mark.usefixtures("engine")
 def test_window_shares_and_rtt_quantiles_are_distributions() -> None:
     run = pacelab.run(pacelab.Experiment(topology_options={"hops": 3}, duration_s=20)).run
     (flow,) = run["flows"]
@@ -92,6 +106,7 @@ def test_window_shares_and_rtt_quantiles_are_distributions() -> None:
     assert flow["rtt_quantiles_s"][0] < flow["rtt_mean_s"] < flow["rtt_quantiles_s"][-1]
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_transfer_states_how_long_it_took() -> None:
     experiment = pacelab.Experiment(topology="indoor", topology_options={"hops": 1}, traffic="file", duration_s=20)
     (flow,) = pacelab.run(experiment).run["flows"]
@@ -99,11 +114,13 @@ def test_a_transfer_states_how_long_it_took() -> None:
     assert 5e6 < flow["transfer_bps"] < 24e6
 
 
+@pytest.mark.usefixtures("engine")
 def test_table_of_transfers_says_how_long_each_took(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "indoor", "--hops", "1", "--traffic", "file", "--seconds", "20"]) == 0
     assert re.search(r"│ file, \d\.\d\d s │", capsys.readouterr().out)
 
 
+@pytest.mark.usefixtures("engine")
 def test_http_transfers_of_a_user_are_one_flow_of_the_totals_and_one_series(in_tmp: Path) -> None:
     experiment = pacelab.Experiment(
         topology="access-point", topology_options={"stations": 2}, traffic="http", http_users=3, duration_s=30
@@ -117,6 +134,7 @@ def test_http_transfers_of_a_user_are_one_flow_of_the_totals_and_one_series(in_t
     assert loaded.run == result.run
 
 
+@pytest.mark.usefixtures("engine")
 def test_flows_start_and_stop_on_schedule(in_tmp: Path) -> None:
     (in_tmp / "pause.yaml").write_text("version: 1\nflows: [{flow: 0, stop: 4 s}, {flow: 0, start: 8 s}]\n")
     experiment = pacelab.Experiment(topology_options={"hops": 2}, traffic="pause.yaml", duration_s=12)
@@ -127,6 +145,7 @@ def test_flows_start_and_stop_on_schedule(in_tmp: Path) -> None:
     assert all(rate > 0 for rate in second["goodput_bps"][9:])
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_walking_station_keeps_its_flow_over_the_handover() -> None:
     result = pacelab.run(pacelab.Experiment(topology="two-gateways"))
     (flow,) = result.series["flows"]
@@ -134,6 +153,7 @@ def test_a_walking_station_keeps_its_flow_over_the_handover() -> None:
     assert all(rate > 0 for rate in flow["goodput_bps"][-20:])
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("topology", ["parallel", "cross", "cross-gateway", "asymmetric", "indoor", "access-point"])
 def test_every_small_paper_topology_carries_traffic(topology: str) -> None:
     run = pacelab.run(pacelab.Experiment(topology=topology, duration_s=10)).run
@@ -141,17 +161,20 @@ def test_every_small_paper_topology_carries_traffic(topology: str) -> None:
     assert run["notes"] == [] or topology == "asymmetric"
 
 
+@pytest.mark.usefixtures("engine")
 def test_the_tree_carries_traffic_under_rts() -> None:
     run = pacelab.run(pacelab.Experiment(topology="tree", duration_s=5)).run
     assert run["totals"]["goodput_bps"] > 100_000
 
 
+@pytest.mark.usefixtures("engine")
 def test_an_option_of_traffic_that_no_flow_carries_is_told() -> None:
     base = pacelab.Experiment(topology_options={"hops": 1}, duration_s=0.5, cbr_rate_bps=1_000_000, playout_s=0.06)
     notes = [pacelab.run(base.vary(traffic=traffic)).notes for traffic in ("tcp", "cbr")]
     assert notes == [["--cbr-rate 1 has no effect: no flow of this run is cbr"], []]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("topology", ["chain", "parallel", "cross"])
 def test_nodes_so_near_that_routes_skip_some_are_told(topology: str) -> None:
     near, usual = (
@@ -163,6 +186,7 @@ def test_nodes_so_near_that_routes_skip_some_are_told(topology: str) -> None:
     assert max(flow["hops"] for flow in near.run["flows"]) < max(flow["hops"] for flow in usual.run["flows"])
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> None:
     over = {"traffic": "file", "size_bytes": 10_000, "warmup_s": 2.0, "duration_s": 3.0}
     result = pacelab.run(pacelab.Experiment(topology_options={"hops": 1}, **over))
@@ -172,6 +196,7 @@ def test_a_transfer_that_was_over_before_the_warm_up_is_not_called_silent() -> N
     assert late.notes == ["flow 0, n0 -> host, delivered nothing: it starts at 3 s, and the run ends at 2"]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(
     ("given", "notes"),
     [
@@ -191,6 +216,7 @@ def test_an_option_that_nothing_takes_is_told(given: dict[str, Any], notes: list
     assert [note for note in result.notes if "no effect" in note] == notes
 
 
+@pytest.mark.usefixtures("engine")
 def test_a_stop_that_a_transfer_passes_over_is_told(in_tmp: Path) -> None:
     (in_tmp / "stop.yaml").write_text(STOP)
     notes = [pacelab.run(pacelab.Experiment(topology="stop.yaml", traffic=kind)).notes for kind in ("tcp", "file")]
@@ -218,9 +244,217 @@ FAR = [
 ]
 
 
+@pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize(("path", "options", "told"), FAR)
 def test_a_pace_that_takes_far_wires_for_hops_is_told(path: dict[str, Any], options: dict[str, Any], told: str) -> None:
     notes = pacelab.run(pacelab.Experiment(topology_options=path, duration_s=2, **options)).notes
     found = [note for note in notes if "of wires" in note]
     assert len(found) == bool(told)
     assert all(told in note and "tcp-gap" in note for note in found)
+
+
+# Result folders appear whole or not at all, and paths and terminals are not always as they should be.
+
+FILES = {"a.json": b"{}\n", "b.csv": b"1,2\n"}
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_write_folder_makes_parents_and_all_files(tmp_path: Path) -> None:
+    out = write_folder(tmp_path / "x" / "y", FILES, name="n")
+    assert everything_below(out) == ["a.json", "b.csv"]
+    assert (out / "b.csv").read_bytes() == b"1,2\n"
+    assert everything_below(tmp_path) == ["x", "x/y", "x/y/a.json", "x/y/b.csv"]
+
+
+def test_write_folder_takes_an_empty_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert everything_below(write_folder(tmp_path / "out", FILES, name="n")) == ["a.json", "b.csv"]
+
+
+def test_write_folder_numbers_fresh_folders(in_tmp: Path) -> None:
+    (in_tmp / "runs" / "chain-7").mkdir(parents=True)
+    (in_tmp / "runs" / "chain-x").mkdir()
+    names = [write_folder(None, FILES, name="chain").name for _ in range(3)]
+    assert names == ["chain-8", "chain-9", "chain-10"]
+
+
+def _write_fresh(count: int) -> list[str]:
+    return [write_folder(None, FILES, name="n").name for _ in range(count)]
+
+
+def test_write_folder_gives_each_process_its_own(in_tmp: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        names = [name for part in pool.map(_write_fresh, [20, 20], chunksize=1) for name in part]
+    assert len(set(names)) == 40
+    assert all(everything_below(in_tmp / "runs" / name) == ["a.json", "b.csv"] for name in names)
+
+
+@pytest.mark.parametrize("check", [lambda out: check_destination(out), lambda out: write_folder(out, FILES, name="n")])
+def test_out_that_is_not_empty_is_refused(tmp_path: Path, check) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "mine.txt").write_text("keep")
+    with pytest.raises(ConfigError, match="the folder is not empty: allowed is a new or an empty folder"):
+        check(tmp_path)
+    with pytest.raises(ConfigError, match="it is not a folder"):
+        check(tmp_path / "mine.txt")
+    assert everything_below(tmp_path) == ["mine.txt"]
+
+
+def test_out_that_is_not_writable_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"--out '/proc/here': cannot write there .*allowed is a writable place"):
+        check_destination(Path("/proc/here"))
+    with pytest.raises(ConfigError, match="cannot write there"):
+        check_destination(Path("/proc/a/b"))
+
+
+def test_a_place_of_its_own_choice_is_named_as_the_docs_do(in_tmp: Path) -> None:
+    Path("runs").symlink_to("/proc/none")
+    with pytest.raises(ConfigError, match=r"^writing 'runs/NAME-N': cannot write there"):
+        check_destination(None)
+
+
+def test_check_destination_leaves_nothing(in_tmp: Path) -> None:
+    check_destination(in_tmp / "a" / "b")
+    check_destination(None)
+    assert everything_below(in_tmp) == []
+
+
+def test_full_disk_leaves_nothing(small_disk: Path) -> None:
+    with pytest.raises(HostError, match="No space left on device: make room, or write elsewhere") as caught:
+        write_folder(small_disk / "x" / "out", {"a": b"small", "b": bytes(200_000)}, name="n")
+    assert "\n" not in str(caught.value)
+    assert everything_below(small_disk) == []
+
+
+def test_file_size_limit_leaves_nothing(tmp_path: Path) -> None:
+    """The same without root: a limit on the size of files."""
+    resource = pytest.importorskip("resource", reason="only POSIX limits the size of files")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(HostError, match="File too large"):
+            write_folder(tmp_path / "x" / "out", {"a": b"small", "b": bytes(2000)}, name="n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, before)
+    assert everything_below(tmp_path) == []
+
+
+def test_interrupt_while_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(tmp_path / "x" / "out", FILES, name="n")
+    assert everything_below(tmp_path) == []
+
+
+def test_write_file_replaces_whole(tmp_path: Path) -> None:
+    write_file(tmp_path / "figures" / "a.svg", b"one")
+    write_file(tmp_path / "figures" / "a.svg", b"two")
+    assert (tmp_path / "figures" / "a.svg").read_bytes() == b"two"
+    assert everything_below(tmp_path) == ["figures", "figures/a.svg"]
+    with pytest.raises(ConfigError, match=r"^writing '.*figures': it is a folder: allowed is a file name"):
+        write_file(tmp_path / "figures", b"three")
+    with pytest.raises(ConfigError, match=r"^writing '/proc/here.svg': cannot write there .*allowed is a writable"):
+        write_file(Path("/proc/here.svg"), b"four")
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away: run as root"
+)
+def test_folder_made_under_sudo_belongs_to_who_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "1")
+    monkeypatch.setenv("SUDO_GID", "2")
+    folder = write_folder(tmp_path / "new" / "run", {"run.json": b"{}"}, name="run")
+    for path in (folder.parent, folder, folder / "run.json"):
+        assert (path.stat().st_uid, path.stat().st_gid) == (1, 2)
+
+
+# The command line where paths, folders and terminals are not as they should be: one line that says what to do.
+
+LONG = "x" * 300
+NO_PATH = "the path of a file or folder"
+REFUSED = [
+    ("run cell --out=", "--out ''", NO_PATH),
+    ("sweep cell --out=", "--out ''", NO_PATH),
+    ("run cell --pcap -", "--pcap '-'", NO_PATH),
+    ("plot ''", "DIR ''", NO_PATH),
+    ("grade here ''", "submissions ''", NO_PATH),
+    ("compare chain --hops 1 --hops 2", "--hops is given 2 times", "a list A,B"),
+    ("run cell --out loop", "--out 'loop'", "a writable place"),
+    ("run cell --out loop/x", "--out 'loop/x'", "a writable place"),
+    ("run cell --pcap loop/x", "--pcap 'loop/x'", "a writable place"),
+    ("sweep cell --out loop", "--out 'loop'", "a writable place"),
+    ("topologies cell --plot --out loop/x.svg", "loop/x.svg'", "a writable place"),
+    (f"sweep cell --out {LONG}", LONG, "a writable place"),
+    (f"topologies cell --plot --out {LONG}.svg", LONG, "a writable place"),
+    ("sweep cell --seconds 1000000 --out file/x", "--out 'file/x/sweep.json'", "a writable place"),
+    ("compare cell --seconds 1000000 --schemes newreno --cache file/x", "file/x/", "a writable place"),
+    ("sweep cell --out mine", "--out 'mine'", "a new, an empty or a sweep's"),
+    ("plot nowhere", "(No such file or directory)", "one of these or a run"),
+    ("topologies --plot", "--plot", "topologies NAME"),
+    ("topologies --hops 3", "options are of one topology", "topologies NAME"),
+    ("topologies cell --out cell.svg", "--out", "allowed with --plot"),
+    ("grade", "no submissions were named", "folders, zips, notebooks or .py"),
+    ("grade nowhere", "'nowhere'", "not there"),
+]
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize(("command", "what", "allowed"), REFUSED, ids=[case[0][:60] for case in REFUSED])
+def test_what_cannot_be_meant_is_refused_before_anything_is_run(
+    command: str, what: str, allowed: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("loop").symlink_to("loop")
+    Path("file").touch()
+    Path("mine/runs/cell-newreno-1").mkdir(parents=True)
+    before = sorted(in_tmp.rglob("*"))
+    assert main(shlex.split(command)) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1), err
+    assert what in err
+    assert allowed in err
+    assert sorted(in_tmp.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("engine")
+def test_an_unfinished_sweep_is_known_by_its_runs(in_tmp: Path) -> None:
+    sweep = ["sweep", "cell", "--seconds", "1", "--seeds", "1", "--jobs", "1", "--quiet", "--out", "s"]
+    Path("s/runs").mkdir(parents=True)
+    assert main(sweep) == 0
+    Path("s/sweep.json").unlink()
+    assert main(sweep) == 0
+
+
+def test_help_is_given_whatever_else_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "cell", "--out=", "--help"]) == 0
+    assert capsys.readouterr().out.startswith("Usage: pacelab run")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a current folder cannot be removed there")
+def test_a_current_folder_that_was_removed_is_said(in_tmp: Path) -> None:
+    gone = in_tmp / "gone"
+    gone.mkdir()
+    code = "import os, sys; os.rmdir(os.getcwd()); from pacelab.cli.main import main; sys.exit(main(['update']))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=gone, capture_output=True, text=True, check=False)
+    said = "pacelab: the current folder is not there any more: change into another one\n"
+    assert (ran.returncode, ran.stderr) == (3, said)
+
+
+def test_a_narrow_terminal_cuts_no_number_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rich.table import Table
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setitem(os.environ, "COLUMNS", "20")
+    table = Table("goodput", "retransmitted", "timeouts")
+    table.add_row("1234567.8", "23456", "34567")
+    print_table(table)
+    out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert all(word in out for word in ("goodput", "retransmitted", "timeouts", "1234567.8", "23456", "34567"))

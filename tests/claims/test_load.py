@@ -1,7 +1,11 @@
-"""Claim files: what is refused, and that the message names file, line, key and what is allowed."""
+"""Claim files: what is refused, with file, line and key; and what is stored of full runs is what runs give."""
 
 from __future__ import annotations
 
+import csv
+import math
+import statistics
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +13,17 @@ from typing import Any
 import pytest
 
 from pacelab.claims import load
+from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim, select_claims
-from pacelab.claims.plan import plan_claim
+from pacelab.claims.outcome import key_of_measure, load_store
+from pacelab.claims.plan import key_of, plan_claim
+from pacelab.claims.reproduce import _collect, run_lean
 from pacelab.errors import ConfigError
+from pacelab.results.metrics import LEVEL
+from pacelab.running.runner import for_each
+from pacelab.running.workers import Workers
+
+# Claim files: what is refused, and that the message names file, line, key and what is allowed.
 
 
 def refusal(text: str) -> str:
@@ -171,3 +183,107 @@ def test_load_refuses_a_papers_file(
     with pytest.raises(ConfigError) as caught:
         load.claims_of.__wrapped__("fu")
     assert said in str(caught.value)
+
+
+# What is stored of claims' full runs is what runs give.
+
+# A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
+#
+# Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is
+# over the first k of the same seeds. If nothing changed, the two differ by chance, with standard deviation s sqrt(1
+# / k - 1 / n). Allowed are 4 of these: with some twenty checks one in a thousand runs of this test would fail by
+# chance if seeds were drawn anew, and they are not. A check whose seeds all agree (h = 0) must come out the same.
+
+SAMPLE = {
+    "fu-drops": 3,
+    "fu-table4": 3,
+    "tcp-gap-buffer": 2,
+    "vagp-capacity-tcp": 2,
+    "vagp-tree-capacity": 2,
+    "vagp-fig2": 2,
+    "vagp-mix": 2,
+}
+"""Claims of every kind of traffic that take a few seconds, with the seeds to run."""
+SIGMAS = 4.0
+ROUNDED = 1e-5
+"""Stored numbers have six digits."""
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
+    (claim,), seeds = select_claims(name), SAMPLE[name]
+    stored = load_store(claim.paper)[name]["as_stated"]
+    plan = plan_claim(claim, quick=False, seeds=seeds)
+    runs = {key_of(experiment): experiment for cell in plan.cells for experiment in cell.experiments}
+    results = dict(zip(runs, for_each(run_lean, list(runs.values()), workers=Workers(jobs=1)), strict=True))
+    measured = _collect(plan, results)
+    for check in claim.checks:
+        now = measure(measured, check.measure)
+        mean, half_width = stored["values"][key_of_measure(check.measure)]
+        assert now is not None, check.what
+        allowed = SIGMAS * spread(half_width, stored["seeds"], seeds) + ROUNDED * abs(mean)
+        assert now.mean == pytest.approx(mean, abs=allowed), f"{name}: {check.what}"
+
+
+def spread(half_width: float, total: int, part: int) -> float:
+    """Standard deviation of the difference between the means over `part` of the seeds and over all of them."""
+    from scipy.stats import t as student  # a second, which each process that collects tests would take
+
+    deviation = half_width * math.sqrt(total) / float(student.ppf((1 + LEVEL) / 2, total - 1))
+    return deviation * math.sqrt(1 / part - 1 / total)
+
+
+@pytest.mark.usefixtures("engine")
+def test_spread_of_a_part_of_the_seeds() -> None:
+    """By hand: 10 seeds, s = 2: h = 2.2622 * 2 / sqrt(10) = 1.43075; two of them: 2 sqrt(1/2 - 1/10) = 1.26491."""
+    assert spread(1.43075, 10, 2) == pytest.approx(1.26491, rel=1e-4)
+    assert spread(0.0, 10, 2) == 0
+    assert spread(1.0, 10, 10) == 0
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_planted_change_is_found() -> None:
+    """What the sample is for: another radio's numbers do not pass for the stored ones."""
+    (claim,) = select_claims("fu-drops")
+    mean, half_width = load_store("fu")["fu-drops"]["as_stated"]["values"][key_of_measure(claim.checks[0].measure)]
+    plan = plan_claim(claim, quick=False, seeds=3)
+    runs = [experiment.vary(window_pkts=4) for experiment in plan.cells[0].experiments]
+    measured = _collect(plan, dict(zip(map(key_of, plan.cells[0].experiments), map(run_lean, runs), strict=True)))
+    now = measure(measured, claim.checks[0].measure)
+    assert now is not None
+    assert abs(now.mean - mean) > SIGMAS * spread(half_width, 10, 3)
+
+
+# What claims say of ns-2's runs on two parallel chains is what studies/starvation.csv has.
+
+ROWS = list(csv.DictReader((Path(__file__).parents[2] / "studies" / "starvation.csv").read_text().splitlines()))
+
+
+def shares(direction: str) -> dict[str, list[float]]:
+    """Slower over faster flow, by set-up."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for row in ROWS:
+        if row["direction"] == direction:
+            slower, faster = sorted((int(row["first_pkts"]), int(row["second_pkts"])))
+            found[row["set_up"]].append(slower / faster)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("claim", "direction"), [("tcp-gap-fig9", "up"), ("tcp-gap-fig10", "down"), ("tcp-gap-fig12", "down")]
+)
+def test_the_words_are_the_rows(claim: str, direction: str) -> None:
+    by_set_up = shares(direction)
+    means = [statistics.fmean(found) for found in by_set_up.values()]
+    runs = [share for found in by_set_up.values() for share in found]
+    (found,) = select_claims(claim)
+    words = " ".join(found.contradicted.split())
+    assert f"with {len(by_set_up)} set-ups" in words
+    assert f"{min(means):.2f} to {max(means):.2f} of the faster in the mean" in words
+    if direction == "down":
+        assert f"in none of {len(runs)} runs less than {min(runs):.2f}" in words
+    else:
+        starved = {name: sum(share <= 0.2 for share in found) for name, found in by_set_up.items()}
+        assert f"In {sum(starved.values())} of {len(runs)} runs it has at most 0.2, three of them" in words
+        assert sum(count for name, count in starved.items() if "later" in name) == 3

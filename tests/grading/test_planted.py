@@ -1,19 +1,14 @@
-"""The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
-
-In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
-test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
-mistake meets those that must catch it, and nothing is simulated.
-"""
+"""The rubrics: a model earns all, an untouched template nothing, a planted mistake or a mutant loses what it must."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,10 +19,16 @@ from pacelab.grading.assignments.a2_window.checks import _choice
 from pacelab.grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab.grading.assignments.a4_link_red import checks as a4_checks
 from pacelab.grading.assignments.planted import Planted
-from pacelab.grading.judge import Verdict, judge
+from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import text_report
 from pacelab.grading.sandbox import Walls, walls
+
+# The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
+#
+# In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
+# test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
+# mistake meets those that must catch it, and nothing is simulated.
 
 
 def planted(assignment: Assignment) -> tuple[Planted, ...]:
@@ -238,3 +239,60 @@ def test_every_folder_of_an_assignment_is_in_the_registry_at_its_number() -> Non
 def test_some_checks_are_public_and_most_points_are_not(number: int) -> None:
     public = sum(check.points for check in ASSIGNMENTS[number].checks if check.public)
     assert 10 <= public <= 50
+
+
+# Every mutant of every model solution loses points, or is listed as the same algorithm, with the reason.
+#
+# `make test-rubric` makes them all; `make test` a sample, without simulations.
+
+EarnsAll = Callable[[Callable[[Listener], Verdict]], bool]
+
+SAMPLE = 25
+"""Every so many are made by `make test`."""
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+MUTANTS = load("mistakes")
+EQUIVALENT = MUTANTS.EQUIVALENT
+
+
+def of(number: int, *, simulates: bool) -> Assignment:
+    """With the checks that run simulations, or with the others."""
+    assignment = replace(ASSIGNMENTS[number])
+    kept = tuple(check for check in assignment.checks if check.simulates == simulates)
+    object.__setattr__(assignment, "checks", kept)
+    return assignment
+
+
+def graded(source: str, assignment: Assignment, tell: Listener = lambda _kind, _value: None) -> Verdict:
+    submission = Submission(student="s", source=source)
+    return judge(submission, assignment, walls=NO_WALLS, terms=Terms(key="mutants"), tell=tell)
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("number", ASSIGNMENTS)
+def test_no_wrong_mutant_earns_full_marks(number: int, earns_all: EarnsAll) -> None:
+    full = "PACELAB_FULL_RUBRIC" in os.environ
+    known = EQUIVALENT[number]
+    made = list(MUTANTS.mutants(ASSIGNMENTS[number].model))
+    assert len(made) > 70
+    assert known.keys() <= {told for told, _ in made}, "listed, but no mutant any more"
+    quick, simulated = (of(number, simulates=simulates) for simulates in (False, True))
+    alive = [
+        (told, source)
+        for told, source in (made if full else made[::SAMPLE])
+        if told not in known and earns_all(lambda tell, source=source: graded(source, quick, tell))
+    ]
+    if full:
+        verdicts = [(told, graded(source, simulated)) for told, source in alive]
+        assert not [told for told, verdict in verdicts if verdict.points == verdict.total]
+    else:
+        assert not [told for told, _ in alive if told not in MUTANTS.SIMULATED]

@@ -1,4 +1,4 @@
-"""Which part and folder may import which, in no circle, read off the source without running it; how folders are found."""
+"""Which part and folder may import which, in no circle, read off the source without running it; how they are found."""
 
 from __future__ import annotations
 

@@ -216,8 +216,8 @@ def test_rows_are_what_runs_give(most: int) -> None:
 
 # What the demonstrations say holds wherever their controls and their nodes stand: 200 places of each.
 #
-# The rules are the texts' sentences (pacelab/demo/catalog.py), from distances alone; the runs are what the page computes.
-# What takes long is tried in full by `make test-thorough`, and a sample of it by `make test`.
+# The rules are the texts' sentences (pacelab/demo/catalog.py), from distances alone; the runs are what the page
+# computes. What takes long is tried in full by `make test-thorough`, and a sample of it by `make test`.
 
 PLACES, PLACES_SAMPLE = 200, 12
 LONG = pytest.mark.parametrize("most", [PLACES_SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])

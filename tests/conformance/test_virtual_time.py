@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from back_end_plans import Plan, chains, median, paced, saturated
 
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.running.runner import run_many
+from tests.conformance.test_back_ends import Plan, chains, median, paced, saturated
 
 pytestmark = pytest.mark.guest
 

@@ -1,4 +1,4 @@
-"""REST: what it answers, whom it refuses, and that no request makes it fail; a gateway's agent that asks, or is alone."""
+"""REST: what it answers, whom it refuses, and that no request makes it fail; a gateway's agent, asked or alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linux's Wi-Fi over mediumd: carrier sense, reuse, which stock wmediumd has not; access points, mesh, a lost medium."""
+"""Linux's Wi-Fi over mediumd: carrier sense and reuse, which stock wmediumd has not; access points, mesh, no medium."""
 
 import select
 import socket

@@ -185,8 +185,6 @@ def test_load_refuses_a_papers_file(
     assert said in str(caught.value)
 
 
-# What is stored of claims' full runs is what runs give.
-
 # A sample of claims is run again, with a part of their seeds, and compared with what is stored of the full run.
 #
 # Tolerance. The stored mean is over n seeds, with half width h = t(n - 1) s / sqrt(n) of its 95 % interval; ours is

@@ -1,4 +1,8 @@
-"""The same plan in the simulator and between real Linux hosts, whose kernel's clock is virtual, too (`--where uml`)."""
+"""The same plan in the simulator and between real Linux hosts, whose kernel's clock is virtual, too (`--where uml`).
+
+With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says
+that the machine was too busy (`fidelity`) is repeated once, and then skipped. By hand, on an idle machine.
+"""
 
 from __future__ import annotations
 
@@ -257,9 +261,6 @@ def rivals() -> list[Plan]:
         for scheme in schemes
     ]
 
-
-# With PACELAB_CONFORMANCE_WHERE=here the hosts are on this machine's kernel, as root, and times decide: a run that says
-# that the machine was too busy (`fidelity`) is repeated once, and then skipped. By hand, on an idle machine.
 
 LACKS = why_not(BACK_END) if WHERE == "here" else "; ".join(": ".join(lack) for lack in missing_for_uml())
 KIND = pytest.mark.kernel if WHERE == "here" else pytest.mark.guest

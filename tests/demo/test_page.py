@@ -28,8 +28,6 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
 
-# The demonstrations' documents, pages and widgets, and a picture's export, without a browser.
-
 # The demonstrations' documents and pages, without a browser.
 
 ENGINES = {name: demo for name, demo in DEMOS.items() if not demo.python}

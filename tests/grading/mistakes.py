@@ -198,8 +198,6 @@ MISTAKES: dict[str, tuple[Planted, ...]] = {
 }
 
 
-# Mutants of a text of Python, each by one slip that somebody could make; and which of them are the same algorithm.
-
 # Mutants of a text of Python: each differs from it in one place, by a slip that somebody could make.
 
 SWAPPED = {

@@ -1,4 +1,9 @@
-"""The rubrics: a model earns all, an untouched template nothing, a planted mistake or a mutant loses what it must."""
+"""The rubrics: a model earns all, an untouched template nothing, a planted mistake or a mutant loses what it must.
+
+In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
+test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
+mistake meets those that must catch it, and nothing is simulated.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,6 @@ from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import text_report
 from pacelab.grading.sandbox import Walls, walls
-
-# The rubrics: a model earns all, an untouched template nothing, and each planted mistake loses what is meant for it.
-#
-# In this very process, in a third of the time, since the sources are our own. With PACELAB_FULL_RUBRIC (`make
-# test-rubric` sets it) all checks are run on all mistakes, and models and templates are graded behind walls. Else a
-# mistake meets those that must catch it, and nothing is simulated.
 
 
 def planted(assignment: Assignment) -> tuple[Planted, ...]:

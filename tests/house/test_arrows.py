@@ -15,8 +15,6 @@ import pytest
 
 import pacelab
 
-# Which part and which folder may import which, read off the source without running it; how folders are found.
-
 # Which part may import which: the arrows of the house, read off the source without running it.
 #
 # 1. `pacelab.units` is a leaf.
@@ -327,8 +325,6 @@ def test_mapping_public_names_can_be_imported() -> None:
 
     assert [name for name in pacelab.__all__ if not hasattr(pacelab, name)] == []
 
-
-# No module imports itself by way of others, in Python or in Rust.
 
 # No module imports itself by way of others, inside functions or out. What only types need does not count.
 #

@@ -1,4 +1,8 @@
-"""Hosts made of network namespaces, commands between them, what may not be left of these, and a late machine."""
+"""Hosts made of network namespaces, commands between them, what may not be left of these, and a late machine.
+
+A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing
+is left behind. Interfaces and rules go with their namespace.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,6 @@ from pydantic import TypeAdapter
 
 from pacelab.hosts.features import missing
 from pacelab.pacer.linux import status
-
-# Hosts made of network namespaces, for tests that need a kernel.
-#
-# A namespace lives as long as the process that holds it, and that one dies with the tests, however these end: nothing
-# is left behind. Interfaces and rules go with their namespace.
 
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]

@@ -40,8 +40,6 @@ from pacelab.hosts.hwsim.radios import _attribute
 from pacelab.hosts.network.medium import Medium, find_program
 from pacelab.hosts.plan import Plan
 
-# The back end hwsim: the real Wi-Fi stack where the kernel has mac80211_hwsim, and what is said where it lacks.
-
 # The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
 
 NO_HWSIM = why_not("hwsim")

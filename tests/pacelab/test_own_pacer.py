@@ -21,8 +21,6 @@ from pacelab.own.new import TEMPLATES
 from pacelab.results import folder
 from pacelab.sim import congestion
 
-# A pacer and a link layer of one's own.
-
 pytestmark = pytest.mark.usefixtures("engine")
 
 # A pacer of one's own paces, and its failures are told with the place.

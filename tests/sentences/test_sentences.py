@@ -1,4 +1,7 @@
-"""What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval."""
+"""What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
+
+`make sentences` runs all of it; `make test` leaves out those marked `slow`.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,6 @@ from pacelab.demo.catalog import RATES, find_demo
 from pacelab.demo.model import Choice
 from pacelab.demo.runs import answer, start
 from pacelab.sim.engine import run_air
-
-# What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
-
-# What texts state as an outcome is what runs give: sentences.yaml binds the words to runs and an interval.
-#
-# `make sentences` runs all of it; `make test` leaves out those marked `slow`.
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = Path(__file__).parent / "sentences.yaml"

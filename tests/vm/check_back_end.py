@@ -1,4 +1,7 @@
-"""The back end hwsim as a student meets it in the virtual machine: its commands, and its controller."""
+"""The back end hwsim as a student meets it in the virtual machine: `pacelab doctor`, `run`, `compare`; its controller.
+
+Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsim.py.
+"""
 
 import csv
 import json
@@ -11,10 +14,6 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
-
-# The back end hwsim as a student meets it in the virtual machine: `pacelab doctor`, `run`, `compare --backend hwsim`.
-#
-# Its finer tests need pytest and a machine that is on time: tests/linux/test_hwsim.py.
 
 LAB = Path(__file__).resolve().parents[2]
 PACELAB = [sys.executable, "-B", "-m", "pacelab"]

@@ -3,7 +3,7 @@
 use pacelab_air_config::Preset;
 use pacelab_engine::{AirConfig, Failure, Happening};
 
-use crate::rig::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast, voice};
+use crate::{FAINT, M1, MS, NEVER_RTS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast, voice};
 
 const PRESETS: [Preset; 2] = [Preset::Ns2, Preset::Standard];
 

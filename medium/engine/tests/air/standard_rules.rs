@@ -3,7 +3,7 @@
 use pacelab_air_config::Preset;
 use pacelab_engine::Happening;
 
-use crate::rig::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast};
+use crate::{FAINT, FAIR, MS, Rig, STRONG, US, both_ways, broadcast, plain, tuned, unicast};
 
 #[test]
 fn a_packet_that_finds_the_medium_idle_for_difs_leaves_at_once() {

@@ -8,13 +8,10 @@
 //!
 //! Data alone: nothing here knows how a frame is sent. Each word of the configuration has its one type here.
 
-mod check;
-mod phy;
 mod radio;
 mod run;
 mod traffic;
 
-pub use phy::{DSSS_RATES_BPS, OFDM_RATES_BPS, PhyKind};
-pub use radio::{MacAckRate, Preset, Propagation, Radio};
+pub use radio::{DSSS_RATES_BPS, MacAckRate, OFDM_RATES_BPS, PhyKind, Preset, Propagation, Radio};
 pub use run::{Capture, Config, Headers, HostDelay, Node, Routing, VERSION, Wired, ns_from_s};
 pub use traffic::{Category, Cbr, FewSettings, Flow, Tcp, TcpDefaults, Traffic, Voice};

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::check::{LONGEST_S, check};
-use crate::radio::Radio;
-use crate::traffic::{Flow, Traffic, Voice};
+use crate::radio::{Radio, check};
+use crate::traffic::{Flow, LONGEST_S, Traffic, Voice};
 
 /// The version this crate understands.
 pub const VERSION: u32 = 1;

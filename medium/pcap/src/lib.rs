@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   AirLog  --->  story    who received what, what became of each frame, in words
-//!                 frame    bytes of the 802.11 frame          ip   bytes of the packet inside
-//!                 file     blocks, radiotap, options
+//!                 frame    bytes of the 802.11 frame and of the packet inside
+//!                 file     blocks, radiotap, options; `join`
 //! ```
 //!
 //! Invariants
@@ -13,12 +13,8 @@
 //! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
 //!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
 
-mod address;
 mod file;
 mod frame;
-mod ip;
-mod join;
 mod story;
 
-pub use file::pcapng;
-pub use join::join;
+pub use file::{join, pcapng};

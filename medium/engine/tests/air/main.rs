@@ -18,19 +18,19 @@ use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Pack
 
 // The rig: a few stations, frames that start when a test wants them to, and what the tap and the notices tell.
 
-pub const US: Ns = 1_000;
-pub const MS: Ns = 1_000_000;
-pub const M1: u32 = 1_000_000;
-pub const NEVER_RTS: u32 = u32::MAX;
+pub(crate) const US: Ns = 1_000;
+pub(crate) const MS: Ns = 1_000_000;
+pub(crate) const M1: u32 = 1_000_000;
+pub(crate) const NEVER_RTS: u32 = u32::MAX;
 
 /// Powers for matrices, in W: 10 dB and more apart where it matters.
-pub const STRONG: f64 = 1e-7;
-pub const FAIR: f64 = 1e-9;
+pub(crate) const STRONG: f64 = 1e-7;
+pub(crate) const FAIR: f64 = 1e-9;
 /// Sensed (1.559e-11), not decodable (3.652e-10).
-pub const FAINT: f64 = 1e-10;
+pub(crate) const FAINT: f64 = 1e-10;
 
 /// 1 Mbit/s everywhere, no RTS, limits 7 and 4, tap on; stations at the origin unless the propagation is told.
-pub fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
+pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
     let stations = links.iter().map(|&(a, b, _)| a.max(b) + 1).max().unwrap_or(1) as usize;
     AirConfig {
         radio: Radio {
@@ -58,34 +58,34 @@ pub fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
 }
 
 /// These powers alone.
-pub fn matrix(links: &[(u32, u32, f64)]) -> Propagation {
+pub(crate) fn matrix(links: &[(u32, u32, f64)]) -> Propagation {
     Propagation::Matrix { capture_db: 10.0, links: links.to_vec() }
 }
 
 /// The same with another radio.
-pub fn tuned(mut config: AirConfig, tune: impl FnOnce(&mut Radio)) -> AirConfig {
+pub(crate) fn tuned(mut config: AirConfig, tune: impl FnOnce(&mut Radio)) -> AirConfig {
     tune(&mut config.radio);
     config
 }
 
 /// Each pair in both directions.
-pub fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
+pub(crate) fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
     pairs.iter().flat_map(|&(a, b, power_w)| [(a, b, power_w), (b, a, power_w)]).collect()
 }
 
-pub fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
+pub(crate) fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
     Packet { id, to: Some(to), bytes, category: Category::default(), rates: None }
 }
 
-pub fn voice(id: u32, to: u32, bytes: u32) -> Packet {
+pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
     Packet { category: Category::Voice, ..unicast(id, to, bytes) }
 }
 
-pub fn broadcast(id: u32, bytes: u32) -> Packet {
+pub(crate) fn broadcast(id: u32, bytes: u32) -> Packet {
     Packet { id, to: None, bytes, category: Category::default(), rates: None }
 }
 
-pub struct Rig {
+pub(crate) struct Rig {
     pub air: Air,
     preset: Preset,
     seed: u64,

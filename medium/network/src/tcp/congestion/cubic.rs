@@ -4,8 +4,7 @@
 
 use pacelab_engine::Ns;
 
-use super::aimd::Aimd;
-use super::control::{Ack, CongestionControl};
+use super::control::{Ack, Aimd, CongestionControl};
 
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;

@@ -11,7 +11,6 @@ mod link_layer;
 mod ns2_rules;
 mod properties;
 mod radios;
-mod standard_rules;
 
 use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
 use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};

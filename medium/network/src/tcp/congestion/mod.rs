@@ -1,17 +1,15 @@
 //! Congestion control: how large the window is. Counted in segments, fractions included.
 
 mod control;
-mod cubic;
 mod delay_based;
-mod few;
+mod loss_based;
 mod westwood;
 
 use pacelab_air_config::FewSettings;
 
 pub use control::{Ack, CongestionControl, NewReno, Recovery, Reno, Tahoe};
-pub use cubic::Cubic;
 pub use delay_based::{Compound, Vegas};
-pub use few::Few;
+pub use loss_based::{Cubic, Few};
 pub use westwood::{Westwood, Westwood2001};
 
 /// The names known to `by_name`.

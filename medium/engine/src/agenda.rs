@@ -1,9 +1,9 @@
 //! The agenda, ordered by (time, sequence): equal times leave in the order they came.
 //!
 //! Most of what is added is due soon: a SIFS, a slot, a frame from now. So the soonest entries stand in a short row, in
-//! which an insertion moves a few and a removal none; the others wait in a calendar: a ring of short days, and a heap for
-//! all that comes after the last of them. In a heap alone an entry costs the more, the more there are; here most cost the
-//! same among a thousand stations as among a hundred.
+//! which an insertion moves a few and a removal none; the others wait in a calendar: a ring of short days, and a heap
+//! for all that comes after the last of them. In a heap alone an entry costs the more, the more there are; here most
+//! cost the same among a thousand stations as among a hundred.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -126,7 +126,7 @@ const NONE: u32 = u32::MAX;
 
 /// What is due later: keys whose upper 64 bits are a time, the least first.
 #[derive(Clone, Debug)]
-pub(crate) struct Calendar {
+struct Calendar {
     /// Place of some entry of each day, by number modulo `DAYS`; none before the first key. Those of a day are a chain, in
     /// any order, and all lie together: so what is in use fits the processor's caches.
     days: Vec<u32>,

@@ -7,8 +7,8 @@
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `frames`, `socket::request`, `options`, `world` and `air::lateness` have no I/O. `air::pump` with its two kinds of hosts
-//! (`tap_hosts`, `radio_hosts`) and the servers in `socket` are the shell; `syscalls` has the unsafe code.
+//! `frames`, `socket::request`, `options`, `world` and `air::lateness` have no I/O. `air::pump` with its two kinds of
+//! hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket` are the shell; `syscalls` has the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air;

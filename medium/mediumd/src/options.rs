@@ -67,7 +67,8 @@ pub enum WmediumdCommand {
     Version,
 }
 
-/// Reads wmediumd's arguments after the program's name, as getopt("hVc:l:x:sd") does; and the two words that people try first.
+/// Reads wmediumd's arguments after the program's name, as getopt("hVc:l:x:sd") does; and the two words that people try
+/// first.
 ///
 /// # Errors
 /// One line that names the argument.

@@ -1,4 +1,5 @@
-//! Hosts with TAP devices: a flood of one costs the others and the daemon little; and the devices, in the hosts' namespaces.
+//! Hosts with TAP devices: a flood of one costs the others and the daemon little; and the devices, in the hosts'
+//! namespaces.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -246,7 +247,7 @@ fn dropped_on_send(table: &str, name: &str) -> Option<u64> {
 ///
 /// # Errors
 /// That the namespace cannot be entered, as one line; then what `work` returns.
-pub fn inside<T>(path: Option<&Path>, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+fn inside<T>(path: Option<&Path>, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     let Some(path) = path else { return work() };
     let told = |what: &str, error: io::Error| {
         format!("{what} network namespace {}: {error}{}", path.display(), entry_advice(&error))

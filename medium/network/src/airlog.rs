@@ -16,7 +16,8 @@ pub struct Enqueued {
     pub packet: Packet,
 }
 
-/// The log for captures: the tap's records, the frames, and the packets inside them, each list by time. Stations are numbered as in the engine.
+/// The log for captures: the tap's records, the frames, and the packets inside them, each list by time. Stations are
+/// numbered as in the engine.
 #[derive(Clone, Debug, Default)]
 pub struct AirLog {
     /// The physical layer.

@@ -159,13 +159,15 @@ fn follows_rts(place: usize, log: &AirLog) -> bool {
     before.is_some_and(|frame| frame.kind == Kind::Rts && frame.number == sent.number)
 }
 
+/// A packet of one of the files that are joined.
 struct Packet<'a> {
     at: Duration,
     interface: u32,
     record: RawPcapPacket<'a>,
 }
 
-/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets of the same time in the order of interfaces.
+/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets of
+/// the same time in the order of interfaces.
 ///
 /// A record that was cut off at a file's end is left out. The error is one line.
 pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {

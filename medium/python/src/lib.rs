@@ -1,5 +1,5 @@
-//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the joining
-//! of capture files.
+//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the
+//! joining of capture files.
 
 mod python_hook;
 
@@ -107,8 +107,8 @@ fn _medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// A Python congestion control, the counterpart of `pacelab.congestion.CongestionControl`: its `window` is read after each
-/// call. What it raises ends the run.
+/// A Python congestion control, the counterpart of `pacelab.congestion.CongestionControl`: its `window` is read after
+/// each call. What it raises ends the run.
 pub struct PythonControl {
     contract: Rc<Contract>,
     object: Py<PyAny>,

@@ -1,5 +1,5 @@
-//! What the presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix; and below it the standard
-//! as written, where ns-2 differs.
+//! What the presets have in common: attempts, queue, broadcasts, duplicates, rates, the link matrix; and below it the
+//! standard as written, where ns-2 differs.
 
 use pacelab_air_config::Preset;
 use pacelab_engine::{AirConfig, Failure, Happening};

@@ -1,7 +1,7 @@
 //! Frames over the air, without I/O and without a clock: the words that carrier and sides share.
 //!
-//! An event is what listeners are told, small enough to be passed through a ring; its head is what the frame says of itself.
-//! `Wire` and `Surroundings` are the carrier's two sides: what a frame is, where it goes, and what is told of it.
+//! An event is what listeners are told, small enough to be passed through a ring; its head is what the frame says of
+//! itself. `Wire` and `Surroundings` are the carrier's two sides: what a frame is, where it goes, and what is told of it.
 
 pub mod carrier;
 pub mod ethernet;

@@ -1,5 +1,5 @@
-//! Those who ask and listen: the server behind mediumd's Unix socket, which is the main thread, with signals, clients and
-//! what they are told; its file; and wmediumd's socket (`wmediumd_server`).
+//! Those who ask and listen: the server behind mediumd's Unix socket, which is the main thread, with signals, clients
+//! and what they are told; its file; and wmediumd's socket (`wmediumd_server`).
 
 pub mod connection;
 pub mod report;

@@ -85,6 +85,7 @@ impl Route {
     }
 }
 
+/// Packets that may wait for a route, and how long.
 const MOST_PKTS: usize = 64;
 const LIFETIME_NS: Ns = 30_000_000_000;
 

@@ -9,6 +9,9 @@ use super::task::Task;
 use super::{Network, radio_edges, wired_edges};
 use crate::routes::Routes;
 
+/// Positions are brought up to date this often: 0.2 m at 2 m/s.
+pub const STEP_NS: Ns = 100_000_000;
+
 impl Network {
     pub(super) fn schedule_motion(&mut self) {
         let mut nodes: Vec<u32> = self.config.moves.iter().map(|&(node, ..)| node).collect();
@@ -46,9 +49,6 @@ impl Network {
     }
 }
 
-/// Positions are brought up to date this often: 0.2 m at 2 m/s.
-pub const STEP_NS: Ns = 100_000_000;
-
 /// Where each node that moves is, every `step` of a run from its begin to its end: for pictures.
 pub fn places(config: &Config, step: Ns) -> BTreeMap<u32, Vec<[f64; 2]>> {
     let steps = ns_from_s(config.duration_s) / step;
@@ -57,7 +57,7 @@ pub fn places(config: &Config, step: Ns) -> BTreeMap<u32, Vec<[f64; 2]>> {
 }
 
 /// Where the node is at that time, and whether it is still to move. A pure function of the configuration.
-pub(crate) fn place(config: &Config, node: u32, now: Ns) -> ([f64; 2], bool) {
+fn place(config: &Config, node: u32, now: Ns) -> ([f64; 2], bool) {
     let now_s = now as f64 / 1e9;
     let start = config.nodes[node as usize].position_m.unwrap_or([0.0, 0.0]);
     let mut before = (0.0, start);

@@ -77,7 +77,8 @@ pub(super) enum InLinkLayer {
     Down { node: u32, packet: u32, next_hop: Option<u32> },
 }
 
-/// What hosts take to carry a packet between their link layer and themselves: the doors of all hosts; packets pass each of them, in each direction, in order.
+/// What hosts take to carry a packet between their link layer and themselves: doors that packets pass in each direction,
+/// in order.
 #[derive(Debug)]
 pub(super) struct Hosts {
     law: HostDelay,

@@ -2,7 +2,7 @@
 //!
 //! The sender is split in two: `sender` does what every TCP does (sequence numbers, timer, duplicate ACKs, the
 //! recovery of RFC 6582), `congestion` decides how large the window is; `habits` is where TCPs differ, timers included.
-//! Here: sequence numbers, compared modulo 2^32 (RFC 9293 Sec. 3.4).
+//! Here are sequence numbers, compared modulo 2^32 (RFC 9293 Sec. 3.4).
 
 pub mod congestion;
 pub mod habits;

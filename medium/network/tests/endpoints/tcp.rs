@@ -1,5 +1,5 @@
-//! TCP's sender, whose peer is the test: loss recovery, the retransmission timer, the end of a transfer. Segments of 1000
-//! bytes, counted from 0.
+//! TCP's sender, whose peer is the test: loss recovery, the retransmission timer, the end of a transfer. Segments of
+//! 1000 bytes, counted from 0.
 
 use pacelab_engine::{NEVER, Ns};
 use pacelab_network::packet::{TcpHeader, flag};

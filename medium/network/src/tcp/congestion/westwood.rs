@@ -1,4 +1,5 @@
-//! TCP Westwood, today's Westwood+ and the first one of 2001: after a loss the window is what the measured bandwidth fills.
+//! TCP Westwood, today's Westwood+ and the first one of 2001: after a loss the window is what the measured bandwidth
+//! fills.
 
 use pacelab_engine::Ns;
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from pacelab.backends.real_hosts import (
+from pacelab.backends import (
     BRIDGING,
     LONGEST_RUN_S,
     MOST_FLOWS,

@@ -1,15 +1,29 @@
-"""What real hosts cannot run, and why. An experiment's resolution asks: this imports nothing that runs."""
+"""Back ends: where the air of an experiment is, what each of them takes, and what it refuses.
+
+    sim   the engine in virtual time, in this process
+    tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
+    hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
+
+`pacelab.running.registry` is the one place where `--backend` meets what runs, and `pacelab.results.outcome` says what
+a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
+metrics, plots - never learns which one it was.
+
+What a back end cannot do is said before anything runs: an experiment's resolution asks. This imports nothing that runs
+and looks at no machine.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
 from pacelab.options.chosen import Options
 from pacelab.options.host_delay import air_host_delay
+from pacelab.options.places import HERE
+from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
 from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.topologies.model import Topology
@@ -45,7 +59,7 @@ GUEST_SWITCHES = ("no-prr", "no-hystart")
 """Those of --linux-tcp that need our guest's kernel, or are of a whole kernel and not of a host."""
 
 
-def check(
+def check_hosts(
     options: Options, topology: Topology, flows: tuple[PlannedFlow, ...], scheme: Scheme, hooks: HookSettings
 ) -> None:
     """Raise ConfigError with the reason when real hosts cannot run this. Looks at no machine."""
@@ -224,3 +238,75 @@ def _stock_reasons(options: Options, topology: Topology, scheme: Scheme, hooks: 
     if listening and not scheme.counts_suffice:
         found.append(f"scheme {options.scheme!r} with --medium stock: it listens to the link layer, which says nothing")
     return found
+
+
+# What `--where` refuses.
+
+
+def check_where(options: Options) -> None:
+    """Raise ConfigError when this experiment cannot run there."""
+    if options.where == HERE:
+        return
+    if options.backend == "sim":
+        raise ConfigError(f"--where {options.where} with --backend sim: it has no kernel: allowed is {HERE}")
+    for name, plain in (("builder", "plain"), ("medium", "own"), ("controller", None)):
+        if getattr(options, name) not in (None, plain):
+            given = f"--{name} {getattr(options, name)}"
+            raise ConfigError(f"{given} with --where {options.where}: its guest has none: allowed is --where {HERE}")
+
+
+# What a back end is, and the table of them.
+
+Refusals = Callable[[Options, Topology, tuple[PlannedFlow, ...], Scheme, HookSettings], None]
+
+
+def _any(
+    _options: Options, _network: Topology, _flows: tuple[PlannedFlow, ...], _scheme: Scheme, _hooks: HookSettings
+) -> None:
+    """Nothing is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackEndKind:
+    """One back end, before anything runs."""
+
+    name: str
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    """Options that it takes and not all others do, with their defaults."""
+    routings: tuple[str, ...] | None = None
+    """Those that it has; None: its refusals tell."""
+    finders: str
+    """What finds nodes that walk, for people."""
+    check: Refusals = _any
+    """Raises ConfigError with the reason when it cannot run this."""
+
+    def check_given(self, given: Mapping[str, object]) -> None:
+        """Raise ConfigError for an option that belongs to other back ends, or a routing that it has not."""
+        for name in BACKEND_OPTIONS:
+            if name in given and name not in self.options and name != "where":
+                takers = " or ".join(kind.name for kind in BACK_ENDS.values() if name in kind.options)
+                raise ConfigError(f"{BY_FIELD[name].flag} with --backend {self.name}: it belongs to --backend {takers}")
+
+    def check_routing(self, routing: str) -> None:
+        """Raise ConfigError for a routing that it has not."""
+        if self.routings is not None and routing not in self.routings:
+            allowed = " or ".join(self.routings)
+            raise ConfigError(f"--routing {routing} with --backend {self.name}: it is Linux's: allowed is {allowed}")
+
+
+_LINUX: Mapping[str, str | None] = {"where": "here", "controller": None, "linux_tcp": None}
+
+BACK_ENDS: Mapping[str, BackEndKind] = {
+    kind.name: kind
+    for kind in (
+        BackEndKind(name="sim", routings=("static", "aodv"), finders="a routing that finds its way, as aodv"),
+        BackEndKind(name="tap", options=_LINUX, finders=FINDERS["tap"], check=check_hosts),
+        BackEndKind(
+            name="hwsim",
+            options={**_LINUX, "builder": "plain", "medium": "own"},
+            finders=FINDERS["hwsim"],
+            check=check_hosts,
+        ),
+    )
+}
+"""Name -> back end; the names are those of --backend."""

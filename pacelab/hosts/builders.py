@@ -16,7 +16,7 @@ def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) 
     """
     check_control(plan)
     if plan.builder == "mininet-wifi":
-        from pacelab.hosts.mininet.mininet_wifi import MininetWifiLab
+        from pacelab.hosts.mininet_wifi import MininetWifiLab
 
         return MininetWifiLab(plan, page_fd, at_terminal=at_terminal)
     return Lab(plan, page_fd)

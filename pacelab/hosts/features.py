@@ -83,7 +83,7 @@ def has_hwsim() -> bool:
 
 def mininet_wifi() -> str | None:
     """None when Mininet-WiFi can be had, else how to get it."""
-    from pacelab.hosts.mininet.mininet_wifi import find_python
+    from pacelab.hosts.mininet_wifi import find_python
 
     try:
         find_python()
@@ -94,7 +94,7 @@ def mininet_wifi() -> str | None:
 
 def mininet() -> str | None:
     """None when Mininet's command line can be had, else how to get it."""
-    from pacelab.hosts.mininet.mininet_hosts import check_mininet
+    from pacelab.hosts.mininet_hosts import check_mininet
 
     try:
         check_mininet()

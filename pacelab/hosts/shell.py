@@ -40,8 +40,8 @@ def talk(plan: Plan) -> None:
     """Build the hosts, and let Mininet's command line have them until it is left."""
     from pacelab.hosts.agents.start import start_agents
     from pacelab.hosts.builders import build
-    from pacelab.hosts.mininet.mininet_hosts import load_mininet, network_of
-    from pacelab.hosts.mininet.mininet_wifi import MininetWifiLab
+    from pacelab.hosts.mininet_hosts import load_mininet, network_of
+    from pacelab.hosts.mininet_wifi import MininetWifiLab
 
     if plan.builder == "plain":
         load_mininet("log").setLogLevel("info")

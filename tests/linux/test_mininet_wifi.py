@@ -20,10 +20,10 @@ from tap_runs import goodputs_kbps, run, start, why_not
 from pacelab import load_result
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
+from pacelab.hosts import mininet_wifi, mininet_wifi_network
 from pacelab.hosts.changes import place_at
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.mininet import mininet_wifi, mininet_wifi_network
-from pacelab.hosts.mininet.mininet_wifi import description, find_python
+from pacelab.hosts.mininet_wifi import description, find_python
 from pacelab.hosts.network.tcp_settings import quiet
 
 LIMIT_S = 200

@@ -244,7 +244,7 @@ def test_shell_runs_commands_at_hosts() -> None:
 
 
 def test_shell_without_mininet_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from pacelab.hosts.mininet import mininet_hosts
+    from pacelab.hosts import mininet_hosts
 
     monkeypatch.setattr(mininet_hosts, "SYSTEM_PACKAGES", tmp_path)
     with pytest.raises(pacelab.HostError, match=r"apt-get install --no-install-recommends mininet"):

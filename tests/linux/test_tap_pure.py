@@ -23,7 +23,7 @@ from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
 from pacelab.hosts.lab import Lab
 from pacelab.hosts.machine import Load, judge, judge_medium, read_load
-from pacelab.hosts.mininet.mininet_hosts import iperf_results
+from pacelab.hosts.mininet_hosts import iperf_results
 from pacelab.hosts.network.medium import find_program
 from pacelab.hosts.network.meter import Meter, Window
 from pacelab.hosts.network.tcp_counters import Counters, read_counters

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from pacelab.errors import HostError
+from pacelab.hosts import mininet_wifi_network
 from pacelab.hosts.hwsim.family import Hwsim
 from pacelab.hosts.hwsim.radios import BSSID, CHANNEL, SSID, Radios
 from pacelab.hosts.lab import Lab
-from pacelab.hosts.mininet import mininet_wifi_network
 from pacelab.hosts.network import addresses, tcp_settings
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.network.namespaces import adopt, inside, mount_sysfs, set_sysctls

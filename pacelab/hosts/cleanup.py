@@ -19,7 +19,7 @@ from pacelab.errors import HostError
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
 from pacelab.hosts.where.folders import remove_left
-from pacelab.pacer.linux.kernel.capabilities import in_container, lacking
+from pacelab.pacer.linux.host import in_container, lacking
 
 _PROC = Path("/proc")
 END_S = 5.0

@@ -13,7 +13,7 @@ from pacelab.errors import HostError
 from pacelab.hosts.helper_client import JOIN, as_root, place
 from pacelab.hosts.hwsim.family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
-from pacelab.pacer.linux.kernel.capabilities import lacking
+from pacelab.pacer.linux.host import lacking
 
 PROGRAMS = {
     "unshare": "util-linux",

@@ -1,8 +1,9 @@
 """The papers' algorithms on a real Linux host: packets from NFQUEUE to the core's hooks and back.
 
-    packet, rewrite, build     bytes <-> the core's Segment        voice_format   voice packets and their reports
-    nfqueue, rules, inject     the kernel's side                   shell          one hook, in real time
-    agent                      all of it as one process            tc_pacing      rates here, pacing in the kernel
+    packet, write      bytes <-> the core's Segment     voice_format   voice packets and their reports
+    kernel/            queues, rules, pacing, retries   shell          one hook, in real time
+    agent              all of it as one process         tc_agent       rates here, pacing in the kernel
+    host, process      what the host has and allows     status         what an agent says
 
 Sees `pacelab.pacer.core` and nothing else of PaceLab: names of schemes, command line and live view are pacelab's.
 """

@@ -24,10 +24,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.host import AgentError
 from pacelab.pacer.linux.kernel.nfqueue import accept_waiting
-from pacelab.pacer.linux.kernel.realtime import be_punctual
 from pacelab.pacer.linux.kernel.rules import Rules
+from pacelab.pacer.linux.process import be_punctual
 from pacelab.units import NS_PER_S
 
 BEAT_NS = NS_PER_S // 5

@@ -13,7 +13,7 @@ from network import PACELAB, Line
 
 from pacelab.pacer.core.contract import Point
 from pacelab.pacer.linux.doubts import MANY, QUIET_NS, Traffic
-from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.host import AgentError
 from pacelab.pacer.linux.kernel import rules
 
 FAR = int(IPv4Address("10.9.2.1"))

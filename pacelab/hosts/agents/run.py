@@ -128,7 +128,7 @@ def _check_platform(agent: str) -> None:
 
 def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> None:
     from pacelab.pacer.linux.agent import Agent
-    from pacelab.pacer.linux.errors import AgentError
+    from pacelab.pacer.linux.host import AgentError
 
     kind: type[Agent | TcAgent] = Agent
     if task.datapath == "tc":
@@ -159,7 +159,7 @@ def _serve(task: Task, config: AgentConfig, hook: Hook, lead: Lead | None) -> No
 
 
 def _follow(lead: Lead, config: AgentConfig) -> Orders:
-    from pacelab.pacer.linux.kernel.interfaces import address_of
+    from pacelab.pacer.linux.host import address_of
 
     own = config.wired if config.wired is not None and not config.wired.endswith("+") else config.air
     return Orders(url=lead.url, name=lead.name, address=address_of(own), scheme=config.scheme, make=lead.make)

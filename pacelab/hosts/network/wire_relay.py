@@ -19,8 +19,8 @@ from typing import Any
 
 from pacelab.hosts.network.namespaces import inside
 from pacelab.hosts.network.wire_path import ETHERNET_HEADER_BYTES, WirePath
-from pacelab.hosts.realtime import Waiter, become_real_time
 from pacelab.hosts.traffic.quantiles import quantiles
+from pacelab.pacer.linux.process import Waiter, become_real_time
 from pacelab.units import NS_PER_S, ns_from_s
 
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000

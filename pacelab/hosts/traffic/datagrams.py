@@ -18,10 +18,10 @@ import time
 from typing import Any
 
 from pacelab.hosts.network.meter import Window
-from pacelab.hosts.realtime import Waiter, become_real_time
 from pacelab.hosts.traffic.datagram_flows import Endpoints, Receiver, Sender, Source
 from pacelab.hosts.traffic.quantiles import quantiles
 from pacelab.hosts.traffic.voice_flows import VoiceFlow
+from pacelab.pacer.linux.process import Waiter, become_real_time
 from pacelab.units import NS_PER_S
 
 _BURST = 64

@@ -14,7 +14,7 @@ import struct
 import time
 from typing import NamedTuple
 
-from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.host import AgentError
 from pacelab.units import NS_PER_S
 
 HEADER_BYTES = 120

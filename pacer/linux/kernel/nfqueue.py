@@ -25,7 +25,7 @@ from collections.abc import Iterable
 from struct import Struct, pack
 from typing import NamedTuple
 
-from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.host import AgentError
 
 _NETLINK_NETFILTER = 12
 _SO_RCVBUFFORCE = 33

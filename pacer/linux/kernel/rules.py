@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pacelab.pacer.linux.errors import AgentError
+from pacelab.pacer.linux.host import AgentError
 
 _COMMANDS = ("iptables", "ip6tables")
 _PREFIX = "PACELAB"

@@ -1,6 +1,6 @@
 """A gateway that a controller leads: what it is told to do, and what it tells.
 
-The talking is a process of its own (pacelab.controller.web.subscriber): whatever the network does, packets do not wait.
+The talking is a process of its own (pacelab.controller.web.client): whatever the network does, packets do not wait.
 Without the controller the agent goes on with what it does.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LIMITS = ("pace_rate_bps", "gateway_window_pkts")
 """Settings of schemes at a gateway that a controller may set."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}")
-_SUBSCRIBER = "pacelab.controller.web.subscriber"
+_SUBSCRIBER = "pacelab.controller.web.client"
 _PROTOCOL = {"tcp": 6, "udp": 17}
 _FLOW = re.compile(r"(\S+):(\d+) > (\S+):(\d+)")
 _PATIENCE_S = 3.0

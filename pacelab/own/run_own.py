@@ -1,26 +1,31 @@
-"""A pacer of your own: subclass `Pacer`, run it with `run_pacer`, or among schemes as FILE.py:CLASS.
+"""Runs a pacer or a link layer of your own: subclass `Pacer` or `LinkLayer`, or name it among schemes as FILE.py:CLASS.
 
-It stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the wire
-and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
+A pacer stands where TCP-GAP's estimator stands: one object for each flow, at the gateway for flows that come from the
+wire and at the wireless source for the others. Queues, timers and the measuring of RTT_wireless are there already; your
 pacer turns round trips into the time between two packets.
+
+A link layer is one object at each wireless node. It hears how many attempts each frame took, and says of each packet
+whether it may pass or is dropped (or marked, where the flow uses ECN).
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from typing import SupportsFloat
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import checked, switch
 from pacelab.options.own_code import misnamed
-from pacelab.own.bases import Pacer, Sample
+from pacelab.own.bases import LinkLayer, Pacer, Sample
+from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, SegmentSeen, TransmitResult
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.goodput_control import GoodputControlConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
-from pacelab.schemes import Scheme
+from pacelab.schemes import HookSettings, Scheme
 from pacelab.sim.own_calls import OwnCalls
 from pacelab.topologies.domain import plain
 from pacelab.units import NS_PER_S, s_from_ns
@@ -112,3 +117,64 @@ class _Estimator:
             raise self._code.fail(f"set interval_s to {interval_s!r}: allowed is 0 or more seconds")
         self.interval_ns = round(min(float(interval_s), LONGEST_S) * NS_PER_S)
         return True
+
+
+def run_link_layer(experiment: Experiment, layer: type[LinkLayer]) -> RunResult:
+    """Run an experiment (of scheme "newreno") with a link layer of your own at every wireless node.
+
+    Raises UserCodeError, with the traceback, when your code failed or did not return.
+    """
+    if not (isinstance(layer, type) and issubclass(layer, LinkLayer)):
+        raise ConfigError(f"running the link layer {layer!r:.60}: allowed is a subclass of pacelab.LinkLayer")
+    return run(experiment, scheme=link_scheme(layer))
+
+
+def link_scheme(layer: type[LinkLayer]) -> Scheme:
+    """The scheme that has this link layer at every wireless node, for one run: a failure stays with it."""
+    code = OwnCalls(f"link layer {layer.__name__}")
+    return Scheme(
+        name=layer.__name__,
+        summary="a link layer of one's own",
+        source=layer.__module__,
+        link=lambda settings: _Hook(code, layer, settings),
+        acting=frozenset({"dropped"}),
+        raise_failure=code.raise_failure,
+        notes=misnamed(layer),
+    )
+
+
+class _Hook:
+    """A student's link layer as the engine wants it (see `pacelab.pacer.core.contract.Hook`)."""
+
+    event_mask = EventMask.SEGMENT | EventMask.TRANSMIT
+
+    def __init__(self, code: OwnCalls, made: type[LinkLayer], settings: HookSettings) -> None:
+        self._code = code
+        self._layer: LinkLayer = code.call(made, settings.stream("own link layer"))
+        self._layer.node = settings.node
+        self._actions: deque[Action] = deque()
+        self._dropped = 0
+
+    def handle(self, now_ns: int, event: Event) -> None:
+        self._code.now_ns = now_ns
+        if isinstance(event, TransmitResult):
+            if event.next_hop is not None:  # a broadcast is never repeated
+                self._code.call(self._layer.sent, event.attempts, event.delivered)
+        elif isinstance(event, SegmentSeen):
+            passes = plain(self._code.call(self._layer.passes))  # numpy's comparisons give its own True
+            if not isinstance(passes, bool):
+                raise self._code.fail(f"returned {passes!r} from passes(): allowed is True or False")
+            self._dropped += not passes
+            handle = event.segment.handle
+            self._actions.append(Forward(handle) if passes else Drop(handle, "own"))
+
+    def poll_action(self) -> Action | None:
+        return self._actions.popleft() if self._actions else None
+
+    def deadline(self) -> tuple[int, str] | None:
+        return None
+
+    def handle_timeout(self, now_ns: int) -> None: ...
+
+    def counters(self) -> dict[str, int]:
+        return {"dropped": self._dropped}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pacelab.hosts.lab import Lab
-from pacelab.hosts.network.tcp_settings import check_control
+from pacelab.hosts.network.tcp import check_control
 from pacelab.hosts.plan import Plan
 
 

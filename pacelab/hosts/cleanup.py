@@ -18,7 +18,7 @@ from pathlib import Path
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
-from pacelab.hosts.where.folders import remove_left
+from pacelab.hosts.where.confine import remove_left
 from pacelab.pacer.linux.host import in_container, lacking
 
 _PROC = Path("/proc")

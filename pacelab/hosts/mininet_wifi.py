@@ -18,12 +18,12 @@ from typing import Any
 
 from pacelab.errors import HostError
 from pacelab.hosts import mininet_wifi_network
-from pacelab.hosts.hwsim.family import Hwsim
-from pacelab.hosts.hwsim.radios import BSSID, CHANNEL, SSID, Radios
 from pacelab.hosts.lab import Lab
-from pacelab.hosts.network import addresses, tcp_settings
+from pacelab.hosts.network import addresses, tcp
+from pacelab.hosts.network.hwsim_family import Hwsim
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.network.namespaces import adopt, inside, mount_sysfs, set_sysctls
+from pacelab.hosts.network.radios import BSSID, CHANNEL, SSID, Radios
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.processes import SAFE_PATH, Child
 
@@ -104,7 +104,7 @@ class MininetWifiLab(Lab):
             adopt(node.name, made["hosts"][node.name])
             if node.wireless:
                 with inside(node.name):
-                    set_sysctls(tcp_settings.quiet(addresses.AIR))
+                    set_sysctls(tcp.quiet(addresses.AIR))
 
     def _set_off(self, now_s: float) -> None:
         self._link.sendall(json.dumps({"walk": time.monotonic() - now_s}).encode() + b"\n")

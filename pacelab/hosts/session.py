@@ -18,8 +18,8 @@ from typing import Any
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
-from pacelab.hosts.features import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.helper_client import as_root
+from pacelab.hosts.machine import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
 from pacelab.results.outcome import Progress

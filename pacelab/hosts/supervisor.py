@@ -26,7 +26,7 @@ from pacelab.hosts.machine import describe, judge, judge_medium, read_load, wors
 from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
 
 if TYPE_CHECKING:
-    from pacelab.hosts.roaming.roaming import Roaming
+    from pacelab.hosts.changes import Roaming
     from pacelab.hosts.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
@@ -79,12 +79,11 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     # Imported here, so that a refused plan costs nothing.
     from pacelab.hosts.agents.start import start_agents
     from pacelab.hosts.builders import build
-    from pacelab.hosts.changes import Changes
-    from pacelab.hosts.hwsim import stock
-    from pacelab.hosts.network.captures import end_captures, start_captures
+    from pacelab.hosts.changes import Changes, Roaming
+    from pacelab.hosts.network import stock
     from pacelab.hosts.report import air_result, complaints, late_start, unmeasured
-    from pacelab.hosts.roaming.roaming import Roaming
     from pacelab.hosts.traffic.traffic import Traffic
+    from pacelab.hosts.where.job import end_captures, start_captures
 
     started = time.monotonic()
     lab = build(plan, page_fd)
@@ -168,14 +167,14 @@ class Teller:
 
 def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
     """Each one with what it did to the flows."""
-    from pacelab.hosts.roaming.handovers import effects
+    from pacelab.hosts.report import effects
 
     rows = effects(plan, measured, roaming.handovers)
     return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
 
 
 def _sentence(handover: dict[str, Any]) -> str:
-    from pacelab.hosts.roaming.handovers import sentence
+    from pacelab.hosts.report import sentence
 
     went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
     return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])

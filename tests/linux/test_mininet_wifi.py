@@ -24,7 +24,7 @@ from pacelab.hosts import mininet_wifi, mininet_wifi_network
 from pacelab.hosts.changes import place_at
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.mininet_wifi import description, find_python
-from pacelab.hosts.network.tcp_settings import quiet
+from pacelab.hosts.network.tcp import quiet
 
 LIMIT_S = 200
 

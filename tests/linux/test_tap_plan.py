@@ -13,7 +13,7 @@ from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.builders import build
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.network import tcp_settings
+from pacelab.hosts.network import tcp
 from pacelab.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 
 
@@ -249,7 +249,7 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
     def built(_plan: Plan, _page_fd: int | None) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr(tcp_settings.socket, "socket", lambda *_: Kernel())
+    monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     monkeypatch.setattr("pacelab.hosts.builders.Lab", built)
     with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
         build(plan_of(topology="chain", cc="vegas"))

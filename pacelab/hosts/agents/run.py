@@ -15,9 +15,7 @@ from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.orders import Orders, is_baseline, offered, own_name
-from pacelab.hosts.agents.path_rates import check_path_known, path_table
-from pacelab.hosts.agents.roles import POINT_OF, AgentName
-from pacelab.hosts.agents.task import MOST_BYTES, Task
+from pacelab.hosts.agents.task import MOST_BYTES, POINT_OF, AgentName, Task, check_path_known, path_table
 from pacelab.hosts.validation import read_document
 from pacelab.options.table import BY_FIELD
 from pacelab.schemes import SCHEMES, HookSettings, Scheme, find_scheme

@@ -1,8 +1,12 @@
-"""What a flow of datagrams delivered: counts over the measured window, and a series over the whole run. Pure."""
+"""What a flow of datagrams delivered: counts over the measured window, and a series over the whole run. Pure.
+
+`quantiles` are those of any sample, by the nearest rank.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,3 +90,15 @@ class Meter:
 
     def _measured(self, now_ns: int) -> bool:
         return self._window.measured_ns <= now_ns < self._window.end_ns
+
+
+SHARES = {"p50": 0.5, "p99": 0.99}
+
+
+def quantiles(sample: Sequence[int]) -> dict[str, int]:
+    """p50, p99 and max; empty for an empty sample."""
+    if not sample:
+        return {}
+    ranked = sorted(sample)
+    found = {name: ranked[min(len(ranked) - 1, int(share * len(ranked)))] for name, share in SHARES.items()}
+    return found | {"max": ranked[-1]}

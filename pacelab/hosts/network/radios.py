@@ -1,4 +1,14 @@
-"""The radios of a plan: made, moved to their hosts, joined to one IBSS or mesh at a fixed rate."""
+"""The radios of back end `hwsim`: made, moved to their hosts, joined to one IBSS or mesh at a fixed rate.
+
+Between the hosts' TCP/IP and the air is Linux's own Wi-Fi stack: mac80211 frames, its rate control, its counters
+(`iw station dump`), nl80211. What the radios hear of each other mediumd decides, as the medium of the radios of the
+run's own network namespace: neither the host's radios nor its medium are touched.
+
+Invariants
+1. Radios are made in the run's network namespace and live in the hosts': the kernel deletes them with these, however
+   the run ends.
+2. All radios are in one IBSS on one channel, with one fixed rate: the experiment's.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +22,10 @@ from pyroute2.netlink.exceptions import NetlinkError
 from pyroute2.netlink.nl80211 import NL80211, NL80211_NAMES, nl80211cmd
 
 from pacelab.errors import HostError
-from pacelab.hosts.hwsim.family import Hwsim
 from pacelab.hosts.network.addresses import AIR, air_mac, mesh_mac, radio_name
+from pacelab.hosts.network.hwsim_family import Hwsim
 from pacelab.hosts.network.namespaces import FOLDER, inside
-from pacelab.hosts.network.tcp_settings import mtu_bytes
+from pacelab.hosts.network.tcp import mtu_bytes
 from pacelab.hosts.plan import Plan
 from pacelab.pacer.linux.kernel.link_layer import open_nl80211, read_stations
 

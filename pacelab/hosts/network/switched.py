@@ -24,7 +24,7 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from pacelab.errors import HostError
-from pacelab.hosts.network import addresses, tcp_settings
+from pacelab.hosts.network import addresses, tcp
 from pacelab.hosts.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.processes import Child, python
@@ -69,7 +69,7 @@ class SwitchedWires:
         """Link to the controller's page."""
         create(NAMESPACE)
         with inside(NAMESPACE):
-            set_sysctls(tcp_settings.QUIET | {"net.ipv4.ip_forward": 0})
+            set_sysctls(tcp.QUIET | {"net.ipv4.ip_forward": 0})
             self._netlink = IPRoute()
         self._ports: list[tuple[int, str, int | None]] = []
         """Of a host's switch: interface, and rate if it is a wire's."""
@@ -121,7 +121,7 @@ class SwitchedWires:
                             f"net.ipv4.neigh.{addresses.TO_SWITCH}.proxy_delay": 0,
                         }
                     )
-        mtu = tcp_settings.mtu_bytes(self._plan)
+        mtu = tcp.mtu_bytes(self._plan)
         with inside(NAMESPACE):
             self._netlink.link("set", index=self._netlink.link_lookup(ifname="lo")[0], state="up")
             for _host, device, _rate_bps in self._ports:

@@ -15,7 +15,7 @@ import traceback
 
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.hosts.plan import Plan, read_plan
-from pacelab.hosts.supervisor import end_with, isolate, read_line, tell
+from pacelab.hosts.supervisor import build, end_with, isolate, read_line, tell
 
 
 def main() -> int:
@@ -39,7 +39,6 @@ def main() -> int:
 def talk(plan: Plan) -> None:
     """Build the hosts, and let Mininet's command line have them until it is left."""
     from pacelab.hosts.agents.start import start_agents
-    from pacelab.hosts.builders import build
     from pacelab.hosts.mininet_hosts import load_mininet, network_of
     from pacelab.hosts.mininet_wifi import MininetWifiLab
 

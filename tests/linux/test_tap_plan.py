@@ -249,8 +249,8 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
     def built(_plan: Plan, _page_fd: int | None) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     monkeypatch.setattr("pacelab.hosts.lab.Lab", built)
+    monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
         build(plan_of(topology="chain", cc="vegas"))
     for plan in (plan_of(topology="chain"), plan_of(topology="hidden", traffic="udp-saturated", cc="vegas")):

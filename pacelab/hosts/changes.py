@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.addresses import AIR, TO_SWITCH, Route
-from pacelab.hosts.network.meter import quantiles
 from pacelab.hosts.network.namespaces import inside
 from pacelab.hosts.plan import LogDistancePropagation, Move, Plan
+from pacelab.hosts.traffic.meter import quantiles
 
 STEP_S = 0.1
 """mediumd is told a moving host's place so often, as in the simulator (medium/network/src/network/motion.rs)."""

@@ -38,6 +38,8 @@ TUN = Path("/dev/net/tun")
 _USERS = Path("/proc/self/uid_map")
 _ALL_USERS = ["0", "0", "4294967295"]
 LOADED = Path("/sys/module") / MODULE
+SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
+MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
 
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
@@ -102,13 +104,18 @@ def mininet_wifi() -> str | None:
 
 def mininet() -> str | None:
     """None when Mininet's command line can be had, else how to get it."""
-    from pacelab.hosts.mininet_hosts import check_mininet
-
     try:
         check_mininet()
     except HostError as error:
         return str(error).split(": ")[-1]
     return None
+
+
+def check_mininet() -> None:
+    """Raise HostError with the command that mends it when Mininet is not here."""
+    here = importlib.util.find_spec("mininet") is not None or (SYSTEM_PACKAGES / "mininet").is_dir()
+    if not here or shutil.which("mnexec", path=SAFE_PATH) is None:
+        raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")
 
 
 GRADES = ("valid", "degraded", "invalid")

@@ -9,9 +9,9 @@ from typing import Any
 
 from pacelab.hosts.changes import Handover
 from pacelab.hosts.network.addresses import path
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.traffic import iperf
+from pacelab.hosts.traffic.meter import Window
 from pacelab.hosts.traffic.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
 

@@ -97,7 +97,7 @@ def owner() -> str:
 
 def run_shell(plan: Plan) -> int:
     """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
-    from pacelab.hosts.mininet_hosts import check_mininet
+    from pacelab.hosts.machine import check_mininet
 
     if plan.builder == "plain":
         check_mininet()

@@ -8,7 +8,7 @@
 Invariants
 1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
 2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
-   still a guard takes them out (`guard`).
+   still a guard takes them out (`process.Guard`).
 3. A hook that fails, or a link layer gone, is said once; packets go on.
 """
 
@@ -27,14 +27,13 @@ from typing import Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.guard import Guard
 from pacelab.pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
 from pacelab.pacer.linux.kernel import kernel_pacing
 from pacelab.pacer.linux.kernel.link_layer import KernelLink, MediumdLink
 from pacelab.pacer.linux.kernel.nfqueue import NfQueue, Queued
 from pacelab.pacer.linux.kernel.rules import Capture, Rules
 from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.process import StopSignal, be_punctual
+from pacelab.pacer.linux.process import Guard, StopSignal, be_punctual
 from pacelab.pacer.linux.shell import HookShell
 from pacelab.pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Stalled, Status
 from pacelab.pacer.linux.write import RawSender

@@ -21,10 +21,10 @@ from pacelab.hosts.changes import (
 )
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.addresses import Interface, Route
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.report import effect, sentence
 from pacelab.hosts.traffic.iperf import Interval
+from pacelab.hosts.traffic.meter import Window
 
 # Handover between gateways, on paper: who is asked to do what, and when.
 

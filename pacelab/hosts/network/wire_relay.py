@@ -18,8 +18,8 @@ import time
 from collections import deque
 from typing import Any
 
-from pacelab.hosts.network.meter import quantiles
 from pacelab.hosts.network.namespaces import inside
+from pacelab.hosts.traffic.meter import quantiles
 from pacelab.pacer.linux.process import Waiter, become_real_time
 from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
 

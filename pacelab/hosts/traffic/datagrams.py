@@ -20,9 +20,8 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, Protocol
 
-from pacelab.hosts.network.meter import Meter, Window, quantiles
 from pacelab.hosts.network.namespaces import inside
-from pacelab.hosts.traffic.playout import Playout, report
+from pacelab.hosts.traffic.meter import Meter, Playout, Window, quantiles, report
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.linux.process import Waiter, become_real_time
 from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet

@@ -19,7 +19,6 @@ from typing import Any
 
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import JOIN, as_root, place
-from pacelab.hosts.network.hwsim_family import MEND, MODULE
 from pacelab.hosts.processes import SAFE_PATH, environment
 from pacelab.pacer.linux.host import lacking
 
@@ -37,9 +36,15 @@ MACHINES_ROOT = "run as the root of the machine itself, or with --where uml (doc
 TUN = Path("/dev/net/tun")
 _USERS = Path("/proc/self/uid_map")
 _ALL_USERS = ["0", "0", "4294967295"]
+MODULE = "mac80211_hwsim"
+MEND_HWSIM = f"sudo modprobe {MODULE}; kernels that have it: docs/hwsim.md"
 LOADED = Path("/sys/module") / MODULE
 SYSTEM_PACKAGES = Path("/usr/lib/python3/dist-packages")
 MEND_MININET = "sudo apt-get install --no-install-recommends mininet"
+MININET_WIFI_PYTHON = "mininet-wifi-python"
+"""Runs a script in Mininet-WiFi's environment (vm/provision/mininet-wifi.sh)."""
+MININET_WIFI_PROGRAMS = (MININET_WIFI_PYTHON, "hwsim_mgmt", "mnexec", "iw", "rfkill")
+MEND_MININET_WIFI = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
 
 
 def missing(radios: str) -> Iterator[tuple[str, str]]:
@@ -56,7 +61,7 @@ def missing(radios: str) -> Iterator[tuple[str, str]]:
     except HostError as error:
         yield "mediumd", str(error).split("; ")[-1]
     if radios == "hwsim" and not has_hwsim():
-        yield f"{MODULE} in this kernel", MEND
+        yield f"{MODULE} in this kernel", MEND_HWSIM
     if radios == "tap" and not TUN.exists():
         yield str(TUN), f"sudo modprobe tun; {IN_CONTAINER}"
     if os.geteuid() == 0:
@@ -93,13 +98,19 @@ def has_hwsim() -> bool:
 
 def mininet_wifi() -> str | None:
     """None when Mininet-WiFi can be had, else how to get it."""
-    from pacelab.hosts.mininet_wifi import find_python
-
     try:
         find_python()
     except HostError as error:
         return str(error).split(": ")[-1]
     return None
+
+
+def find_python() -> str:
+    """Mininet-WiFi's interpreter. Raises HostError."""
+    for program in MININET_WIFI_PROGRAMS:
+        if shutil.which(program, path=SAFE_PATH) is None:
+            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {MEND_MININET_WIFI}")
+    return str(shutil.which(MININET_WIFI_PYTHON, path=SAFE_PATH))
 
 
 def mininet() -> str | None:

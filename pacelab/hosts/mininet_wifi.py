@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import time
@@ -19,29 +18,17 @@ from typing import Any
 from pacelab.errors import HostError
 from pacelab.hosts import mininet_wifi_network
 from pacelab.hosts.lab import Lab
+from pacelab.hosts.machine import find_python
 from pacelab.hosts.network import addresses, tcp
-from pacelab.hosts.network.hwsim_family import Hwsim
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.network.namespaces import adopt, inside, mount_sysfs, set_sysctls
-from pacelab.hosts.network.radios import BSSID, CHANNEL, SSID, Radios
+from pacelab.hosts.network.radios import BSSID, CHANNEL, SSID, Hwsim, Radios
 from pacelab.hosts.plan import Plan
-from pacelab.hosts.processes import SAFE_PATH, Child
+from pacelab.hosts.processes import Child
 
-PYTHON = "mininet-wifi-python"
-"""Runs a script in Mininet-WiFi's environment (vm/provision/mininet-wifi.sh)."""
-PROGRAMS = (PYTHON, "hwsim_mgmt", "mnexec", "iw", "rfkill")
-MEND = "sudo sh vm/provision/mininet-wifi.sh (it needs the internet), or --builder plain"
 MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
 BUILD_S = 100.0
 """Three stations took 40 s in an emulated machine on a host with load 25, most of it to load Mininet-WiFi."""
-
-
-def find_python() -> str:
-    """Mininet-WiFi's interpreter. Raises HostError."""
-    for program in PROGRAMS:
-        if shutil.which(program, path=SAFE_PATH) is None:
-            raise HostError(f"--builder mininet-wifi: no program {program} in {SAFE_PATH}: {MEND}")
-    return str(shutil.which(PYTHON, path=SAFE_PATH))
 
 
 class MininetWifiLab(Lab):

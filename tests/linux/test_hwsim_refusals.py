@@ -12,16 +12,15 @@ from tap_runs import PACELAB, ROOT, why_not
 from pacelab.doctor import examine
 from pacelab.errors import HostError
 from pacelab.hosts import machine
-from pacelab.hosts.network import hwsim_family
-from pacelab.hosts.network.hwsim_family import Hwsim
-from pacelab.hosts.network.radios import _attribute
+from pacelab.hosts.network import radios
+from pacelab.hosts.network.radios import Hwsim, _attribute
 
 pytestmark = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
 
 
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hwsim_family, "NAME", "NO_SUCH_FAMILY")
-    monkeypatch.setattr(hwsim_family, "load_module", lambda: None)
+    monkeypatch.setattr(radios, "FAMILY", "NO_SUCH_FAMILY")
+    monkeypatch.setattr(radios, "load_module", lambda: None)
     with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
         Hwsim()
 

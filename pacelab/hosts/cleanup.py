@@ -90,6 +90,6 @@ def _is_alive(owner: str) -> bool:
 
 
 def _stale_rules() -> list[str]:
-    from pacelab.pacer.linux.kernel import kernel_pacing, rules
+    from pacelab.pacer.linux import kernel_pacing, rules
 
     return [*rules.remove_stale(), *kernel_pacing.remove_stale()]

@@ -18,8 +18,8 @@ from pathlib import Path
 from types import FrameType
 
 from pacelab.pacer.linux.host import AgentError
-from pacelab.pacer.linux.kernel.nfqueue import accept_waiting
-from pacelab.pacer.linux.kernel.rules import Rules
+from pacelab.pacer.linux.nfqueue import accept_waiting
+from pacelab.pacer.linux.rules import Rules
 from pacelab.units import NS_PER_S
 
 _PR_SET_TIMERSLACK = 29

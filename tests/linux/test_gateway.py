@@ -125,7 +125,7 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
 
 TAKEN = """
 import subprocess, sys
-from pacelab.pacer.linux.kernel.rules import Capture, Rules
+from pacelab.pacer.linux.rules import Capture, Rules
 rules = Rules((Capture(hook="FORWARD", queue=7, in_interface="a", out_interface="b"),), own_mark=1)
 said = [rules.are_in()]
 rules.install()

@@ -32,7 +32,7 @@ from pacelab.hosts.network.namespaces import FOLDER, inside
 from pacelab.hosts.network.tcp import mtu_bytes
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.processes import environment
-from pacelab.pacer.linux.kernel.link_layer import open_nl80211, read_stations
+from pacelab.pacer.linux.link_layer import open_nl80211, read_stations
 
 CHANNEL = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
 CHANNEL_MHZ = {"802.11b": 2412, "802.11g": 2412, "802.11a": 5180}

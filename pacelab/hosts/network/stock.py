@@ -22,7 +22,7 @@ from pacelab.hosts.network.namespaces import inside
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.processes import SAFE_PATH, Child, environment
 from pacelab.hosts.report import COUNTED, DROPS, GAUGES, OUTSIDE
-from pacelab.pacer.linux.kernel.link_layer import read_stations
+from pacelab.pacer.linux.link_layer import read_stations
 
 NAME = "wmediumd"
 NOTE = (

@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING
 
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.linux.host import AgentError
-from pacelab.pacer.linux.kernel.rules import is_alive, own_name
 from pacelab.pacer.linux.packet import LARGEST_PACKET_BYTES
+from pacelab.pacer.linux.rules import is_alive, own_name
 from pacelab.units import BITS_PER_BYTE
 
 if TYPE_CHECKING:
     from pyroute2 import IPRoute
+
 
 MAX_FLOWS = 1024
 """Classes; further flows pass unshaped."""

@@ -31,6 +31,7 @@ GRACE_NS = NS_PER_S
 """What was under way when new rules stood has arrived by then: wires delay by tens of ms, queues by hundreds."""
 BARRIER_NS = 2 * NS_PER_S
 """A switch that has not answered a barrier by then is not waited for."""
+MOST_RULES = 16_384
 
 
 class _Leaving:
@@ -242,9 +243,6 @@ def place_text(network: Network, place: Place) -> str:
 def station_note(network: Network, address: int, place: Place) -> dict[str, str]:
     """An address and its place for the journal."""
     return {"address": address_text(address), "at": place_text(network, place)}
-
-
-MOST_RULES = 16_384
 
 
 class Neighbours:

@@ -22,6 +22,11 @@ SETTLE_NS = 600 * NS_PER_MS
 LINK_LIFE_NS = 3500 * NS_PER_MS
 """Three LLDP frames in a row may be lost."""
 LLDP_EVERY_NS = NS_PER_S
+MOST_ADDRESSES = 8192
+GUARD_NS = 2 * NS_PER_S
+WINDOW_NS = 10 * NS_PER_S
+MOST_MOVES = 3
+HOLD_NS = 30 * NS_PER_S
 
 
 class End(NamedTuple):
@@ -162,13 +167,6 @@ class Network:
             far, _ = self._links.pop(end)
             found += [end, far]
         return list(dict.fromkeys(found))
-
-
-MOST_ADDRESSES = 8192
-GUARD_NS = 2 * NS_PER_S
-WINDOW_NS = 10 * NS_PER_S
-MOST_MOVES = 3
-HOLD_NS = 30 * NS_PER_S
 
 
 class How(IntEnum):

@@ -19,6 +19,10 @@ from pacelab.hosts.traffic.meter import quantiles
 STEP_S = 0.1
 """mediumd is told a moving host's place so often, as in the simulator (medium/network/src/network/motion.rs)."""
 MM_PER_M = 1000
+HYSTERESIS_M = 25.0
+LEAVE_S = 2.0
+"""What waits in the old gateway's queues, for a station still in its range, has gone by then."""
+_ARP = 0x0806
 
 Place = tuple[float, float]
 
@@ -127,12 +131,6 @@ def place_at(start_m: Place, track: Sequence[_Moment], now_s: float) -> Place:
             share = (now_s - then_s) / (at_s - then_s)
             return (here[0] + share * (there[0] - here[0]), here[1] + share * (there[1] - here[1]))
     return corners[0][1]
-
-
-HYSTERESIS_M = 25.0
-LEAVE_S = 2.0
-"""What waits in the old gateway's queues, for a station still in its range, has gone by then."""
-_ARP = 0x0806
 
 
 class _Hosts(Protocol):

@@ -129,6 +129,8 @@ def check_mininet() -> None:
         raise HostError(f"shell: Mininet is not installed: {MEND_MININET}")
 
 
+# How well it kept up.
+
 GRADES = ("valid", "degraded", "invalid")
 LATE_S = {"degraded": 2e-3, "invalid": 20e-3}
 """99th percentile of the lateness of our own senders and wires. A packet of 1500 bytes takes 2 ms at 11 Mbit/s with

@@ -25,6 +25,16 @@ from pacelab.units import NS_PER_S
 _PR_SET_TIMERSLACK = 29
 _MCL_CURRENT, _MCL_FUTURE, _MCL_ONFAULT = 1, 2, 4
 FIFO_PRIORITY = 10
+_NS_PER_MS = 1_000_000
+LONGEST_WAIT_NS = 200 * _NS_PER_MS
+BEAT_NS = NS_PER_S // 5
+SILENCE_S = 0.8
+"""Together with a beat: a stopped agent is noticed within a second."""
+ASLEEP_S = 0.3
+"""Who wakes so much too late was not running either."""
+LOOK_S = 5.0
+_BEAT_BYTES = 16
+_RELEASED, _TAKEN = b"r", b"t"
 
 
 def be_punctual() -> bool:
@@ -41,10 +51,6 @@ def be_punctual() -> bool:
     except (OSError, AttributeError):
         return False
     return True
-
-
-_NS_PER_MS = 1_000_000
-LONGEST_WAIT_NS = 200 * _NS_PER_MS
 
 
 def become_real_time(*, priority: int) -> bool:
@@ -112,16 +118,6 @@ class StopSignal:
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self.given = True
-
-
-BEAT_NS = NS_PER_S // 5
-SILENCE_S = 0.8
-"""Together with a beat: a stopped agent is noticed within a second."""
-ASLEEP_S = 0.3
-"""Who wakes so much too late was not running either."""
-LOOK_S = 5.0
-_BEAT_BYTES = 16
-_RELEASED, _TAKEN = b"r", b"t"
 
 
 class Guard:

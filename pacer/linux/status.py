@@ -15,6 +15,10 @@ from pacelab.pacer.core.vagp.e_model import MOS_MIN, mos
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 STATUS_VERSION: Literal[1] = 1
+MAX_FLOWS = 4096
+IDLE_NS = 30 * NS_PER_S
+SHOWN = 50
+_NEW = 1 / 8
 
 
 class Head(TypedDict):
@@ -110,12 +114,6 @@ class Status(Head):
 
 
 Line = Ready | Status | Stalled
-
-
-MAX_FLOWS = 4096
-IDLE_NS = 30 * NS_PER_S
-SHOWN = 50
-_NEW = 1 / 8
 
 
 class _Watched:

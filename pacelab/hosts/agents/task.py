@@ -22,16 +22,12 @@ AgentName = Literal["gateway", "sender", "relay", "station"]
 
 POINT_OF: dict[AgentName, str] = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
 """Agent -> the scheme's hook point."""
-
-
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
 MOST_BYTES = 1_000_000
 """Size of a task as JSON; one with the ways to 96 hosts is about 10 kB."""
 
 RateBps = Annotated[int, Field(ge=1_000, le=1_000_000_000)]
-
-
 _URL = re.compile(r"http://(?:127\.0\.0\.1|localhost):(\d{1,5})/?|unix:.+")
 
 
@@ -114,8 +110,6 @@ def _reachable(url: str) -> bool:
 # `--path-rates`: what the way over the air to an address is made of.
 
 ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
-
-
 EVERYWHERE = IPv4Network("0.0.0.0/0")
 
 

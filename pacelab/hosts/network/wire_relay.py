@@ -23,6 +23,7 @@ from pacelab.hosts.traffic.meter import quantiles
 from pacelab.pacer.linux.process import Waiter, become_real_time
 from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
 
+ETHERNET_HEADER_BYTES = 14
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 BEGIN = signal.SIGUSR1
 """Measuring begins."""
@@ -114,9 +115,6 @@ def main() -> int:
     lateness = {name: value / NS_PER_S for name, value in quantiles(relay.lateness_ns).items()}
     print(json.dumps({"counters": relay.counters, "lateness_s": lateness}), flush=True)
     return 0
-
-
-ETHERNET_HEADER_BYTES = 14
 
 
 class WirePath:

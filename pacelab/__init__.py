@@ -22,8 +22,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.grid.sweep import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
     from pacelab.own.bases import LinkLayer, Pacer, Sample
-    from pacelab.own.link import run_link_layer
-    from pacelab.own.pacer import run_pacer
+    from pacelab.own.run_own import run_link_layer, run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
         EventMask,
@@ -114,9 +113,9 @@ _PUBLIC: dict[str, str] = {
     "progress_bar": "pacelab.console",
     "record_air": "pacelab.show.timeline",
     "run": "pacelab.running.runner",
-    "run_link_layer": "pacelab.own.link",
+    "run_link_layer": "pacelab.own.run_own",
     "run_many": "pacelab.running.runner",
-    "run_pacer": "pacelab.own.pacer",
+    "run_pacer": "pacelab.own.run_own",
     "run_sweep": "pacelab.grid.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
     "show_demo": "pacelab.demo.widget",

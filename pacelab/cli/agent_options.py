@@ -12,9 +12,8 @@ import typer
 from pacelab.cli.options import Command, extend, hook_parameters
 from pacelab.errors import ConfigError
 from pacelab.experiment.settings import parse_one
-from pacelab.hosts.agents.path_rates import ALLOWED as PATH_RATES
-from pacelab.hosts.agents.path_rates import check_path_known, read_path_rates
-from pacelab.hosts.agents.roles import AgentName
+from pacelab.hosts.agents.task import ALLOWED as PATH_RATES
+from pacelab.hosts.agents.task import AgentName, check_path_known, read_path_rates
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS

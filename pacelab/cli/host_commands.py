@@ -56,7 +56,7 @@ def helper(
     """Run plans for members of the group pacelab, so that notebooks reach real hosts without root."""
     _need_linux()
     if units is not None:
-        from pacelab.hosts.units import write_units
+        from pacelab.hosts.helper import write_units
 
         for path in write_units(units):
             log(f"written: {path}")

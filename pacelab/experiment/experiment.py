@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Never, Unpack, cast
 
-from pacelab.backends.kinds import BACK_ENDS
+from pacelab.backends import BACK_ENDS
 from pacelab.errors import ConfigError
 from pacelab.experiment.resolve import Resolved, resolve
 from pacelab.options.chosen import Options

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal
 
-from pacelab.backends.kinds import BACK_ENDS
-from pacelab.backends.places import check as check_where
+from pacelab.backends import BACK_ENDS, check_where
 from pacelab.errors import ConfigError
 from pacelab.experiment.networks import load_topology
 from pacelab.options.chosen import Options

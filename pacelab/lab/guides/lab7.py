@@ -9,7 +9,7 @@ from pacelab.lab.errors import Todo
 from pacelab.lab.exercise import Exercise
 from pacelab.options.own_code import UserCodeError
 from pacelab.own.bases import Pacer
-from pacelab.own.pacer import run_pacer
+from pacelab.own.run_own import run_pacer
 from pacelab.running.runner import run
 
 LEAST = 0.8

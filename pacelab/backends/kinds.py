@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pacelab.backends import real_hosts as limits
 from pacelab.errors import ConfigError
-from pacelab.options.chosen import Options
+from pacelab.options.request import Options
 from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.topologies.model import Topology

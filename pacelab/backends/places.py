@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pacelab.errors import ConfigError
-from pacelab.options.chosen import Options
-from pacelab.options.places import HERE
+from pacelab.options.request import Options
+from pacelab.options.values import HERE
 
 
 def check(options: Options) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.chosen import Options
-from pacelab.options.host_delay import air_host_delay
+from pacelab.options.request import Options
+from pacelab.options.values import air_host_delay
 from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.topologies.model import Topology

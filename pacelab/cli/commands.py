@@ -69,7 +69,7 @@ def run(
 
 def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
     """Write a run's folder and print what it gave, with its notes and `hints`."""
-    from pacelab.running.rescue import write_safely
+    from pacelab.running.cached import write_safely
 
     folder = write_safely(result.write, out)
     if json:
@@ -114,7 +114,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
-    from pacelab.grid.entries import scheme_of
+    from pacelab.grid.grid import scheme_of
     from pacelab.running.cached import Kept
     from pacelab.show.distributions import check_panels, find_distributed
     from pacelab.show.tables import BASELINE
@@ -245,8 +245,7 @@ class _Wanted:
 def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
-    from pacelab.running.cached import Kept
-    from pacelab.running.rescue import write_safely
+    from pacelab.running.cached import Kept, write_safely
 
     kept = kept or Kept(folder=UNFINISHED, until_done=True)
     with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:

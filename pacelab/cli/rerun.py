@@ -11,8 +11,7 @@ import typer
 from pacelab.cli.commands import Json, Out, Quiet, exit_on_failed_hooks, hand_over
 from pacelab.console import log, progress_bar
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment
-from pacelab.experiment.recorded import request_of
+from pacelab.experiment.experiment import Experiment, request_of
 from pacelab.experiment.settings import parse_one
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import check_destination

@@ -16,12 +16,10 @@ from pacelab.backends.kinds import BACK_ENDS
 from pacelab.backends.places import check as check_where
 from pacelab.errors import ConfigError
 from pacelab.experiment.networks import load_topology
-from pacelab.options.chosen import Options
 from pacelab.options.own_code import digest_of, is_own
-from pacelab.options.phys import PHYS
-from pacelab.options.request import Request
+from pacelab.options.request import Options, Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
-from pacelab.options.tcp_defaults import NS2_OF_2001, NS2_OF_2001_RATE_BPS, TCP_DEFAULTS
+from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
 from pacelab.topologies.domain import Domain, Real, Whole

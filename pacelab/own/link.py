@@ -16,7 +16,7 @@ from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward,
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
-from pacelab.sim.own_calls import OwnCalls
+from pacelab.sim.own_hooks import OwnCalls
 from pacelab.topologies.domain import plain
 
 

@@ -1,4 +1,4 @@
-"""Runs of which the finished ones are kept: what is there is not run again."""
+"""Runs of which the finished ones are kept: what is there is not run again, and what was computed is not lost."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import path, settle, switch
-from pacelab.options.chosen import Options
 from pacelab.options.own_code import UserCodeError
+from pacelab.options.request import Options
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
-from pacelab.running.registry import in_real_time
-from pacelab.running.runner import each_run, for_each, run_in_worker
+from pacelab.running.runner import each_run, for_each, in_real_time, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
-from pacelab.sim.interrupt import deferred_interrupts
+from pacelab.sim.engine import deferred_interrupts
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""
@@ -196,3 +195,31 @@ def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, 
     if damaged:
         log(f"runs made anew since what was kept of them is damaged: {len(damaged)}; the first: {damaged[0]}")
     return kept
+
+
+def write_safely(write: Callable[[Path | None], Path], out: Path | None) -> Path:
+    """`write(out)`, for which Ctrl-C waits; then a line says where the results are. Where `out` takes them no more,
+    they go to a fresh folder under runs/, and the error says so.
+    """
+    folder: Path | None = None
+    try:
+        with deferred_interrupts():
+            folder = _write_somewhere(write, out)
+    except KeyboardInterrupt:
+        if folder is not None:
+            log(f"results in {folder}")
+        raise
+    return folder
+
+
+def _write_somewhere(write: Callable[[Path | None], Path], out: Path | None) -> Path:
+    try:
+        return write(out)
+    except PaceLabError as error:
+        if out is None:
+            raise
+        try:
+            folder = write(None)
+        except PaceLabError:
+            raise error from None
+        raise type(error)(f"{error}; the results are in {folder}") from None

@@ -1,6 +1,7 @@
-"""Runs experiments: one here, or many over workers (`pacelab.running.workers`).
+"""Runs experiments on the back end that they name: one here, or many over workers (`pacelab.running.workers`).
 
-A run depends on nothing but its experiment, so results are the same bytes with any number of workers anywhere.
+Here `--backend` meets what runs. A run depends on nothing but its experiment, so results are the same bytes with any
+number of workers anywhere.
 """
 
 from __future__ import annotations
@@ -15,14 +16,30 @@ from pacelab import __version__
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.backend import RealHosts
 from pacelab.options.arguments import an, checked, function, optional, several
-from pacelab.results.outcome import Progress
+from pacelab.options.values import UML
+from pacelab.results.outcome import Backend, Progress
 from pacelab.results.pcap import PcapFile
 from pacelab.results.results import RunResult, assemble, join_series
 from pacelab.results.types import Host
-from pacelab.running.registry import find_backend, in_real_time
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
+from pacelab.sim.backend import Sim
+
+BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
+"""Name -> back end; the names are those of --backend."""
+
+
+def find_backend(name: str) -> Backend:
+    """The back end called `name`, which the options' check has let through."""
+    return BACKENDS[name]
+
+
+def in_real_time(experiment: Experiment) -> bool:
+    """Whether a run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
+    return find_backend(experiment.backend).real_time and experiment.where != UML
+
 
 Outcome = TypeVar("Outcome")
 

@@ -512,7 +512,7 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
         run_pacer(Experiment(direction="down", duration_s=2), Unwritten)
     shown = "\n".join(caught.value._render_traceback_())
     assert shown.startswith("UserCodeError: ")
-    assert "own_calls.py" not in shown
+    assert "own_hooks.py" not in shown
     assert shown.endswith(f"TODO: {UNWRITTEN}")
 
 

@@ -16,7 +16,7 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
-from pacelab.grid.entries import changes_of
+from pacelab.grid.grid import changes_of
 from pacelab.options.own_code import UserCodeError, digest_of, load_own
 from pacelab.schemes import own
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.roles import POINT_OF, AgentName
-from pacelab.options.phys import ALL_RATES
+from pacelab.options.values import ALL_RATES
 from pacelab.pacer.linux.paths import PathTable
 from pacelab.schemes import find_scheme
 

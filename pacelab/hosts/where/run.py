@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pacelab.options.places import UML, VM
+from pacelab.options.values import UML, VM
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment

@@ -1,7 +1,7 @@
 """Lee's asymmetric chains in other sizes: a long flow and a short one that cross in a node (for `held_out.py`)."""
 
 import pacelab
-from pacelab.topologies.common import DECODE_M, SENSE_M, radio
+from pacelab.topologies.kind import DECODE_M, SENSE_M, radio
 from pacelab.topologies.shapes.lee import RATE_BPS, STEP_M, settings
 
 

@@ -15,7 +15,7 @@ from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.domain import plain
 from pacelab.topologies.model import Topology, check_name
-from pacelab.topologies.waiting import waiting_for
+from pacelab.topologies.own_running import waiting_for
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook

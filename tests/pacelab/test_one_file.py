@@ -457,8 +457,8 @@ def wait(*_):
 def test_what_does_not_return_is_said_to_be_waited_for(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab.topologies.waiting.PATIENCE_S", 0.01)
-    monkeypatch.setattr("pacelab.topologies.waiting._said", set())
+    monkeypatch.setattr("pacelab.topologies.own_running.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab.topologies.own_running._said", set())
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
     assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2

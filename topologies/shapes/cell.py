@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, STATIONS, directed, host, radio, wire
 from pacelab.topologies.domain import Real, Whole
-from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.kind import DECODE_M, SENSE_M, STATIONS, Kind, TopologyOption, directed, host, radio, wire
 from pacelab.topologies.model import Flow, Node, Topology
 
 STEP_M = 10.0

@@ -12,10 +12,13 @@ Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms a link), Sec. 5.3
 
 from __future__ import annotations
 
-from pacelab.topologies.common import (
+from pacelab.topologies.domain import ON_OFF
+from pacelab.topologies.kind import (
     DECODE_M,
     SENSE_M,
     THREE_WIRES,
+    Kind,
+    TopologyOption,
     hops_option,
     host,
     routers,
@@ -23,8 +26,6 @@ from pacelab.topologies.common import (
     wired_hops_option,
     wires,
 )
-from pacelab.topologies.domain import ON_OFF
-from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology
 from pacelab.topologies.shapes import vagp
 from pacelab.topologies.shapes.vagp import INTERNET_DELAY_S, tcp_option, voice_option

@@ -9,9 +9,17 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, flows_option, hops_option, radio, spacing_option
 from pacelab.topologies.domain import Choice, Whole
-from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.kind import (
+    DECODE_M,
+    SENSE_M,
+    Kind,
+    TopologyOption,
+    flows_option,
+    hops_option,
+    radio,
+    spacing_option,
+)
 from pacelab.topologies.model import Flow, Topology
 
 

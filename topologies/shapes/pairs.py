@@ -1,4 +1,4 @@
-"""Two senders and who hears whom: pairs at a distance to choose, then the hidden, the exposed and the far pair by name."""
+"""Two senders and who hears whom: pairs at a distance to choose, and the hidden, the exposed, the far pair by name."""
 
 from __future__ import annotations
 

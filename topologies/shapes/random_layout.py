@@ -18,10 +18,13 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from pacelab.topologies.common import (
+from pacelab.topologies.domain import ON_OFF, Real, Whole
+from pacelab.topologies.kind import (
     DECODE_M,
     SENSE_M,
     THREE_WIRES,
+    Kind,
+    TopologyOption,
     directed,
     flows_option,
     host,
@@ -30,8 +33,6 @@ from pacelab.topologies.common import (
     wire,
     wired_hops_option,
 )
-from pacelab.topologies.domain import ON_OFF, Real, Whole
-from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology
 
 SOURCE = "[fu] Sec. 4.2, [tcp-gap] Sec. 5.5"

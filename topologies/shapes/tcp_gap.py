@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from pacelab.topologies.common import (
+from pacelab.topologies.domain import Real
+from pacelab.topologies.kind import (
     DECODE_M,
     SENSE_M,
+    Kind,
+    TopologyOption,
     directed,
     hops_option,
     host,
@@ -15,8 +18,6 @@ from pacelab.topologies.common import (
     wired_hops_option,
     wires,
 )
-from pacelab.topologies.domain import Real
-from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Topology
 
 PARALLEL_SOURCE = "[tcp-gap] Fig. 4"

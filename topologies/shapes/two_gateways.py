@@ -13,9 +13,8 @@ Deviates: everything but the speed is ours.
 
 from __future__ import annotations
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, directed, host, radio, wire
 from pacelab.topologies.domain import Real
-from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.kind import DECODE_M, SENSE_M, Kind, TopologyOption, directed, host, radio, wire
 from pacelab.topologies.model import Move, Topology
 
 SOURCE = "[tcp-gap] Sec. 4.5"

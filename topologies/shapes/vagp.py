@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
-from pacelab.topologies.common import DECODE_M, HOPS, SENSE_M, directed, host, radio, wire
 from pacelab.topologies.domain import ON_OFF, Choice, Real, Whole
-from pacelab.topologies.kind import Kind, TopologyOption
+from pacelab.topologies.kind import DECODE_M, HOPS, SENSE_M, Kind, TopologyOption, directed, host, radio, wire
 from pacelab.topologies.model import Flow, LinkRate, Topology
 
 STEP_M = 200.0

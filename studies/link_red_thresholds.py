@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.experiment.experiment import Experiment
 from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
 from pacelab.running.runner import run
-from pacelab.schemes.link_red import extra_backoff
+from pacelab.schemes.link_layer import extra_backoff
 from pacelab.schemes.registry import SCHEMES
 from pacelab.schemes.scheme import HookSettings
 

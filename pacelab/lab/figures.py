@@ -18,7 +18,7 @@ from pacelab.options.arguments import checked, taken, values_by_name
 from pacelab.results.metrics import group_goodputs
 from pacelab.results.quantities import Quantity, find_quantity
 from pacelab.results.results import RunResult
-from pacelab.schemes.style import OTHER
+from pacelab.schemes.scheme import OTHER
 from pacelab.show.figures import add_legend, rise
 from pacelab.show.plots import caption, find_series, is_known, plot_goodput, plot_quantity, style_of, why_no_series
 from pacelab.show.tables import show_point

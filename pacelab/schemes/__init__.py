@@ -1,6 +1,6 @@
 """Schemes: which algorithm sits at which hook point.
 
-A module per paper has its schemes with their hooks, needs and looks; `registry` joins them. An algorithm itself lives
+Its paper's module has a scheme with its hooks, needs and looks; `registry` joins them. An algorithm itself lives
 in `pacelab.pacer.core` and is imported when a run needs it: the baseline and `--help` never do.
 
     gateway   between the wired and the air interface of every gateway

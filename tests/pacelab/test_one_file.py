@@ -18,7 +18,7 @@ import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.grid import changes_of
 from pacelab.options.own_code import UserCodeError, digest_of, load_own
-from pacelab.schemes import own
+from pacelab.schemes import registry
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -213,7 +213,7 @@ def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tm
     (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
 
     def of(seed: int) -> pacelab.RunResult:
-        own._load.cache_clear()  # as another process reads it: anew
+        registry._load.cache_clear()  # as another process reads it: anew
         random.random()
         options = {"hops": 3}
         return pacelab.run(
@@ -436,11 +436,11 @@ def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
 SLOW = """\
 import time
 import pacelab
-from pacelab.topologies import waiting
+from pacelab.topologies import own_running
 
 def wait(*_):
     end_s = time.monotonic() + 60
-    while TOLD not in waiting._said and time.monotonic() < end_s:
+    while TOLD not in own_running._said and time.monotonic() < end_s:
         time.sleep(0.001)
     raise ValueError("over")
 """

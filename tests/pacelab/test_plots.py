@@ -16,7 +16,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import LINES, OTHER, OTHERS
+from pacelab.schemes.scheme import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
 from pacelab.show.figures import add_legend, beside, image, images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis

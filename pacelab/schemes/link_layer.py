@@ -1,12 +1,14 @@
-"""Link RED and adaptive pacing in the link layer, `pacer.core.link_red`: Fu et al. 2005."""
+"""Schemes of the link layer: Link RED with its adaptive pacing, and ACK suppression by the link layer's own ACKs.
+
+`pacer.core.link_red`: Fu et al. 2005. `pacer.core.ack_suppression`: Le et al.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.scheme import HookSettings, Scheme
-from pacelab.schemes.style import Style
+from pacelab.schemes.scheme import HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
@@ -57,7 +59,7 @@ def extra_backoff(settings: HookSettings) -> ExtraBackoff:
     return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")
 
 
-SCHEMES = (
+LINK_RED = (
     Scheme(
         name="lred",
         summary="Link RED: each node drops early by its average of retransmissions",
@@ -107,5 +109,40 @@ SCHEMES = (
         by_path=True,
         ecn=True,
         acting=frozenset({"dropped", "marked", "paced"}),
+    ),
+)
+
+
+_ACTING = frozenset({"acks_suppressed", "acks_generated", "link_retransmissions", "wired_retransmissions"})
+
+
+def suppressing_gateway(_settings: HookSettings) -> Hook:
+    """ACK suppression's gateway: acknowledges from the link layer's ACKs."""
+    from pacelab.pacer.core.ack_suppression.gateway import AckSuppressionGateway
+
+    return AckSuppressionGateway()
+
+
+def suppressing_station(settings: HookSettings) -> Hook:
+    """ACK suppression's station: keeps its ACKs back, throttles as the settings say."""
+    from pacelab.pacer.core.ack_suppression.station import AckSuppressionStation, AckSuppressionStationConfig, Throttle
+
+    return AckSuppressionStation(AckSuppressionStationConfig(throttle=Throttle(settings.throttle)))
+
+
+ACK_SUPPRESSION = (
+    Scheme(
+        name="ack-suppression",
+        takes=("throttle",),
+        summary="no TCP ACKs over one wireless hop: gateway and station make them of the link layer's",
+        source="[le] Sec. 3",
+        style=Style("#e69f00", "X", "--"),
+        gateway=suppressing_gateway,
+        station=suppressing_station,
+        needs=("single-hop",),
+        still=True,
+        traffic=("tcp",),
+        ecn_throttles=("ecn-echo",),
+        acting=_ACTING,
     ),
 )

@@ -20,9 +20,8 @@ import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.console import Interrupted
-from pacelab.lab.check import SelfCheck
-from pacelab.lab.exercises import EXERCISES
-from pacelab.lab.limited import call_limited
+from pacelab.lab.check import EXERCISES, SelfCheck
+from pacelab.lab.exercise import call_limited
 from pacelab.options.own_code import UserCodeError
 
 NAME = "lab0.goodput"

@@ -182,7 +182,7 @@ def tree(*, direction: str, voice: int, tcp: int, internet: float, interference:
 
     Flows run down, from the wired server to each leaf, `--tcp` of them per leaf; `--voice` calls per leaf lead to an
     exchange. The two branches are hidden from each other, or sense each other's inner nodes.
-    Source: [vagp] Fig. 9 and Sec. IV-E (seven nodes, two hops deep, G at the root); see calls.py for what they leave
+    Source: [vagp] Fig. 9 and Sec. IV-E (seven nodes, two hops deep, G at the root); see the module for what they leave
     open.
 
     Tree of seven wireless nodes with `tcp` flows and `voice` calls per leaf.

@@ -1,4 +1,7 @@
-"""Numbers of voice calls and of the data beside them, for the claims of [vagp].
+"""Numbers of transfers, of voice calls and of the data beside them, for the claims of [lee] and [vagp].
+
+A transfer's rate is its size over the time that it took; what is not over when the run ends, or has no size, has the
+goodput of the run. Source: [lee] Sec. 4.2 and 5.2.
 
 MOS of a run is the mean over its calls of the mean of both directions: what the paper's tables average. Over an
 interval of the time series it is the mean of the seconds' MOS. Data flows are all that are no calls. "Sent" counts
@@ -9,15 +12,101 @@ VAGP, which repeats at the gateway, the paper's Fig. 8 fits what the gateway sen
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
-from pacelab.claims.aspect import Aspect, Quantity, flows_of
 from pacelab.options.voice import ACCEPTABLE_MOS
-from pacelab.results.metrics import jain
+from pacelab.results.metrics import jain, jain_per_hop, log_utility
 from pacelab.results.results import RunResult
 from pacelab.results.types import FlowResult
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aspect:
+    """Which part of a run a quantity is about; None stands for all of it."""
+
+    flow: int | None = None
+    node: str | None = None
+    link: tuple[str, str] | None = None
+    between_s: tuple[float, float] | None = None
+
+
+Quantity = Callable[[RunResult, Aspect], float | None]
+
+
+def flows_of(result: RunResult, aspect: Aspect) -> list[FlowResult]:
+    """The flows of run.json that the aspect is about."""
+    return [flow for flow in result.run["flows"] if aspect.flow in (None, flow["id"])]
+
+
 KBPS = 1e-3
+PACKET_BITS = 12_000
+"""Of 1500 bytes: with it Table 5.1 makes a rate of a delay. Source: [lee] Table 5.1."""
+
+
+def transfer_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Rate of a flow, or the mean of the flows' rates."""
+    return KBPS * _mean_of(_rates_bps(result, aspect))
+
+
+def transfer_median_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Median of the flows' rates."""
+    return KBPS * median(_rates_bps(result, aspect))
+
+
+def transfer_least_kbps(result: RunResult, aspect: Aspect) -> float:
+    """Rate of the slowest flow."""
+    return KBPS * min(_rates_bps(result, aspect))
+
+
+def transfer_fairness(result: RunResult, aspect: Aspect) -> float | None:
+    """Jain's index of the flows' rates."""
+    return jain(_rates_bps(result, aspect))
+
+
+def transfer_fairness_per_hop(result: RunResult, aspect: Aspect) -> float | None:
+    """Jain's index of rate over hops: Lee's index for paths of unequal length."""
+    return jain_per_hop(_rates_bps(result, aspect), [flow["hops"] for flow in flows_of(result, aspect)])
+
+
+def transfer_log_utility(result: RunResult, aspect: Aspect) -> float:
+    """Sum of the natural logarithms of the flows' rates in bit/s; 0 when one of them got nothing."""
+    return log_utility(_rates_bps(result, aspect))
+
+
+def pace_delay_s(result: RunResult, _aspect: Aspect) -> float | None:
+    """Mean n-hop delay of the paced senders, COV_RTT not counted; None where nothing was paced by round trips."""
+    points = [point["counters"] for point in result.run["hooks"]["points"]]
+    samples = sum(counters.get("rtt_samples", 0) for counters in points)
+    return sum(counters.get("n_hop_delay_us", 0) for counters in points) / samples * 1e-6 if samples else None
+
+
+def rate_estimate_kbps(result: RunResult, aspect: Aspect) -> float:
+    """What Table 5.1 compares: a packet per n-hop delay where a run is paced, else the flows' mean rate."""
+    delay_s = pace_delay_s(result, aspect)
+    return transfer_kbps(result, aspect) if delay_s is None else KBPS * PACKET_BITS / delay_s
+
+
+TRANSFER_QUANTITIES: tuple[Quantity, ...] = (
+    *(transfer_kbps, transfer_median_kbps, transfer_least_kbps, transfer_log_utility),
+    *(transfer_fairness, transfer_fairness_per_hop, pace_delay_s, rate_estimate_kbps),
+)
+
+
+def _rates_bps(result: RunResult, aspect: Aspect) -> list[float]:
+    return [_rate_bps(flow) for flow in flows_of(result, aspect)]
+
+
+def _rate_bps(flow: FlowResult) -> float:
+    return float(flow["goodput_bps"] if flow["transfer_bps"] is None else flow["transfer_bps"])
+
+
+def _mean_of(values: list[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
 MS = 1e3
 BITS = 8
 

@@ -62,7 +62,7 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     from pacelab.claims.outcome import store_path
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
-    from pacelab.running.cached import write_safely
+    from pacelab.running.runner import write_safely
 
     if docs is not None and (quick or seeds is not None):
         raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")

@@ -70,7 +70,7 @@ def run(
 
 def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
     """Write a run's folder and print what it gave, with its notes and `hints`."""
-    from pacelab.running.cached import write_safely
+    from pacelab.running.runner import write_safely
 
     folder = write_safely(result.write, out)
     if json:
@@ -246,7 +246,8 @@ class _Wanted:
 def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **options: Any) -> Comparison:
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
-    from pacelab.running.cached import Kept, write_safely
+    from pacelab.running.cached import Kept
+    from pacelab.running.runner import write_safely
 
     kept = kept or Kept(folder=UNFINISHED, until_done=True)
     with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:

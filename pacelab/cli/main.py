@@ -94,7 +94,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "Write a file of your own that runs as it stands, and a test beside it: new KIND NAME.",
         ),
         "demo": (
-            "pacelab.demo.command:demo",
+            "pacelab.demo.server:demo",
             "Show the air live in a browser: drag nodes, move sliders, and the engine runs again.",
         ),
         "gateway": (

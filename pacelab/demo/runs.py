@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.demo.model import Choice, Control, Demo, Slider, Value
+from pacelab.demo.catalog import Choice, Control, Demo, Slider, Value
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.voice import ACCEPTABLE_MOS

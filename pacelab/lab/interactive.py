@@ -23,7 +23,7 @@ from pacelab.errors import ConfigError, PaceLabError
 from pacelab.lab.picture import Picture
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, function, number, taken
-from pacelab.show.kept_widget import show_widget
+from pacelab.show.figures import show_widget
 
 
 def widgets() -> Any:

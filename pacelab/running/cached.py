@@ -1,4 +1,4 @@
-"""Runs of which the finished ones are kept: what is there is not run again, and what was computed is not lost."""
+"""Runs of which the finished ones are kept: what is there is not run again."""
 
 from __future__ import annotations
 
@@ -195,31 +195,3 @@ def _load_kept(store: RunCache, experiments: Sequence[Experiment]) -> dict[int, 
     if damaged:
         log(f"runs made anew since what was kept of them is damaged: {len(damaged)}; the first: {damaged[0]}")
     return kept
-
-
-def write_safely(write: Callable[[Path | None], Path], out: Path | None) -> Path:
-    """`write(out)`, for which Ctrl-C waits; then a line says where the results are. Where `out` takes them no more,
-    they go to a fresh folder under runs/, and the error says so.
-    """
-    folder: Path | None = None
-    try:
-        with deferred_interrupts():
-            folder = _write_somewhere(write, out)
-    except KeyboardInterrupt:
-        if folder is not None:
-            log(f"results in {folder}")
-        raise
-    return folder
-
-
-def _write_somewhere(write: Callable[[Path | None], Path], out: Path | None) -> Path:
-    try:
-        return write(out)
-    except PaceLabError as error:
-        if out is None:
-            raise
-        try:
-            folder = write(None)
-        except PaceLabError:
-            raise error from None
-        raise type(error)(f"{error}; the results are in {folder}") from None

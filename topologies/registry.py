@@ -11,11 +11,11 @@ from typing import Any
 from pacelab.topologies.domain import like_which, plain
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
-from pacelab.topologies.shapes import cell, chain, fu, lee, pairs, random_layout, tcp_gap, two_gateways, vagp
+from pacelab.topologies.shapes import cell, chain, fu, lee, pairs, tcp_gap, vagp
 
 _KINDS = (
     *(chain.KIND, cell.CELL, pairs.HIDDEN, pairs.EXPOSED, pairs.REUSE, pairs.PAIRS),
-    *(tcp_gap.PARALLEL, fu.CROSS, tcp_gap.CROSS_GATEWAY, fu.GRID, random_layout.KIND, two_gateways.KIND),
+    *(tcp_gap.PARALLEL, fu.CROSS, tcp_gap.CROSS_GATEWAY, fu.GRID, fu.RANDOM, tcp_gap.TWO_GATEWAYS),
     *(lee.ASYMMETRIC, lee.INDOOR, lee.FULL_MESH, vagp.STRING, vagp.TREE, cell.ACCESS_POINT),
 )
 KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
-from pacelab.results.outcome import Outcome, Progress
+from pacelab.results.results import Outcome, Progress
 from pacelab.topologies.own_running import Beside
 
 if TYPE_CHECKING:

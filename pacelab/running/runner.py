@@ -20,9 +20,8 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.backend import RealHosts
 from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.options.values import UML
-from pacelab.results.outcome import Backend, Progress
 from pacelab.results.pcap import PcapFile
-from pacelab.results.results import RunResult, assemble, join_series
+from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme

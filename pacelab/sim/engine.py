@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from pacelab.errors import ConfigError, HostError, ProtocolError
-from pacelab.results.outcome import Progress
+from pacelab.results.results import Progress
 from pacelab.schemes import Attachment
 
 MEND = "run `make lab` in the source tree, or install a wheel for this machine: README.md says which there are"

@@ -10,8 +10,8 @@ from pacelab.options.values import UML, VM
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
     from pacelab.hosts.plan import Plan
-    from pacelab.results.outcome import Progress
     from pacelab.results.pcap import PcapFile
+    from pacelab.results.results import Progress
 
 
 def run_plan(

@@ -1,4 +1,4 @@
-"""What a back end is to the rest of PaceLab, and the result of one run: run.json, host.json and a CSV of series per flow.
+"""What a back end gives, and the result of one run: run.json, host.json and one CSV of time series per flow.
 
 run.json (schema version 3) has no time, cost, path or version of the host in it, and on the back end sim it is a pure
 function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.

@@ -1,4 +1,4 @@
-"""The topologies of [fu] beside the chain: a cross of two chains, a grid, and nodes at random, as [tcp-gap] has them."""
+"""The topologies of [fu] beside the chain: a cross of two chains, a grid, and nodes at random (of [tcp-gap], too)."""
 
 from __future__ import annotations
 

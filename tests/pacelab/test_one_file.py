@@ -424,7 +424,7 @@ def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:
     (tmp_path / "a" / "every.py").write_text("1 / 0\n")
     with pytest.raises(UserCodeError, match=r'every\.py", line 1') as caught:
         _few_dropped(f"{tmp_path}/a/mine.py:OWN")
-    assert "beside.py" not in str(caught.value)
+    assert "own_running.py" not in str(caught.value)
 
 
 def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:

@@ -332,9 +332,7 @@ def _reduce(
 
 
 def _inside(value: Scalar, reduction: Reduction) -> bool:
-    place = float(value) if _numeric(value) else 0.0
-    low, high = reduction.low, reduction.high
-    return (low is None or place >= low) and (high is None or place <= high)
+    return _lies_inside(float(value) if _numeric(value) else 0.0, reduction)
 
 
 def _pair(values: list[T] | None) -> tuple[T, T] | None:

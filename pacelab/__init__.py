@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.demo.widget import show_demo
     from pacelab.errors import ConfigError, HostError, PaceLabError, ProtocolError
     from pacelab.experiment.experiment import Experiment
-    from pacelab.experiment.networks import load_topology
+    from pacelab.experiment.resolve import load_topology
     from pacelab.grid.comparison import Comparison, compare
     from pacelab.grid.sweep import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
@@ -102,7 +102,7 @@ _PUBLIC: dict[str, str] = {
     "jain": "pacelab.results.metrics",
     "load_points": "pacelab.grid.sweep_plots",
     "load_result": "pacelab.results.results",
-    "load_topology": "pacelab.experiment.networks",
+    "load_topology": "pacelab.experiment.resolve",
     "log": "pacelab.console",
     "plot_goodput": "pacelab.show.plots",
     "plot_points": "pacelab.grid.sweep_plots",

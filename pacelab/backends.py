@@ -4,7 +4,7 @@
     tap   the engine in real time (`mediumd`) between real Linux hosts in network namespaces
     hwsim the same between hosts with simulated radios and Linux's own Wi-Fi stack (mac80211_hwsim)
 
-`pacelab.running.registry` is the one place where `--backend` meets what runs, and `pacelab.results.outcome` says what
+`pacelab.running.runner` is the one place where `--backend` meets what runs, and `pacelab.results.results` says what
 a back end is: it reports in the engine's result format (medium/README.md), so that all behind it - run.json, series,
 metrics, plots - never learns which one it was.
 
@@ -20,10 +20,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.chosen import Options
-from pacelab.options.host_delay import air_host_delay
-from pacelab.options.places import HERE
+from pacelab.options.request import Options
 from pacelab.options.table import BACKEND_OPTIONS, BY_FIELD
+from pacelab.options.values import HERE, air_host_delay
 from pacelab.pacer.core.contract import EventMask
 from pacelab.schemes import SCHEMES, HookSettings, Scheme
 from pacelab.topologies.model import Topology

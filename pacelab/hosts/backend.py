@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
-from pacelab.options.places import UML, VM
-from pacelab.results.outcome import Outcome, Progress
-from pacelab.topologies.beside import Beside
+from pacelab.options.values import UML, VM
+from pacelab.results.results import Outcome, Progress
+from pacelab.topologies.own_running import Beside
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment

@@ -22,7 +22,7 @@ from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.machine import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
-from pacelab.results.outcome import Progress
+from pacelab.results.results import Progress
 
 _SUPERVISOR = "pacelab.hosts.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")

@@ -26,7 +26,7 @@ from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings, Scheme
-from pacelab.sim.own_calls import OwnCalls
+from pacelab.sim.own_hooks import OwnCalls
 from pacelab.topologies.domain import plain
 from pacelab.units import NS_PER_S, s_from_ns
 

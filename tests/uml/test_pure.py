@@ -27,7 +27,7 @@ from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.options.table import BY_FIELD
-from pacelab.running.registry import in_real_time
+from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
 from pacelab.topologies.domain import Words
 

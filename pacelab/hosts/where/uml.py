@@ -43,8 +43,8 @@ from pacelab.sim.engine import join_captures
 
 if TYPE_CHECKING:
     from pacelab.hosts.plan import Plan
-    from pacelab.results.outcome import Progress
     from pacelab.results.pcap import PcapFile
+    from pacelab.results.results import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9
 """What the guest's clock says at its start."""

@@ -12,17 +12,15 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pacelab.claims.book import book_pdf
-from pacelab.claims.book.book import Book, write_book
-from pacelab.claims.book.book_html import render_html
-from pacelab.claims.load import all_claims, parse_claim, parse_file, select_claims
+from pacelab.claims import book_files
+from pacelab.claims.book import Book, write_book
+from pacelab.claims.book_files import render_html
+from pacelab.claims.load import Paper, all_claims, load_paper, parse_claim, parse_file, select_claims
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, Stored, all_outcomes, digest_of, key_of_measure, outcome_of
-from pacelab.claims.paper import Paper, load_paper
+from pacelab.claims.outcome import Outcome, Stored, Verdict, all_outcomes, digest_of, key_of_measure, outcome_of
 from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
 from pacelab.claims.reproduce import Reproduction, reproduce
 from pacelab.claims.standing import standings
-from pacelab.claims.verdict import Verdict
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 
@@ -271,7 +269,7 @@ def test_cli_does_without_typst_and_says_what_the_pdf_needs(
     pip: str | None, command: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pacelab.console.find_spec", lambda _name: pip)
-    monkeypatch.setattr(book_pdf, "has_typst", lambda: False)
+    monkeypatch.setattr(book_files, "has_typst", lambda: False)
     monkeypatch.setattr("pacelab.console.sys.executable", "/my tools/python")
     assert main(["report", "le", "--out", "book", "--pdf"]) == 3
     told = command.format(python='"/my tools/python"')

@@ -21,7 +21,7 @@ from pacelab.controller.core.network import End
 from pacelab.controller.openflow.shell import Shell
 from pacelab.controller.web import client
 from pacelab.controller.web.api import make_api
-from pacelab.controller.web.guard import Guard
+from pacelab.controller.web.serve import Guard
 from tests.controller.fabric import garp, ring, tcp_frame
 
 # Who asks a controller over HTTP.

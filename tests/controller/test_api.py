@@ -20,10 +20,9 @@ import requests
 
 from pacelab.controller.core.network import End
 from pacelab.controller.web import client as rest
-from pacelab.controller.web.guard import LARGEST_BODY_BYTES
+from pacelab.controller.web.serve import LARGEST_BODY_BYTES
 from pacelab.errors import ConfigError
-from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
-from pacelab.hosts.agents.run import Lead, make_hook
+from pacelab.hosts.agents.run import Lead, Orders, flow_report, make_hook, offered, own_name, read_limits
 from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings

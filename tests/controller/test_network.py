@@ -9,13 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.controller.core.classify import MOST_LATE, Classifier, FlowClass
+from pacelab.controller.commands import read_network
+from pacelab.controller.core.flows import MOST_LATE, Classifier, FlowClass
 from pacelab.controller.core.frames import Frame, read_frame
-from pacelab.controller.core.locations import GUARD_NS, HOLD_NS, MOST_ADDRESSES, How, Locations, Place
 from pacelab.controller.core.messages import Port
-from pacelab.controller.core.network import LINK_LIFE_NS, SETTLE_NS, End, Network
+from pacelab.controller.core.network import (
+    GUARD_NS,
+    HOLD_NS,
+    LINK_LIFE_NS,
+    MOST_ADDRESSES,
+    SETTLE_NS,
+    End,
+    How,
+    Locations,
+    Network,
+    Place,
+)
 from pacelab.controller.errors import InputError
-from pacelab.controller.network_file import read_network
 from pacelab.units import NS_PER_S
 from tests.controller.fabric import rtp, tcp_frame, udp_frame
 

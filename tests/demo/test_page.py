@@ -17,8 +17,7 @@ from PIL import Image
 import pacelab
 from pacelab.cli.main import main
 from pacelab.demo import animation
-from pacelab.demo.catalog import DEMOS, find_demo
-from pacelab.demo.model import Demo, Slider
+from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
 from pacelab.demo.network import MODULE, START
 from pacelab.demo.own import MODULES as OWN
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, recorded_page, script, static

@@ -17,10 +17,10 @@ import pytest
 from pacelab import Experiment, run
 from pacelab.demo import runs
 from pacelab.demo.catalog import find_demo
-from pacelab.demo.command import demo as demo_command
 from pacelab.demo.own import answer, open_own
 from pacelab.demo.runs import start
 from pacelab.demo.server import LOOPBACK, DemoServer
+from pacelab.demo.server import demo as demo_command
 from pacelab.errors import ConfigError, HostError
 
 # The server answers its own pages, to whoever has the token, and nobody else.

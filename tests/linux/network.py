@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from pacelab.hosts.features import missing
+from pacelab.hosts.machine import missing
 from pacelab.pacer.linux import status
 
 ROOT = Path(__file__).parents[2]

@@ -32,12 +32,11 @@ from network import run as run_real
 from pacelab.doctor import examine
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts import features
+from pacelab.hosts import machine
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.hwsim import family, stock
-from pacelab.hosts.hwsim.family import Hwsim
-from pacelab.hosts.hwsim.radios import _attribute
+from pacelab.hosts.network import stock
 from pacelab.hosts.network.medium import Medium, find_program
+from pacelab.hosts.network.radios import Hwsim, _attribute
 from pacelab.hosts.plan import Plan
 
 # The back end hwsim where the kernel has mac80211_hwsim (in the VM, in User-Mode Linux): the real Wi-Fi stack.
@@ -225,8 +224,8 @@ needs_linux = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs 
 
 @needs_linux
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family, "NAME", "NO_SUCH_FAMILY")
-    monkeypatch.setattr(family, "load_module", lambda: None)
+    monkeypatch.setattr("pacelab.hosts.network.radios.FAMILY", "NO_SUCH_FAMILY")
+    monkeypatch.setattr("pacelab.hosts.network.radios.load_module", lambda: None)
     with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
         Hwsim()
 
@@ -270,15 +269,13 @@ def test_doctor_knows_radios_that_are_loaded_or_can_be(
     place = tmp_path / "mac80211_hwsim"
     if loaded:
         place.mkdir()
-    monkeypatch.setattr(features, "LOADED", place)
-    monkeypatch.setattr(
-        features.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code)
-    )
-    assert features.has_hwsim() is present
+    monkeypatch.setattr(machine, "LOADED", place)
+    monkeypatch.setattr(machine.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code))
+    assert machine.has_hwsim() is present
 
 
 @needs_linux
-@pytest.mark.skipif(features.has_hwsim(), reason="this kernel has mac80211_hwsim")
+@pytest.mark.skipif(machine.has_hwsim(), reason="this kernel has mac80211_hwsim")
 def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     feature = next(feature for feature in examine() if feature.name == "back end hwsim")
     assert not feature.present
@@ -288,7 +285,7 @@ def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
 
 @needs_linux
 @pytest.mark.kernel
-@pytest.mark.skipif(why_not("tap") is not None or features.has_hwsim(), reason="needs root, and no mac80211_hwsim")
+@pytest.mark.skipif(why_not("tap") is not None or machine.has_hwsim(), reason="needs root, and no mac80211_hwsim")
 def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path) -> None:
     command = [*PACELAB, "run", "chain", "--hops", "1", "--backend", "hwsim", "--out", str(tmp_path / "run")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -15,14 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from network import PACELAB, Host, Line, RunningAgent, iperf, why_not
 
-from pacelab.hosts.network.sockets import data_socket, listening_descriptor
+from pacelab.hosts.network.tcp import data_socket, listening_descriptor
 from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.segment import SYN, FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.linux.agent import ROLES, AgentConfig
-from pacelab.pacer.linux.kernel.air_tap import Tapped
-from pacelab.pacer.linux.kernel.kernel_link import Shares
-from pacelab.pacer.linux.kernel.stations import Station
+from pacelab.pacer.linux.air_tap import Tapped
+from pacelab.pacer.linux.link_layer import Shares, Station
 from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.tc_agent import BATCH_NS, TcAgent
 from pacelab.units import NS_PER_S

@@ -24,15 +24,13 @@ from network import ROOT, assert_gone, why_not
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.builders import build
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.features import missing
-from pacelab.hosts.helper import may_run
-from pacelab.hosts.network import tcp_settings
+from pacelab.hosts.helper import may_run, write_units
+from pacelab.hosts.machine import missing
+from pacelab.hosts.network import tcp
 from pacelab.hosts.plan import MOST_BYTES, Plan, dump_plan, read_plan
 from pacelab.hosts.session import converse
-from pacelab.hosts.supervisor import Teller, read_line
-from pacelab.hosts.units import write_units
+from pacelab.hosts.supervisor import Teller, build, read_line
 
 # What the root side takes from a user: plans, and nothing else.
 
@@ -269,8 +267,8 @@ def test_hosts_whose_kernel_lacks_the_congestion_control_are_not_built(monkeypat
     def built(_plan: Plan, _page_fd: int | None) -> None:
         raise AssertionError("built")
 
-    monkeypatch.setattr(tcp_settings.socket, "socket", lambda *_: Kernel())
-    monkeypatch.setattr("pacelab.hosts.builders.Lab", built)
+    monkeypatch.setattr("pacelab.hosts.lab.Lab", built)
+    monkeypatch.setattr(tcp.socket, "socket", lambda *_: Kernel())
     with pytest.raises(HostError, match=r"'vegas': this kernel has .*modprobe tcp_vegas"):
         build(plan_of(topology="chain", cc="vegas"))
     for plan in (plan_of(topology="chain"), plan_of(topology="hidden", traffic="udp-saturated", cc="vegas")):

@@ -13,12 +13,12 @@ from network import Line, RunningAgent, why_not
 from test_tap_plan import plan_of
 
 from pacelab.hosts.plan import Plan
-from pacelab.hosts.traffic.playout import Playout, report
+from pacelab.hosts.traffic.meter import Playout, report
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
 from pacelab.pacer.core.vagp import voice_reporter
-from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet, voice_report
+from pacelab.pacer.linux.write import build
 
 CALL = FlowKey(0x0A010001, 0x0A020009, 16384, 16386)
 REPORT = FlowKey(0x0A020009, 0x0A010001, 16387, 16385)

@@ -17,17 +17,27 @@ from test_tap_plan import plan_of
 from pacelab import Experiment, load_result
 from pacelab.controller.switches.ovs import missing
 from pacelab.errors import ConfigError
-from pacelab.hosts.changes import STEP_S, Changes, place_at
+from pacelab.hosts.changes import (
+    HYSTERESIS_M,
+    LEAVE_S,
+    STEP_S,
+    Changes,
+    Roaming,
+    choose,
+    first_gateway,
+    gratuitous_arp,
+    place_at,
+    range_m,
+)
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.addresses import Interface, Route
 from pacelab.hosts.network.mesh import OLSRD
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
 from pacelab.hosts.processes import SAFE_PATH
-from pacelab.hosts.roaming.handovers import effect, sentence
-from pacelab.hosts.roaming.roaming import HYSTERESIS_M, LEAVE_S, Roaming, choose, first_gateway, gratuitous_arp, range_m
+from pacelab.hosts.report import effect, sentence
 from pacelab.hosts.traffic.iperf import Interval
+from pacelab.hosts.traffic.meter import Window
 
 NETWORK = """\
 version: 1

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from pacelab.cli.lazy import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command
-from pacelab.cli.main import main
+from pacelab.cli.main import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command, main
 
 # Bad input: one line on stderr that names the value and what is allowed, the right exit code, nothing written.
 
@@ -396,4 +395,4 @@ def test_help_loads_no_command() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Real Linux:" in ran.stdout
     loaded = set(ran.stderr.split())
-    assert loaded == {f"pacelab.{name}" for name in ("native", "cli", "cli.main", "cli.lazy", "console", "errors")}
+    assert loaded == {f"pacelab.{name}" for name in ("native", "cli", "cli.main", "console", "errors")}

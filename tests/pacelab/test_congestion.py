@@ -18,7 +18,7 @@ from pacelab.errors import ConfigError
 from pacelab.grid.sweep_plots import load_points, plot_points
 from pacelab.show.tables import run_title
 from pacelab.sim import congestion
-from pacelab.sim.own_calls import OwnCalls
+from pacelab.sim.own_hooks import OwnCalls
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
 AIMD = """

@@ -16,7 +16,7 @@ import pytest
 
 from pacelab import Experiment, run
 from pacelab.hosts.where.confine import cpu_seconds
-from pacelab.sim.interrupt import deferred_alarms, deferred_interrupts
+from pacelab.sim.engine import deferred_alarms, deferred_interrupts
 
 # Ctrl-C in a real terminal's way: to the whole process group, workers included.
 
@@ -255,7 +255,7 @@ def ran(code: str, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @needs_posix
-@pytest.mark.parametrize("module", ["typer", "pacelab.cli.lazy", "pacelab.cli.commands"])
+@pytest.mark.parametrize("module", ["typer", "pacelab.cli.main", "pacelab.cli.commands"])
 def test_ctrl_c_while_the_command_line_is_loaded_is_one_line(module: str) -> None:
     found = ran(PRESSED_WHEN_LOADED.format(module=module) + DOOR, "schemes")
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "pacelab: interrupted\n")

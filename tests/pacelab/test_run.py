@@ -20,7 +20,7 @@ import pacelab
 from pacelab import Experiment, run
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment.recorded import request_of
+from pacelab.experiment.experiment import request_of
 from pacelab.pacer.linux.status import Line
 from pacelab.results.results import load_result
 from pacelab.results.types import Host, Run

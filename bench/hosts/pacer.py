@@ -82,7 +82,7 @@ print(len(seen), full, rate, *(gaps[len(gaps) * share // 100] / 1e3 for share in
 """
 TC_AGENT = """
 import json, sys
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.linux.agent import ROLES, AgentConfig
 from pacelab.pacer.linux.tc_agent import TcAgent
 config = AgentConfig(role=ROLES['gateway'], scheme='fixed-rate', air='air0', wired='wired0')

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def fixed_rate(settings: HookSettings) -> Hook:
     """Pacing of each flow at the given rate."""
-    from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+    from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
     return FixedRatePacer(FixedRateConfig(rate_bps=settings.pace_rate_bps))

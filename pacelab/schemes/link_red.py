@@ -50,8 +50,7 @@ def link_red_marking_pacing(settings: HookSettings) -> Hook:
 
 def extra_backoff(settings: HookSettings) -> ExtraBackoff:
     """Adaptive pacing of one node, for its timing and by its clock."""
-    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
-    from pacelab.pacer.core.link_red.timing import TIMINGS
+    from pacelab.pacer.core.link_red.link_pacing import TIMINGS, ExtraBackoff
 
     timing = replace(TIMINGS[settings.phy], rts=settings.rts)
     return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")

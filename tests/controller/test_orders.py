@@ -19,7 +19,7 @@ from pacelab.controller.web.client import TOKEN, Client
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
 from pacelab.hosts.agents.run import Lead, make_hook
-from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
 

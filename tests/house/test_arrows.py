@@ -2,7 +2,7 @@
 
 1. `pacelab.units` is a leaf.
 2. `topologies` and `pacer.core` see `pacelab.units` and themselves only; the core does no I/O and reads no clock. A
-   paper's folder in it sees contract, segments, `pacing` and only those papers that it is built on.
+   paper's folder or file in it sees contract, segments, `pacing` and only those papers that it is built on.
 3. `pacer.linux` sees `pacer.core`; `controller` sees `pacer.core` at most.
 4. `pacelab` joins the parts, but not `labs`, `grading`, `controller`: it reaches these through entry points.
    `labs` and `grading` see pacelab's public API only.
@@ -33,11 +33,16 @@ PAPERS: dict[str, list[str]] = {
     "candidates": ["pacing"],
     "expect": ["pacing", "tcp_gap"],
 }
-"""Folders of pacer.core, a paper each -> the other folders there that it is built on; its docstring says so, too."""
+"""Folders and files of pacer.core, a paper each -> the others that it is built on; its docstring says so, too."""
+PAPERS_OF_ONE_FILE = ("tcp_ap", "expect")
 
 
 def paper_sees(name: str) -> list[str]:
     return [UNITS, *LEAVES, *(f"{CORE}.{other}" for other in (name, *PAPERS[name]))]
+
+
+def place_of(name: str) -> str:
+    return f"pacer/core/{name}.py" if name in PAPERS_OF_ONE_FILE else f"pacer/core/{name}"
 
 
 SEES = {
@@ -46,7 +51,7 @@ SEES = {
     "pacer/__init__.py": [],
     "pacer/core": [UNITS, *LEAVES],
     "pacer/core/pacing": [UNITS, *LEAVES, f"{CORE}.pacing"],
-    **{f"pacer/core/{name}": paper_sees(name) for name in PAPERS},
+    **{place_of(name): paper_sees(name) for name in PAPERS},
     "pacer/linux": [UNITS, CORE, "pacelab.pacer.linux"],
     "controller": [UNITS, CORE, "pacelab.controller"],
     "pacelab": ["pacelab"],
@@ -123,10 +128,14 @@ def test_arrows_hold() -> None:
 
 
 def test_arrows_know_every_paper() -> None:
-    folders = {path.parent.name for path in (ROOT / "pacer" / "core").glob("*/__init__.py")}
-    assert folders == {"pacing", *PAPERS}
+    core = ROOT / "pacer" / "core"
+    folders = {path.parent.name for path in core.glob("*/__init__.py")}
+    files = {path.stem for path in core.glob("*.py")} - {"__init__", "null", *(leaf.split(".")[-1] for leaf in LEAVES)}
+    assert folders == {"pacing", *PAPERS} - set(PAPERS_OF_ONE_FILE)
+    assert files == set(PAPERS_OF_ONE_FILE)
     for name, others in PAPERS.items():
-        said = (ROOT / "pacer" / "core" / name / "__init__.py").read_text("utf-8")
+        place = ROOT / place_of(name)
+        said = (place if place.suffix else place / "__init__.py").read_text("utf-8")
         assert [other for other in others if f"`{other}`" not in said] == []
 
 

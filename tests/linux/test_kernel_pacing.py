@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from network import PACELAB, Host, Line, RunningAgent, iperf
 
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.segment import SYN, FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.linux.agent import ROLES, AgentConfig

@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
-from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
 from pacelab.pacer.core.contract import Hook, Point
-from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.expect import PACE, ExpectedAck
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
-from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+from pacelab.pacer.core.tcp_ap import TcpApSender
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig

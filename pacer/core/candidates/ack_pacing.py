@@ -17,12 +17,9 @@ from dataclasses import dataclass, field
 from pacelab.pacer.core.candidates.data_pacing import RATE_BPS
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, SegmentSeen
-from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
-from pacelab.pacer.core.pacing.outstanding import Outstanding
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing.rate_shaper import RateShaper
-from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
-from pacelab.pacer.core.pacing.teardown import Teardown
+from pacelab.pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow, ReleaseSchedule
+from pacelab.pacer.core.pacing.tcp_seen import Outstanding, Teardown
+from pacelab.pacer.core.pacing.wake_heap import RateShaper
 from pacelab.pacer.core.segment import RST, SYN, TCP, Segment
 
 

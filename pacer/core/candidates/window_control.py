@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Action, Event, EventMask, Forward, Point, Rewrite, SegmentSeen
-from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing.window_edge import WindowEdge
+from pacelab.pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow
+from pacelab.pacer.core.pacing.tcp_seen import WindowEdge
 from pacelab.pacer.core.segment import ACK, RST, SYN, TCP, FlowKey, Segment
 
 WINDOW_PKTS = 2
@@ -47,7 +46,7 @@ class WindowControl:
     """The `gateway` hook of window control: min(own window, receiver's window) into each ACK from the air.
 
     Source: [vagp] Sec. IV-B.2: "we modify the advertisement window in each ACK packet at the gateway".
-    Deviates: the right edge never moves back (see `window_edge`).
+    Deviates: the right edge never moves back (see `WindowEdge`).
     """
 
     event_mask = EventMask.SEGMENT

@@ -33,8 +33,7 @@ from dataclasses import dataclass
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Drop, Event, Rewrite, SegmentSeen
 from pacelab.pacer.core.link_red.equations import average_retries, drop_probability
-from pacelab.pacer.core.link_red.link_hook import LinkHook
-from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
+from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkHook
 from pacelab.pacer.core.segment import Segment
 
 DROP_REASON = "lred"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
 from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED

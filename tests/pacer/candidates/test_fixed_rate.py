@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from hook_shell import DOWN, MS, UP, S, Shell, data, pure_ack
 
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST
 
 OUT = Point.LOCAL_OUT

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
 from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.window_edge import WindowEdge
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab.pacer.core.pacing.tcp_seen import WindowEdge
 from pacelab.pacer.core.segment import ACK, RST, SYN, Segment, seq_diff
 
 OUT, IN = Point.WIRED_TO_AIR, Point.AIR_TO_WIRED

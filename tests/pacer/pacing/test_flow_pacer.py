@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from hook_shell import DOWN, data
 
-from pacelab.pacer.core.pacing.flow_pacer import FlowPacer
+from pacelab.pacer.core.pacing.paced_flow import FlowPacer
 from pacelab.pacer.core.segment import ACK, FIN
 
 

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hook_shell import DOWN, data, pure_ack
 
-from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
+from pacelab.pacer.core.pacing.tcp_seen import NOTHING, Outstanding
 from pacelab.pacer.core.segment import ACK, FIN
 
 SPACE = 1 << 32

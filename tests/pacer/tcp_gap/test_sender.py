@@ -6,9 +6,9 @@ import pytest
 from hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 
 from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
-from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+from pacelab.pacer.core.tcp_ap import TcpApSender
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
 OUT, IN = Point.LOCAL_OUT, Point.LOCAL_IN

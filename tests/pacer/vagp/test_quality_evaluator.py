@@ -7,8 +7,7 @@ from hook_shell import DOWN, FOUR_HOPS, MS, S, Shell, data, voice, voice_report
 
 from pacelab.pacer.core.contract import Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.segment import FlowKey, VoiceQuality
-from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
-from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
+from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator, VoiceReporter
 
 UP_CALL = FlowKey(src=1, dst=100, sport=16_384, dport=16_384)
 """From the station to the wired phone."""

@@ -13,15 +13,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.grading.receive.magics import CELL_MAGIC, KEEPING, parsed
 from pacelab.grading.receive.statements import (
+    CELL_MAGIC,
     FUTURE,
+    KEEPING,
     PACKAGE,
     Statement,
     alias_of,
     is_future,
     listed,
     outside,
+    parsed,
     statements_of,
     there_of,
     with_changes,

@@ -20,7 +20,7 @@ from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.lab import RemoteFunction
-from pacelab.grading.labs.hand_in import SOLUTION
+from pacelab.grading.labs.exercises import SOLUTION
 from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.receive.notebook import Module, module_of
 from pacelab.grading.receive.submission import Submission, read_submission

@@ -8,12 +8,11 @@ from dataclasses import replace
 import pytest
 
 from pacelab.grading import session as session_module
-from pacelab.grading.assignments import find_assignment
-from pacelab.grading.assignments.registry import ASSIGNMENTS
+from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.judge import Verdict
 from pacelab.grading.lab import Lab
-from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.records.report import text_report
+from pacelab.grading.remote import Lender, parts_of
 from pacelab.grading.sandbox import Box, Walls
 from pacelab.grading.session import Malformed, Raised, Session, TooMuch
 

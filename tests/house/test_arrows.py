@@ -34,7 +34,7 @@ PAPERS: dict[str, list[str]] = {
     "expect": ["pacing", "tcp_gap"],
 }
 """Folders and files of pacer.core, a paper each -> the others that it is built on; its docstring says so, too."""
-PAPERS_OF_ONE_FILE = ("tcp_ap", "expect")
+PAPERS_OF_ONE_FILE = ("expect",)
 
 
 def paper_sees(name: str) -> list[str]:

@@ -17,7 +17,7 @@ from pacelab.pacer.core.contract import Hook, Point
 from pacelab.pacer.core.expect import PACE, ExpectedAck
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
-from pacelab.pacer.core.tcp_ap import TcpApSender
+from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig

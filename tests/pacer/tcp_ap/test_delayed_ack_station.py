@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.segment import FIN, SYN, FlowKey
-from pacelab.pacer.core.tcp_ap import DelayedAckConfig, DelayedAckStation
+from pacelab.pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
 
 IN, OUT = Point.LOCAL_IN, Point.LOCAL_OUT
 STEADY = DelayedAckConfig(schedule=((0, 3),))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pacelab.pacer.core.tcp_ap import out_of_interference_hops
+from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
 
 
 def test_out_of_interference_of_three_hops_is_the_four_hop_delay() -> None:

@@ -8,7 +8,7 @@ from hook_shell import DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, UDP, FlowKey
-from pacelab.pacer.core.tcp_ap import TcpApSender
+from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
 OUT, IN = Point.LOCAL_OUT, Point.LOCAL_IN

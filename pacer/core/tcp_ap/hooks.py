@@ -1,11 +1,4 @@
-"""TCP-AP as Lee studied it: wireless senders alone pace, by the n-hop delay of any n; and dynamic delayed ACKs.
-
-    OID = the n-hop delay with n = H_cs + 1                          (2.1)
-
-All other equations of [lee] are [tcp-gap]'s too (`tcp_gap.equations`, there with any n).
-
-Source: [lee] Lee 2012, after ElRakabawy, Klemm and Lindemann. Built on `tcp_gap`: its sender without its gateway.
-"""
+"""The hooks of TCP-AP: pacing at the source, and dynamic delayed ACKs at a station."""
 
 from __future__ import annotations
 
@@ -18,11 +11,6 @@ from pacelab.pacer.core.segment import SEQUENCE_SPACE, SYN, FlowKey, Segment, se
 from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.units import NS_PER_S
-
-
-def out_of_interference_hops(sense_hops: int) -> int:
-    """n, so that a packet is out of the interference of the next when that one leaves; `sense_hops` is H_cs."""
-    return sense_hops + 1
 
 
 class TcpApSender(TcpGapSender):

@@ -23,9 +23,8 @@ if [ -z "$wheel" ]; then
         rm -rf "$cache/source/pacelab/$name"
         ln -s "../$name" "$cache/source/pacelab/$name"
     done
-    for lab in "$cache"/source/grading/labs/masters/*.py; do
-        ln -sf "../../../labs/${lab##*/}" "$lab"
-    done
+    rm -rf "$cache/source/grading/labs/masters"
+    ln -s ../../labs "$cache/source/grading/labs/masters"
     cd "$cache/source"
     tools/prerequisites build demo
     [ -x $cache/tools/bin/pip ] || python3 -m venv $cache/tools

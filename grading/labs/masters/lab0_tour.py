@@ -1,1 +1,0 @@
-../../../labs/lab0_tour.py

@@ -1,1 +1,0 @@
-../../../labs/lab1_hidden_exposed.py

@@ -1,1 +1,0 @@
-../../../labs/lab2_window.py

@@ -1,1 +1,0 @@
-../../../labs/lab3_link_red.py

@@ -1,1 +1,0 @@
-../../../labs/lab4_tcp_gap.py

@@ -1,1 +1,0 @@
-../../../labs/lab5_voice.py

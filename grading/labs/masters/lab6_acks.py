@@ -1,1 +1,0 @@
-../../../labs/lab6_acks.py

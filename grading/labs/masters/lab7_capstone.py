@@ -1,1 +1,0 @@
-../../../labs/lab7_capstone.py

@@ -25,11 +25,11 @@ from pacelab.grading.assignment import Assignment, Number
 from pacelab.grading.assignments import ASSIGNMENTS
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.labs.rubrics import LABS
+from pacelab.grading.plain import decoded, most_bytes
 from pacelab.grading.receive.collect import MAX_FILES
 from pacelab.grading.receive.places import split_name
 from pacelab.grading.receive.statements import lacking
 from pacelab.grading.receive.submission import guessed, read_submission
-from pacelab.grading.receive.texts import decoded, most_bytes
 from pacelab.grading.sandbox import Walls, walls
 
 MANIFEST = ".pacelab-handout.json"

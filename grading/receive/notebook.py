@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pacelab.grading.plain import READER, most_bytes
 from pacelab.grading.receive.statements import (
     CELL_MAGIC,
     FUTURE,
@@ -28,7 +29,6 @@ from pacelab.grading.receive.statements import (
     there_of,
     with_changes,
 )
-from pacelab.grading.receive.texts import READER, most_bytes
 
 MAX_CELLS = 1000
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)

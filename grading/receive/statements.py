@@ -13,7 +13,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pacelab.grading.receive.texts import decoded
+from pacelab.grading.plain import decoded
 from pacelab.grading.sandbox import AVAILABLE
 
 KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture)\b[^\n]*)+")

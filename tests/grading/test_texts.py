@@ -11,8 +11,8 @@ from pacelab.grading import handout
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.handout import guess
 from pacelab.grading.inside.worker import Worker
+from pacelab.grading.plain import READER
 from pacelab.grading.receive.submission import Submission, read_submission, stamped_number
-from pacelab.grading.receive.texts import READER
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hook_shell import Shell, data
 
 from pacelab.pacer.core.contract import Action, Hook, Inject, Point, SegmentSeen, TransmitResult
-from pacelab.pacer.core.link_red.link_pacing import TIMINGS
+from pacelab.pacer.core.link_red.link_red import TIMINGS
 from pacelab.pacer.core.segment import FlowKey, Segment
 
 B = TIMINGS["802.11b"]

@@ -10,9 +10,8 @@ from hook_shell import CALM, DOWN, FOUR_HOPS, MS, UP, S, Shell, data, pure_ack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
+from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
 from pacelab.pacer.core.contract import Hook, Point
 from pacelab.pacer.core.expect import PACE, ExpectedAck
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig

@@ -10,8 +10,7 @@ from hook_shell import DOWN, FOUR_HOPS, MS, data, pure_ack
 
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.contract import Event, Forward, Point, SegmentSeen, TransmitResult
-from pacelab.pacer.core.link_red.link_pacing import TIMINGS, ExtraBackoff, LinkPacing
-from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway
 

@@ -9,7 +9,7 @@ from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
+from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST

@@ -7,7 +7,7 @@ from hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
+from pacelab.pacer.core.candidates.ack_control import WindowControl, WindowControlConfig
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.pacing.tcp_seen import WindowEdge

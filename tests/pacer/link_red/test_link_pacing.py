@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from link_shell import B, seen, sent, tell
 
 from pacelab.pacer.core.contract import Forward, SetExtraBackoff
-from pacelab.pacer.core.link_red.link_pacing import TIMINGS, ExtraBackoff, LinkPacing, LinkTiming
+from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkTiming
 from pacelab.pacer.core.segment import Segment
 
 

@@ -12,8 +12,7 @@ from link_shell import B, seen, sent, tell
 
 from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
 from pacelab.pacer.core.link_red.equations import drop_probability
-from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
-from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
+from pacelab.pacer.core.link_red.link_red import ExtraBackoff, LinkRed, LinkRedConfig
 from pacelab.pacer.core.segment import UDP, Segment
 
 STEEP = LinkRedConfig(min_retries=1, max_retries=5, max_probability=0.5)

@@ -1,9 +1,9 @@
-"""What comes from elsewhere made plain: a file's octets as text; text fit for terminals and tables; answers within bounds.
+"""What comes from elsewhere made plain: octets as text; text fit for terminals and tables; answers within bounds.
 
 Text has no surrogates, controls or endless lines. What comes over the pipe is looked at before anybody uses it, and is
 `Unfit` or plain: a frame that a worker of ours wrote holds nothing else. One that a student's code forged may hold
-anything JSON can say: numbers beyond any float, infinities by way of an exponent, halves of surrogate pairs, lists as deep
-as the frame is long. Checks compare, multiply and print what they get, so none of it may reach them.
+anything JSON can say: numbers beyond any float, infinities by way of an exponent, halves of surrogate pairs, lists as
+deep as the frame is long. Checks compare, multiply and print what they get, so none of it may reach them.
 """
 
 from __future__ import annotations

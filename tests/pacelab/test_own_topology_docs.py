@@ -1,4 +1,4 @@
-"""The examples of docs/own-topology.md run as they stand there."""
+"""The examples of docs/own-code.md run as they stand there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pacelab.cli.main import main
 
-PAGE = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "own-code.md").read_text("utf-8")
 CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 (CROSS,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import child
+import cost
 import curve
 import layout
 import ours
@@ -49,7 +49,7 @@ def main() -> int:
         _short(pairs)
         _bounds(min(pairs, 3), medians)
         met += [_memory(), _curves(min(pairs, 3), large=given.large)]
-    except (child.ChildFailedError, ValueError) as error:
+    except (cost.ChildFailedError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     print("every measured target met" if all(met) else "a target was MISSED")
@@ -72,7 +72,7 @@ def _duels(pairs: int, medians: dict[str, float]) -> bool:
 
 def _short(repeats: int) -> None:
     whole_s = [ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(SHORT * repeats)]
-    bare_s = min(child.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
+    bare_s = min(cost.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
     reached = "reached" if min(whole_s) < SHORT_CPU_S else "not reached"
     print(f"pacelab run chain, {SHORT_S} s: {min(whole_s):.2f} s of CPU in all, {bare_s:.2f} s of it Python's start")
     print(f"    (least of {len(whole_s)}, their median {statistics.median(whole_s):.2f}); ", end="")
@@ -144,12 +144,12 @@ def build_loop() -> None:
     """Compile the loop unless it is up to date."""
     if shutil.which("cargo"):
         crate = ["-p", "pacelab-engine", "--example", "bare_loop"]
-        child.run(["cargo", "build", "-q", "--release", "--locked", "--manifest-path", MANIFEST, *crate])
+        cost.run(["cargo", "build", "-q", "--release", "--locked", "--manifest-path", MANIFEST, *crate])
 
 
 def loop_s(*, events: int, stations: int, repeats: int) -> float:
     """CPU seconds of the bare loop, the least of some runs."""
-    return min(child.run([BINARY, str(events), str(stations)]).cpu_s for _ in range(repeats))
+    return min(cost.run([BINARY, str(events), str(stations)]).cpu_s for _ in range(repeats))
 
 
 def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: float | None, goal: float) -> list[str]:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import child
+import cost
 import layout
 import ns2
 import ours
-from ratio import TRIES
+from cost import TRIES
 
 OUT = Path(__file__).parent / "out" / "cost-by-nodes.png"
 RATE_BPS = 2_000_000
@@ -113,7 +113,7 @@ SERIES = (
 def measure(series: Series, repeats: int) -> list[Point]:
     """The run of least CPU at each size: what else a computer does only adds. Sizes in turn, `repeats` times.
 
-    A curve that misses its target is measured on, see `ratio.TRIES`.
+    A curve that misses its target is measured on, see `cost.TRIES`.
     """
     configs = {size: series.config(size, series.seconds) for size in series.sizes}
     points: list[Point] = []
@@ -198,7 +198,7 @@ def _line(point: Point) -> str:
             ns2.layout(chains, seed=1, seconds=seconds, rate_mbps=2, window_pkts=3, limit_s=LIMIT_S)
             for seconds in (1 + SECONDS, 1)
         )
-    except child.ChildFailedError as error:
+    except cost.ChildFailedError as error:
         return f"{head}: not within {LIMIT_S} s ({error})"
     per_packet_us = 1e6 * (long.cpu_s - short.cpu_s) / (sum(long.delivered_pkts) - sum(short.delivered_pkts))
     return (

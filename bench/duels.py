@@ -11,7 +11,7 @@ import layout
 import ns2
 import ns3
 import ours
-from ratio import Cost, Ratio, measure
+from cost import Cost, Ratio, measure
 
 NS3_S, RANDOM_S = 60, 60
 SHORT = 3

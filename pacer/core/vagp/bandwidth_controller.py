@@ -15,8 +15,7 @@ from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.core.vagp.e_model import PLAYOUT_NS, loss_for
 from pacelab.pacer.core.vagp.equations import Marks, Reading, Steps, rate_factor
-from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
-from pacelab.pacer.core.vagp.voice_meter import VoiceCounts
+from pacelab.pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 from pacelab.units import NS_PER_MS
 
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.core.vagp.bandwidth_controller import ExpectConfig, ExpectController, FixedConfig
 from pacelab.pacer.core.vagp.e_model import loss_for, mos
-from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
-from pacelab.pacer.core.vagp.voice_meter import VoiceCounts
+from pacelab.pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 
 CALLS = [FlowKey(src=1, dst=100, sport=16_384 + 2 * n, dport=16_384 + 2 * n) for n in range(3)]
 BUDGET = 0.0304

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.segment import Rtp
-from pacelab.pacer.core.vagp.voice_meter import MAX_PACKETS, VoiceCounts, VoiceMeter
+from pacelab.pacer.core.vagp.quality_evaluator import MAX_PACKETS, VoiceCounts, VoiceMeter
 
 WINDOW = 500 * MS
 SILENCE = 100 * MS

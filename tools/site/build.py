@@ -127,10 +127,10 @@ def made() -> Iterator[tuple[str, list[str]]]:
         target = PAGES / "labs" / f"{master.stem}.md"
         yield master.stem, [python, str(HERE / "labs.py"), str(master), str(target)]
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
-    yield "gallery", [python, str(HERE / "gallery.py"), str(PAGES)]
+    yield "gallery", [python, str(HERE / "gallery.py"), "drawn", str(PAGES)]
     yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
     yield "book", [str(PACELAB), "report", "--no-pdf", "--out", str(PAGES / "book")]
-    yield "live", [python, str(HERE / "live.py"), str(PAGES)]
+    yield "live", [python, str(HERE / "gallery.py"), "live", str(PAGES)]
 
 
 def run(name: str, command: list[str]) -> Took | str:

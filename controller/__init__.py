@@ -2,14 +2,11 @@
 
     core/      what it knows and decides; no I/O and no clock: events in, actions out
       brain      the one door: handle, poll_action, deadline, handle_timeout
-      network    switches, ports, links (found by LLDP), shortest paths
-      locations  which address is where; a station that moves, one that is in two places
-      neighbours ARP from host to host, which switches bring by themselves
-      flows      flows with class, rules and counters; rates
-      routing    from a flow and the network to rules, in the order in which they are safe
-      classify   TCP, voice (DSCP, RTP, steady small packets), other
+      network    switches, ports, links (found by LLDP), shortest paths; which address is where
+      flows      flows with class (TCP, voice, other), rules and counters; rates
+      forwarding from a flow and the network to rules, in the order in which they are safe; ARP from host to host
       policy     scheme and limits of each gateway
-      journal    what happened, numbered; streams read it
+      messages   events and actions; the journal of what happened, which streams read
       frames     Ethernet, ARP, IPv4, TCP, UDP, LLDP: bytes to fields and back
     openflow/  the same as an os-ken (Ryu) application: messages to events, actions to messages
     web/       REST (OpenAPI), the event stream and the page, on loopback with a token

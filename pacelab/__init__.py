@@ -17,13 +17,12 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.demo.widget import show_demo
     from pacelab.errors import ConfigError, HostError, PaceLabError, ProtocolError
     from pacelab.experiment.experiment import Experiment
-    from pacelab.experiment.networks import load_topology
+    from pacelab.experiment.resolve import load_topology
     from pacelab.grid.comparison import Comparison, compare
     from pacelab.grid.sweep import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
     from pacelab.own.bases import LinkLayer, Pacer, Sample
-    from pacelab.own.link import run_link_layer
-    from pacelab.own.pacer import run_pacer
+    from pacelab.own.run_own import run_link_layer, run_pacer
     from pacelab.pacer.core.contract import (
         Drop,
         EventMask,
@@ -103,7 +102,7 @@ _PUBLIC: dict[str, str] = {
     "jain": "pacelab.results.metrics",
     "load_points": "pacelab.grid.sweep_plots",
     "load_result": "pacelab.results.results",
-    "load_topology": "pacelab.experiment.networks",
+    "load_topology": "pacelab.experiment.resolve",
     "log": "pacelab.console",
     "plot_goodput": "pacelab.show.plots",
     "plot_points": "pacelab.grid.sweep_plots",
@@ -114,9 +113,9 @@ _PUBLIC: dict[str, str] = {
     "progress_bar": "pacelab.console",
     "record_air": "pacelab.show.timeline",
     "run": "pacelab.running.runner",
-    "run_link_layer": "pacelab.own.link",
+    "run_link_layer": "pacelab.own.run_own",
     "run_many": "pacelab.running.runner",
-    "run_pacer": "pacelab.own.pacer",
+    "run_pacer": "pacelab.own.run_own",
     "run_sweep": "pacelab.grid.sweep",
     "seq_diff": "pacelab.pacer.core.segment",
     "show_demo": "pacelab.demo.widget",

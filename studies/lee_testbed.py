@@ -19,8 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pacelab.claims.aspect import Aspect
-from pacelab.claims.transfers import pace_delay_s, transfer_kbps
+from pacelab.claims.traffic_quantities import Aspect, pace_delay_s, transfer_kbps
 from pacelab.experiment.experiment import Experiment
 from pacelab.running.runner import run
 

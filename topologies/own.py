@@ -16,13 +16,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from pacelab.topologies.beside import Beside
 from pacelab.topologies.document import Delay, Document, Length, Level, Part, Rate, Reach, Time
 from pacelab.topologies.domain import ON_OFF, Domain, Real, Text, Whole
-from pacelab.topologies.draws import shared_draws
 from pacelab.topologies.kind import Kind, TopologyOption
-from pacelab.topologies.memory import MOST_BYTES, bounded
-from pacelab.topologies.mobility.part import MobilityPart, MobilityReader, MovePart
+from pacelab.topologies.mobility import MobilityPart, MobilityReader, MovePart
 from pacelab.topologies.model import (
     MOST_QUEUE_PKTS,
     Flow,
@@ -34,7 +31,7 @@ from pacelab.topologies.model import (
     WiredLink,
     check_name,
 )
-from pacelab.topologies.waiting import waiting_for
+from pacelab.topologies.own_running import MOST_BYTES, Beside, bounded, shared_draws, waiting_for
 
 FILE_VERSION = 1
 DIRECTIONS = ("up", "down", "mixed")

@@ -11,33 +11,14 @@ from typing import Any
 from pacelab.topologies.domain import like_which, plain
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
-from pacelab.topologies.shapes import (
-    access_point,
-    asymmetric,
-    cell,
-    chain,
-    cross,
-    cross_gateway,
-    exposed,
-    full_mesh,
-    grid,
-    hidden,
-    indoor,
-    pairs,
-    parallel,
-    random_layout,
-    reuse,
-    string,
-    tree,
-    two_gateways,
-)
+from pacelab.topologies.shapes import cell, chain, fu, lee, pairs, tcp_gap, vagp
 
-_MODULES = (
-    *(chain, cell, hidden, exposed, reuse, pairs),
-    *(parallel, cross, cross_gateway, grid, random_layout, two_gateways),
-    *(asymmetric, indoor, full_mesh, string, tree, access_point),
+_KINDS = (
+    *(chain.KIND, cell.CELL, pairs.HIDDEN, pairs.EXPOSED, pairs.REUSE, pairs.PAIRS),
+    *(tcp_gap.PARALLEL, fu.CROSS, tcp_gap.CROSS_GATEWAY, fu.GRID, fu.RANDOM, tcp_gap.TWO_GATEWAYS),
+    *(lee.ASYMMETRIC, lee.INDOOR, lee.FULL_MESH, vagp.STRING, vagp.TREE, cell.ACCESS_POINT),
 )
-KINDS: Mapping[str, Kind] = MappingProxyType({module.KIND.name: module.KIND for module in _MODULES})
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name -> kind of topology."""
 
 FILES = (".yaml", ".yml", ".py")

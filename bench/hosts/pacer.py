@@ -174,7 +174,7 @@ print(len(waits), waits[len(waits) // 2] / 1e3, waits[len(waits) * 99 // 100] / 
 """
 WATCH = """
 import sys, time
-from pacelab.pacer.linux.kernel.air_tap import AirTap
+from pacelab.pacer.linux.air_tap import AirTap
 tap, end, seen = AirTap('eth0'), time.monotonic() + float(sys.argv[1]), []
 print('up', flush=True)
 while time.monotonic() < end:

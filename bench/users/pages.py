@@ -23,9 +23,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from pacelab.demo.catalog import DEMOS, find_demo
+from pacelab.demo.catalog import DEMOS, Demo, find_demo
 from pacelab.demo.live import BEAMS_S, VIEW_S, Live, Traffic
-from pacelab.demo.model import Demo
 from pacelab.demo.page import export
 from pacelab.demo.runs import answer, start
 from pacelab.demo.server import DemoServer

@@ -15,12 +15,9 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from pacelab.controller.core import frames
-from pacelab.controller.core.classify import Classifier, FlowClass
-from pacelab.controller.core.flows import COUNTED, Flows
+from pacelab.controller.core.flows import COUNTED, Classifier, FlowClass, Flows
 from pacelab.controller.core.forwarding import Forwarder, place_text, station_note
 from pacelab.controller.core.frames import Arp, Frame, Malformed, address_text
-from pacelab.controller.core.journal import Journal
-from pacelab.controller.core.locations import How, Locations, Place
 from pacelab.controller.core.messages import (
     Action,
     AskCounters,
@@ -32,6 +29,7 @@ from pacelab.controller.core.messages import (
     Disconnect,
     Event,
     FoundRule,
+    Journal,
     PacketIn,
     PortChanged,
     Refused,
@@ -42,7 +40,7 @@ from pacelab.controller.core.messages import (
     SwitchDown,
     SwitchUp,
 )
-from pacelab.controller.core.network import LLDP_EVERY_NS, SETTLE_NS, End, Network
+from pacelab.controller.core.network import LLDP_EVERY_NS, SETTLE_NS, End, How, Locations, Network, Place
 from pacelab.controller.core.policy import Gateway, Policies
 from pacelab.units import NS_PER_S
 

@@ -1,25 +1,37 @@
-"""Flows get their rules, keep them when the network changes, and lose them in time."""
+"""Flows get their rules, keep them when the network changes, and lose them in time.
+
+Invariants
+1. Rules are put in from the last switch to the first: a packet that meets a new rule finds the rest of its way.
+2. A switch that stays on the way has its rule replaced in one message.
+3. Switches that leave the way keep theirs until all new ones stand (a barrier) and what was under way has passed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from pacelab.controller.core.classify import FlowClass
-from pacelab.controller.core.flows import Flow, Flows
+from pacelab.controller.core.flows import COUNTED, Flow, FlowClass, Flows
 from pacelab.controller.core.frames import Frame, address_text, flow_text
-from pacelab.controller.core.journal import Journal
-from pacelab.controller.core.locations import Locations, Place
-from pacelab.controller.core.messages import Action, AddRule, Barrier, DeleteRule, FiveTuple, Rule, SendPacket
-from pacelab.controller.core.neighbours import Neighbours
-from pacelab.controller.core.network import End, Network
-from pacelab.controller.core.routing import additions, mac_rules, pair_rules, rules_of
+from pacelab.controller.core.messages import (
+    Action,
+    AddRule,
+    Barrier,
+    DeleteRule,
+    FiveTuple,
+    Journal,
+    Match,
+    Rule,
+    SendPacket,
+)
+from pacelab.controller.core.network import End, Locations, Network, Place
 from pacelab.units import NS_PER_S
 
 GRACE_NS = NS_PER_S
 """What was under way when new rules stood has arrived by then: wires delay by tens of ms, queues by hundreds."""
 BARRIER_NS = 2 * NS_PER_S
 """A switch that has not answered a barrier by then is not waited for."""
+MOST_RULES = 16_384
 
 
 class _Leaving:
@@ -231,3 +243,99 @@ def place_text(network: Network, place: Place) -> str:
 def station_note(network: Network, address: int, place: Place) -> dict[str, str]:
     """An address and its place for the journal."""
     return {"address": address_text(address), "at": place_text(network, place)}
+
+
+class Neighbours:
+    """The rules for ARP from host to host. They stay until their port goes.
+
+    Hosts that have met ask one another again by ARP, straight to the MAC that they know (RFC 1122 Sec. 2.3.2.1). Linux
+    does so after some 30 s, or 5 s after it first used an entry that it only overheard. Without an answer the entry
+    goes, and with it all but TCP, which confirms it by its own ACKs. So switches bring such questions and answers by
+    themselves, along the ways of flows: calls go on while the controller is gone. Questions to all go to the
+    controller.
+
+    A rule that is out of date does little harm: after three questions in vain, hosts ask all.
+    """
+
+    def __init__(self, actions: deque[Action]) -> None:
+        self._actions = actions
+        self._ports: dict[tuple[int, int], int] = {}
+        """Switch and MAC -> port."""
+
+    def follow(self, rules: dict[int, Rule]) -> None:
+        """ARP to the MAC where a flow goes takes the flow's way."""
+        for dpid, rule in reversed(rules.items()):
+            if rule.set_mac is None:
+                continue
+            key = (dpid, rule.set_mac)
+            if self._ports.get(key) != rule.out_port and (key in self._ports or len(self._ports) < MOST_RULES):
+                self._ports[key] = rule.out_port
+                self._add(key)
+
+    def cut(self, gone: Collection[End]) -> None:
+        """Nothing goes out of these ports any more: the MACs behind them are asked for anew."""
+        lost = {mac for (dpid, mac), port in self._ports.items() if End(dpid, port) in gone}
+        for key in [key for key in self._ports if key[1] in lost]:
+            del self._ports[key]
+            self._actions.append(DeleteRule(key[0], 0, Match(arp=key[1])))
+
+    def restore(self, dpid: int) -> None:
+        """A switch is back: it may have lost its rules."""
+        for key in self._ports:
+            if key[0] == dpid:
+                self._add(key)
+
+    def _add(self, key: tuple[int, int]) -> None:
+        self._actions.append(AddRule(key[0], 0, Rule(match=Match(arp=key[1]), out_port=self._ports[key])))
+
+
+# From a flow, the places of its ends and the network to the rules of its way; and from old rules to new ones.
+
+
+def rules_of(flow: Flow, network: Network, src: Place | None, dst: Place) -> dict[int, Rule] | None:
+    """Switch -> rule, in the order of the way; None when there is no way. Without `src` the first switch is unknown:
+    the way starts where `flow` already has its counted rule, or is the last switch alone.
+    """
+    first = src.end.dpid if src is not None else flow.counting_switch or dst.end.dpid
+    way = network.path(first, dst.end.dpid)
+    if way is None:
+        return None
+    voice = flow.kind is FlowClass.VOICE
+    match = Match(flow=flow.key)
+    return {
+        end.dpid: Rule(
+            match=match,
+            out_port=end.port,
+            set_mac=dst.mac,
+            voice=voice,
+            mark=voice and not flow.marked,
+            probe=end.dpid == first and flow.classifier.wants_probes,
+            counted=end.dpid == first,
+        )
+        for end in [*way, dst.end]
+    }
+
+
+def pair_rules(network: Network, src: Place, dst: Place, pair: tuple[int, int]) -> dict[int, Rule] | None:
+    """The same for all between two addresses, when there is no room for flows of their own."""
+    way = network.path(src.end.dpid, dst.end.dpid)
+    if way is None:
+        return None
+    return {end.dpid: Rule(match=Match(pair=pair), out_port=end.port, set_mac=dst.mac) for end in [*way, dst.end]}
+
+
+def mac_rules(network: Network, src: End, dst: Place) -> dict[int, Rule] | None:
+    """The same for frames that are not IPv4, by the MAC they go to."""
+    way = network.path(src.dpid, dst.end.dpid)
+    if way is None:
+        return None
+    return {end.dpid: Rule(match=Match(mac=dst.mac), out_port=end.port) for end in [*way, dst.end]}
+
+
+def additions(cookie: int, old: dict[int, Rule], new: dict[int, Rule]) -> list[AddRule]:
+    """What has to be put in, last switch first."""
+    return [
+        AddRule(dpid, cookie | COUNTED if rule.counted else cookie, rule)
+        for dpid, rule in reversed(new.items())
+        if old.get(dpid) != rule
+    ]

@@ -15,8 +15,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 
 from pacelab.controller.core.brain import Brain
 from pacelab.controller.core.frames import address_text, mac_text
-from pacelab.controller.core.journal import Entry
-from pacelab.controller.core.messages import FiveTuple
+from pacelab.controller.core.messages import Entry, FiveTuple
 from pacelab.controller.core.policy import SILENT_NS, Gateway
 from pacelab.controller.openflow.shell import Shell
 from pacelab.controller.web import documents as doc

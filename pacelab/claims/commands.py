@@ -62,7 +62,7 @@ def reproduce(  # noqa: PLR0913  Typer makes options of them
     from pacelab.claims.outcome import store_path
     from pacelab.claims.report import outcomes_table, summary
     from pacelab.claims.reproduce import reproduce as run_claims
-    from pacelab.running.rescue import write_safely
+    from pacelab.running.runner import write_safely
 
     if docs is not None and (quick or seeds is not None):
         raise ConfigError("--docs with --quick or --seeds: allowed is a full run; only its outcomes are kept")
@@ -110,9 +110,8 @@ def report(
     json: Json = False,
 ) -> None:
     """Print the book of claims from what is stored of full runs: report.html (one file) and report.pdf."""
-    from pacelab.claims.book.book import write_book
-    from pacelab.claims.book.book_html import render_html
-    from pacelab.claims.book.book_pdf import check_pdf, has_typst, render_pdf, what_is_missing
+    from pacelab.claims.book import write_book
+    from pacelab.claims.book_files import check_pdf, has_typst, render_html, render_pdf, what_is_missing
     from pacelab.results.folder import write_folder
 
     check_destination(out)

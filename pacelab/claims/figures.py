@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pacelab.claims.picture import Panel, Picture, Series
 from pacelab.results.metrics import LEVEL
-from pacelab.schemes.style import Style
+from pacelab.schemes.scheme import Style
 from pacelab.show.figures import LEAST_PT, image, images
 from pacelab.show.plots import style_of
 

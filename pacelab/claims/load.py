@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pacelab.claims.model import Claim
+from pacelab.claims.model import Claim, SetUp, Strict
 from pacelab.errors import ConfigError
 
 DATA = files("pacelab.claims") / "data"
 CLAIMS = "claims.yaml"
-"""A paper's file: what the paper is (see `pacelab.claims.paper`), then its claims, a YAML document each."""
+"""A paper's file: what the paper is (see `Paper`), then its claims, a YAML document each."""
 OWN = (".yaml", ".yml")
 """Endings of a claim file of one's own."""
 
@@ -173,3 +173,21 @@ def _plain(value: Any) -> Any:
         if isinstance(value, kind):
             return kind(value)
     return value
+
+
+class Paper(Strict):
+    """A paper whose claims were run: what it is called, and our judgement of it as a whole (first in its file)."""
+
+    id: str
+    title: str
+    authors: str
+    venue: str
+    judgement: str
+    """Written after the full runs, from the claims' own judgements."""
+    as_it_was: SetUp | None = None
+    """The second set-up of every claim that declares none of its own."""
+
+
+def load_paper(name: str) -> Paper:
+    """The paper whose claims stand in the folder `name`."""
+    return validate(next(paper_documents(name), None), place_of(name), Paper)

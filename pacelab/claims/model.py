@@ -255,7 +255,7 @@ class Claim(Strict):
     scenario: Scenario
     checks: list[Check] = Field(min_length=1)
     as_it_was: SetUp | Literal[False] | None = None
-    """None: the paper's, if it has one (see `pacelab.claims.paper`); false: none."""
+    """None: the paper's, if it has one (see `pacelab.claims.load`); false: none."""
     inconsistent: Contradiction | None = None
     """The headline's numbers contradict others of the paper."""
     contradicted: str = ""

@@ -17,17 +17,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from pacelab.claims.aspect import Aspect
-from pacelab.claims.contention import (
+from pacelab.claims.evaluate import Measured, measure, sample_cell
+from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
+from pacelab.claims.quantities import (
+    KBPS,
     capacities,
     network_drop_probability,
     retry_drop_probability,
     sender_drop_probability,
     starters,
 )
-from pacelab.claims.evaluate import Measured, measure, sample_cell
-from pacelab.claims.model import SCHEME, Claim, Figure, Measure, Point, Reduction, Scalar, Strict
-from pacelab.claims.quantities import KBPS
+from pacelab.claims.traffic_quantities import Aspect
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult
 from pacelab.results.types import FlowResult

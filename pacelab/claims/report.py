@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pacelab.claims.model import Check, Claim, SetUp
-from pacelab.claims.outcome import Outcome
+from pacelab.claims.outcome import Outcome, Verdict, widest
 from pacelab.claims.standing import (
     COLUMNS,
     STATED,
@@ -20,7 +20,6 @@ from pacelab.claims.standing import (
     verdict_before,
     verdicts_document,
 )
-from pacelab.claims.verdict import Verdict, widest
 
 if TYPE_CHECKING:
     from rich.table import Table

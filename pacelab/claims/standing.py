@@ -10,8 +10,7 @@ from typing import Any
 
 from pacelab.claims.load import DATA
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, key_of_measure
-from pacelab.claims.verdict import MET, Verdict
+from pacelab.claims.outcome import MET, Outcome, Verdict, key_of_measure
 
 STATED, WAS = "as stated", "as it was"
 COLUMNS = tuple(verdict.value for verdict in Verdict if verdict not in (Verdict.OWN, Verdict.NOT_RUN))

@@ -1,4 +1,4 @@
-"""`pacelab run`, `compare`, `lab`, and what lists: schemes, topologies, what this host can do."""
+"""`pacelab run`, `rerun`, `compare`, `lab`, and what lists: schemes, topologies, what this host can do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment.experiment import Experiment
+from pacelab.experiment.experiment import Experiment, request_of
 from pacelab.experiment.settings import build_experiment, parse_one, place, split_axes
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import RUNS, check_destination, write_file
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pacelab.grid.comparison import Comparison
     from pacelab.results.results import RunResult
     from pacelab.running.cached import Kept
+
 
 PROCESSES = Whole(1, 1024)
 UNFINISHED = RUNS / "unfinished"
@@ -69,7 +70,7 @@ def run(
 
 def hand_over(result: RunResult, out: Path | None, *, json: bool, quiet: bool, hints: Sequence[str] = ()) -> None:
     """Write a run's folder and print what it gave, with its notes and `hints`."""
-    from pacelab.running.rescue import write_safely
+    from pacelab.running.runner import write_safely
 
     folder = write_safely(result.write, out)
     if json:
@@ -114,7 +115,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Compare schemes; every option but --seed also takes a list (A,B), whole numbers a range (1..10)."""
-    from pacelab.grid.entries import scheme_of
+    from pacelab.grid.grid import scheme_of
     from pacelab.running.cached import Kept
     from pacelab.show.distributions import check_panels, find_distributed
     from pacelab.show.tables import BASELINE
@@ -246,7 +247,7 @@ def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **o
     """Run a comparison and write its folder; `options` are those of `pacelab.compare`."""
     from pacelab.grid.comparison import compare as compare_schemes
     from pacelab.running.cached import Kept
-    from pacelab.running.rescue import write_safely
+    from pacelab.running.runner import write_safely
 
     kept = kept or Kept(folder=UNFINISHED, until_done=True)
     with runs_bar(wanted.title, kept=kept.folder, quiet=wanted.quiet) as on_done:
@@ -303,3 +304,63 @@ def exit_on_failed_hooks(failed: int) -> None:
     """A registered scheme that raises is a bug, even though the run went on without it."""
     if failed:
         raise typer.Exit(PaceLabError.exit_code)
+
+
+OWN = "a file of your own that took part"
+MADE_BY = ("pacelab", "python", "machine")
+"""Of host.json: what can make another result of the same configuration and seed."""
+
+
+def rerun(  # noqa: PLR0913  Typer makes options of them
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="result folder of a run")],
+    *,
+    seed: Annotated[str | None, typer.Option("--seed", metavar="N", help="another seed than the run's")] = None,
+    topology: Annotated[str | None, typer.Option("--topology", metavar="FILE", help=OWN)] = None,
+    traffic: Annotated[str | None, typer.Option("--traffic", metavar="FILE", help=OWN)] = None,
+    scheme: Annotated[str | None, typer.Option("--scheme", metavar="FILE.py:NAME", help=OWN)] = None,
+    cc: Annotated[str | None, typer.Option("--cc", metavar="FILE.py:NAME", help=OWN)] = None,
+    out: Out = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run once more what a result folder is of, and say whether the result is the same; exit code 1 if not."""
+    from pacelab.results.results import load_result
+    from pacelab.running.runner import run as run_experiment
+
+    before = load_result(folder)
+    config = before.run["config"]
+    own = {"topology": topology, "traffic": traffic, "scheme": scheme, "cc": cc}
+    try:
+        request = request_of(config, {name: file for name, file in own.items() if file is not None})
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"result {str(folder)!r}: its config was changed or is damaged ({error!r})") from None
+    if seed is not None:
+        request["seed"] = parse_one("--seed", seed, BY_FIELD["seed"].domain)
+    experiment = Experiment(**request)
+    check_destination(out)
+    with progress_bar(f"{config['topology']}, {config['scheme']}", quiet=quiet) as on_progress:
+        after = run_experiment(experiment, on_progress=on_progress)
+    hand_over(after, out, json=json, quiet=quiet)
+    if experiment.backend == "sim" and experiment.seed == config["seed"] and not _is_same(before, after, folder):
+        raise typer.Exit(1)
+    exit_on_failed_hooks(after.run["hooks"]["failed"])
+
+
+def _is_same(before: RunResult, after: RunResult, folder: Path) -> bool:
+    """Whether both are the same, said in a line."""
+    old, new = before.files(), after.files()
+    settings = [f"config's {name}" for name in _differing(before.run["config"], after.run["config"])]
+    parts = [f"run.json's {name}" for name in _differing(before.run, after.run) if name != "config"]
+    tables = [name for name in _differing(old, new) if name.endswith(".csv")]
+    if differ := settings or [*parts, *tables]:
+        makers = [
+            f"{name} was {before.host.get(name)}" for name in MADE_BY if name in _differing(before.host, after.host)
+        ]
+        log("; ".join([f"not the same result as {folder}: {', '.join(differ)}", *makers]))
+    else:
+        log(f"the same result as {folder}, to the byte")
+    return not differ
+
+
+def _differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return [name for name in {**before, **after} if before.get(name) != after.get(name)]

@@ -87,7 +87,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
-    from pacelab.grid.entries import scheme_of
+    from pacelab.grid.grid import scheme_of
     from pacelab.grid.sweep import check_sweep_folder, run_sweep
     from pacelab.running.workers import Workers
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pacelab.backends.kinds import BACK_ENDS
+from pacelab.backends import BACK_ENDS
 from pacelab.experiment.settings import SET, topology_options
 from pacelab.options.table import BY_FIELD, OPTIONS, Option
 from pacelab.topologies.domain import ON_OFF

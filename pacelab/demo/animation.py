@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacelab.demo.model import WATCH_S, Demo
+from pacelab.demo.catalog import WATCH_S, Demo
 from pacelab.demo.runs import Outcome, answer, start
 from pacelab.results.folder import write_file
 from pacelab.show.airlog import Record, read_records

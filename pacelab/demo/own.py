@@ -19,7 +19,7 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import write_file
-from pacelab.running.registry import find_backend
+from pacelab.running.runner import find_backend
 from pacelab.schemes import SCHEMES
 from pacelab.show.timeline import record_air
 from pacelab.sim.airconfig import compile_air

@@ -10,13 +10,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pacelab.demo.catalog import DEMOS
-from pacelab.demo.model import Demo
+from pacelab.demo.catalog import DEMOS, Demo
 from pacelab.demo.runs import recorded
 from pacelab.errors import HostError
 from pacelab.results.folder import write_file
 
-MODULES = ("engine.js", "air.js", "view.js", "live.js", "bars.js", "scene.js", "timeline.js", "curves.js", "demo.js")
+MODULES = ("engine.js", "air.js", "view.js", "scene.js", "timeline.js", "curves.js", "demo.js")
 """The component's modules, each after those it imports."""
 ENGINE = "engine.wasm"
 IMPORT = re.compile(r"^import .*?;\n", re.MULTILINE)

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.demo.model import Choice, Control, Demo, Slider, Value
+from pacelab.demo.catalog import Choice, Control, Demo, Slider, Value
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.voice import ACCEPTABLE_MOS
 from pacelab.results.results import assemble, join_series
-from pacelab.running.registry import find_backend
+from pacelab.running.runner import find_backend
 from pacelab.topologies.model import Topology
 
 FARTHEST_M = 10_000.0

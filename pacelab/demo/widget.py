@@ -6,12 +6,11 @@ import importlib
 from typing import Any
 
 from pacelab.console import install
-from pacelab.demo.catalog import find_demo
-from pacelab.demo.model import Demo
+from pacelab.demo.catalog import Demo, find_demo
 from pacelab.demo.page import bundle, engine_bytes, static
 from pacelab.demo.runs import answer, read_change
 from pacelab.errors import ConfigError, HostError
-from pacelab.show.kept_widget import show_widget
+from pacelab.show.figures import show_widget
 
 FONT_PX = 15
 """A cell is narrower than a screen."""

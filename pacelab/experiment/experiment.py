@@ -1,4 +1,7 @@
-"""An experiment = topology + traffic + scheme + back end + seed + duration."""
+"""An experiment = topology + traffic + scheme + back end + seed + duration.
+
+And from a result back to it: what asks for the run that a stored `config` is of.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Never, Unpack, cast
 
-from pacelab.backends.kinds import BACK_ENDS
+from pacelab.backends import BACK_ENDS
 from pacelab.errors import ConfigError
 from pacelab.experiment.resolve import Resolved, resolve
-from pacelab.options.chosen import Options
-from pacelab.options.request import Request
+from pacelab.options.request import Options, Request
 from pacelab.options.table import BACKEND_OPTIONS, CONTROL_OPTIONS, OPTIONS, SCHEME_OPTIONS
 from pacelab.schemes import HookSettings, Scheme
 from pacelab.topologies.domain import plain
@@ -145,3 +147,37 @@ def _again(given: Request, own_files: Mapping[str, str]) -> Experiment:
         ) from None
     experiment.check_unchanged(own_files)
     return experiment
+
+
+GROUPS = ("scheme_options", "cc_options", "backend_options")
+"""Of `Experiment.config`: what stands beside the name that it belongs to."""
+DIGEST = "_sha256"
+FLAGS = {
+    "topology": "--topology FILE",
+    "traffic": "--traffic FILE",
+    "scheme": "--scheme FILE.py:NAME",
+    "cc": "--cc FILE.py:NAME",
+}
+"""How a file of one's own is given once more."""
+
+
+def request_of(config: Mapping[str, Any], own_files: Mapping[str, str]) -> Request:
+    """What asks for the run that `config` (`Experiment.config`) is of.
+
+    A result has its own files' names and digests alone: ConfigError where one is not among `own_files` (by the name
+    that it has in `config`), or one stands there of which the run had none.
+    """
+    for name, flag in FLAGS.items():
+        own = name + DIGEST in config
+        if own and name not in own_files:
+            raise ConfigError(f"the run's {name}, {config[name]!r}, is a file of your own: give it once more, {flag}")
+        if not own and name in own_files:
+            raise ConfigError(
+                f"{flag.split()[0]} {own_files[name]!r}: the run's {name}, {config[name]!r}, is no file of your own: "
+                "allowed is `pacelab run` with all options for what is another experiment"
+            )
+    flat = {name: value for name, value in config.items() if name not in GROUPS and not name.endswith(DIGEST)}
+    for group in GROUPS:
+        flat |= config[group]
+    flat["topology_options"] = {name: value for name, value in config["topology_options"].items() if value is not None}
+    return cast("Request", {name: value for name, value in flat.items() if value is not None} | dict(own_files))

@@ -2,6 +2,8 @@
 
 An option that was not given has the topology's default, else the scheme's, that of --tcp-defaults, the table's, the
 back end's, the PHY's (the rate of --radio ns2-2001: its own).
+
+Topologies are here as the Python API has them: by name or by file, what is wrong told as PaceLab tells it.
 """
 
 from __future__ import annotations
@@ -9,27 +11,39 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import PurePath
 from typing import Any, Literal
 
-from pacelab.backends.kinds import BACK_ENDS
-from pacelab.backends.places import check as check_where
+from pacelab.backends import BACK_ENDS, check_where
 from pacelab.errors import ConfigError
-from pacelab.experiment.networks import load_topology
-from pacelab.options.chosen import Options
 from pacelab.options.own_code import digest_of, is_own
-from pacelab.options.phys import PHYS
-from pacelab.options.request import Request
+from pacelab.options.request import Options, Request
 from pacelab.options.table import BY_FIELD, BY_FLAG, OPTIONS, SHORTEST_RUN_S, is_traffic_file
-from pacelab.options.tcp_defaults import NS2_OF_2001, NS2_OF_2001_RATE_BPS, TCP_DEFAULTS
+from pacelab.options.values import NS2_OF_2001, NS2_OF_2001_RATE_BPS, PHYS, TCP_DEFAULTS
 from pacelab.schemes import HookSettings, Scheme, find_scheme
 from pacelab.schemes.scheme import MOST_SENSE_HOPS
+from pacelab.topologies import registry
 from pacelab.topologies.domain import Domain, Real, Whole
 from pacelab.topologies.kind import Kind
 from pacelab.topologies.model import Topology
 from pacelab.topologies.registry import find_kind
 from pacelab.traffic.flows import ENGINE_KIND, Carried, PlannedFlow, plan, with_traffic
 from pacelab.units import BPS_PER_MBPS
+
+
+def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
+    """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
+
+    `name` may be the path of a YAML or Python file (docs/own-code.md). `direction` is "up" (wireless to wired),
+    "down" or "mixed" where the topology offers it (None: its first one); `options` are its own (see
+    `pacelab topologies NAME`), lengths in metres. Raises ConfigError for an unknown name, option or value.
+    """
+    try:
+        return registry.load_topology(name, direction=direction, **options)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+
 
 _OF_RESULTS: dict[str, Domain] = {
     "series_interval_s": Real(0.000_001, 1_000_000),

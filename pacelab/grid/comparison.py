@@ -17,8 +17,7 @@ from typing import Any
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.entries import ALL, names_of
-from pacelab.grid.grid import MOST_SEEDS, Grid, Point, counted, describe_runs
+from pacelab.grid.grid import ALL, MOST_SEEDS, Grid, Point, counted, describe_runs, names_of
 from pacelab.options.arguments import (
     an,
     checked,

@@ -18,8 +18,7 @@ from typing import Any
 from pacelab.console import waited_for
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.grid.entries import names_of
-from pacelab.grid.grid import MOST_SEEDS, Grid, counted, describe_runs
+from pacelab.grid.grid import MOST_SEEDS, Grid, counted, describe_runs, names_of
 from pacelab.options.arguments import an, checked, function, names, optional, path, values_by_name, whole
 from pacelab.results.folder import check_writable, resolve, write_file
 from pacelab.results.quantities import QUANTITIES

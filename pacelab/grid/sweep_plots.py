@@ -17,7 +17,7 @@ from pacelab.options.table import BY_FIELD
 from pacelab.results.metrics import LEVEL, estimate
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import of_other_schema
-from pacelab.schemes.style import look_of
+from pacelab.schemes.scheme import look_of
 from pacelab.show.distributions import count_of, draw_curves, find_distributed, ones
 from pacelab.show.figures import LEAST_PT, add_legend, beside, name_ticks, rise, short
 from pacelab.show.plots import axis_label, styles_of

@@ -4,7 +4,7 @@
        |  a Plan, as JSON; progress and result back, as JSON lines
     supervisor (root, PID 1 of its own namespaces)  builds hosts, air and wires of the Plan, runs traffic, measures
        |- mediumd      the air: between a TAP device in each wireless host's network namespace,
-       |               or between radios of mac80211_hwsim there (`pacelab.hosts.hwsim`)
+       |               or between radios of mac80211_hwsim there (`network.radios`)
        |- wires        wired links, where the kernel has no netem
        |- agents       the scheme: as pacelab gateway, sender, relay, station have it
        |- iperf3, datagrams    the traffic

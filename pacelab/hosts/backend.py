@@ -1,19 +1,22 @@
-"""Back ends with real hosts, as `pacelab.backends` knows them."""
+"""Back ends with real hosts, as `pacelab.backends` knows them; their plan goes to the kernel that `--where` names."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.own_code import is_own
-from pacelab.results.outcome import Outcome, Progress
-from pacelab.topologies.beside import Beside
+from pacelab.options.values import UML, VM
+from pacelab.results.results import Outcome, Progress
+from pacelab.topologies.own_running import Beside
 
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
+    from pacelab.hosts.plan import Plan
     from pacelab.results.pcap import PcapFile
     from pacelab.schemes import Scheme
 
@@ -39,7 +42,6 @@ class RealHosts:
     ) -> Outcome:
         """See `Backend.run`."""
         from pacelab.hosts.compile import compile_plan
-        from pacelab.hosts.where.run import run_plan
         from pacelab.sim.own_hooks import refuse_failed
         from pacelab.traffic.flows import ENGINE_KIND
 
@@ -95,3 +97,28 @@ def _own_files(experiment: Experiment, own: Scheme | None) -> dict[str, bytes]:
         for file in (file for name in beside.found for file in beside.files(name)):
             found[file.relative_to(path.parent).as_posix()] = file.read_bytes()
     return found | {OWN: own.code.encode(*AS_IT_IS)}
+
+
+def run_plan(
+    experiment: Experiment,
+    plan: Plan,
+    on_progress: Progress,
+    *,
+    own: Mapping[str, bytes],
+    pcap: PcapFile | None = None,
+) -> dict[str, Any]:
+    """Run the plan of an experiment where it says; what the supervisor there found (see `session.run_plan`).
+
+    For User-Mode Linux alone: `own` files, of a scheme that pacelab has not, and a capture file to write.
+    """
+    from pacelab.hosts import session
+
+    if experiment.where == UML:
+        from pacelab.hosts.where import uml
+
+        return uml.run_plan(plan, on_progress, own, pcap)
+    if experiment.where == VM:
+        from pacelab.hosts.where import vm
+
+        return vm.run_plan(plan, on_progress)
+    return session.run_plan(plan, on_progress)

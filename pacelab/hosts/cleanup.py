@@ -18,8 +18,8 @@ from pathlib import Path
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import as_root
 from pacelab.hosts.processes import OWNER
-from pacelab.hosts.where.folders import remove_left
-from pacelab.pacer.linux.kernel.capabilities import in_container, lacking
+from pacelab.hosts.where.confine import remove_left
+from pacelab.pacer.linux.host import in_container, lacking
 
 _PROC = Path("/proc")
 END_S = 5.0
@@ -90,6 +90,6 @@ def _is_alive(owner: str) -> bool:
 
 
 def _stale_rules() -> list[str]:
-    from pacelab.pacer.linux.kernel import kernel_pacing, rules
+    from pacelab.pacer.linux import kernel_pacing, rules
 
     return [*rules.remove_stale(), *kernel_pacing.remove_stale()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from pacelab.backends.real_hosts import CONTROLS, KINDS
+from pacelab.backends import CONTROLS, KINDS
 from pacelab.errors import ConfigError
 from pacelab.hosts import plan as plans
 from pacelab.hosts.changes import place_at

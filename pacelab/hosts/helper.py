@@ -16,14 +16,17 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pacelab
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import SOCKET
 from pacelab.hosts.session import start_supervisor
 from pacelab.hosts.supervisor import tell
+from pacelab.results.folder import write_file
 
 GROUP = "pacelab"
 LISTEN_FD = 3
@@ -146,3 +149,46 @@ def _remove_stale(path: Path) -> None:
             path.unlink()
             return
     raise HostError(f"helper: another one listens at {path}; end it first")
+
+
+# systemd's unit files: the socket is there from boot on, the service starts at the first call.
+
+NAME = "pacelab-helper"
+
+_SOCKET_UNIT = f"""[Unit]
+Description=PaceLab: runs on real hosts, for the group pacelab
+
+[Socket]
+ListenStream={SOCKET}
+SocketMode=0660
+SocketGroup=pacelab
+DirectoryMode=0755
+
+[Install]
+WantedBy=sockets.target
+"""
+
+_SERVICE_UNIT = """[Unit]
+Description=PaceLab: runs on real hosts, for the group pacelab
+Requires={name}.socket
+
+[Service]
+Environment=PYTHONPATH={root}
+ExecStart="{python}" -P -m pacelab helper
+WorkingDirectory=/
+KillMode=control-group
+LimitMEMLOCK=infinity
+LimitRTPRIO=99
+"""
+
+
+def write_units(folder: Path) -> list[Path]:
+    """Write `pacelab-helper.socket` and `.service`, for this installation; returns their paths."""
+    root = Path(pacelab.__file__).resolve().parents[1]
+    service = _SERVICE_UNIT.format(name=NAME, root=root, python=sys.executable)
+    written = []
+    for kind, text in (("socket", _SOCKET_UNIT), ("service", service)):
+        path = folder / f"{NAME}.{kind}"
+        write_file(path, text.encode())
+        written.append(path)
+    return written

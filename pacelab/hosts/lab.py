@@ -13,16 +13,15 @@ from typing import Any
 from pyroute2 import IPRoute
 
 from pacelab.errors import HostError
-from pacelab.hosts.hwsim import stock
-from pacelab.hosts.hwsim.radios import Radios
-from pacelab.hosts.network import addresses, mesh, tcp_settings, wire_relay
+from pacelab.hosts.network import addresses, mesh, stock, tcp, wire_relay
 from pacelab.hosts.network.medium import SOCKET, Medium, configuration, find_program
+from pacelab.hosts.network.mesh import index_of, put_route
 from pacelab.hosts.network.namespaces import FOLDER, command_in, create, inside, set_sysctls, switch_offloads_off
-from pacelab.hosts.network.route_tables import index_of, put_route
-from pacelab.hosts.network.wire_path import ETHERNET_HEADER_BYTES
+from pacelab.hosts.network.radios import Radios
+from pacelab.hosts.network.switched import SwitchedWires
+from pacelab.hosts.network.wire_relay import ETHERNET_HEADER_BYTES
 from pacelab.hosts.plan import Plan, Wire
 from pacelab.hosts.processes import Child, environment, last_document
-from pacelab.hosts.roaming.switched import SwitchedWires
 from pacelab.units import BITS_PER_BYTE
 
 US_PER_S = 1_000_000
@@ -45,11 +44,11 @@ class Lab:
         self._make_hosts()
         for node in plan.nodes:
             with inside(node.name):
-                missing = set_sysctls(tcp_settings.sysctls(plan.tcp))
+                missing = set_sysctls(tcp.sysctls(plan.tcp))
                 self._netlink.append(IPRoute())
             self.missing_sysctls = missing  # the same kernel everywhere
         if "no-hystart" in plan.tcp.switches:
-            Path(tcp_settings.HYSTART).write_text("0")
+            Path(tcp.HYSTART).write_text("0")
         self.radios = self._make_radios()
         self.air = stock.start(plan) if plan.medium == "stock" else self._start_mediumd()
         self.switched = SwitchedWires(plan, page_fd=page_fd) if plan.controller is not None else None
@@ -153,7 +152,7 @@ class Lab:
             self._netlink[wire.a].link("add", ifname=name, kind="veth", peer={"ifname": name, "net_ns_fd": fd})
         finally:
             os.close(fd)
-        under_way = wire.rate_bps * wire.delay_s / BITS_PER_BYTE / tcp_settings.mtu_bytes(self.plan)
+        under_way = wire.rate_bps * wire.delay_s / BITS_PER_BYTE / tcp.mtu_bytes(self.plan)
         delay = ["delay", f"{round(wire.delay_s * US_PER_S)}us"]
         # A wire's rate is of IP packets, as in the simulator: netem is to take Ethernet's header off.
         rate = ["rate", f"{wire.rate_bps}bit", str(-ETHERNET_HEADER_BYTES)]
@@ -176,7 +175,7 @@ class Lab:
     def _configure(self, host: int) -> None:
         ports = addresses.interfaces(self.plan, host)
         netlink = self._netlink[host]
-        mtu = tcp_settings.mtu_bytes(self.plan)
+        mtu = tcp.mtu_bytes(self.plan)
         netlink.link("set", index=self._index(host, "lo"), state="up")
         for port in ports:
             index = self._index(host, port.name)

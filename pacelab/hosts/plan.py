@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from pacelab.backends.real_hosts import (
+from pacelab.backends import (
     BRIDGING,
     LONGEST_RUN_S,
     MOST_FLOWS,
@@ -37,7 +37,7 @@ OWN_CODE = "/job/own.py"
 
 Switch = Literal["sack", "rack", "tlp", "frto", "timestamps", "pacing", "no-prr", "no-hystart"]
 SWITCHES: tuple[str, ...] = get_args(Switch)
-"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`tcp_settings`)."""
+"""What Linux's TCP does of its own accord and a run leaves out, or the other way round (`network.tcp`)."""
 
 Routing = Literal["static", "802.11s", "batman-adv", "olsr"]
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
-from pacelab.hosts.features import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.helper_client import as_root
+from pacelab.hosts.machine import IN_CONTAINER, MACHINES_ROOT, in_user_namespace, lacking_capabilities
 from pacelab.hosts.plan import Plan, dump_plan
 from pacelab.hosts.processes import OWNER, environment, python
-from pacelab.results.outcome import Progress
+from pacelab.results.results import Progress
 
 _SUPERVISOR = "pacelab.hosts.supervisor"
 _UNSHARE = ("unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "--")
@@ -97,7 +97,7 @@ def owner() -> str:
 
 def run_shell(plan: Plan) -> int:
     """Mininet's command line on the hosts of a plan, at this terminal. Needs root; returns its exit code."""
-    from pacelab.hosts.mininet.mininet_hosts import check_mininet
+    from pacelab.hosts.machine import check_mininet
 
     if plan.builder == "plain":
         check_mininet()

@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.hosts.machine import describe, judge, judge_medium, read_load, worst
+from pacelab.hosts.network.tcp import check_control
 from pacelab.hosts.plan import MOST_BYTES, Plan, read_plan
 
 if TYPE_CHECKING:
-    from pacelab.hosts.roaming.roaming import Roaming
+    from pacelab.hosts.changes import Roaming
+    from pacelab.hosts.lab import Lab
     from pacelab.hosts.traffic.traffic import Measured
 
 PROGRESS_S = 0.25
@@ -78,13 +80,11 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     """Build the hosts, run the traffic, measure."""
     # Imported here, so that a refused plan costs nothing.
     from pacelab.hosts.agents.start import start_agents
-    from pacelab.hosts.builders import build
-    from pacelab.hosts.changes import Changes
-    from pacelab.hosts.hwsim import stock
-    from pacelab.hosts.network.captures import end_captures, start_captures
+    from pacelab.hosts.changes import Changes, Roaming
+    from pacelab.hosts.network import stock
     from pacelab.hosts.report import air_result, complaints, late_start, unmeasured
-    from pacelab.hosts.roaming.roaming import Roaming
     from pacelab.hosts.traffic.traffic import Traffic
+    from pacelab.hosts.where.job import end_captures, start_captures
 
     started = time.monotonic()
     lab = build(plan, page_fd)
@@ -153,6 +153,24 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     }
 
 
+def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
+    """The running hosts: namespaces called as the nodes under /run/netns, with air, wires, addresses and routes.
+
+    Here is where `--builder` meets what is built. What makes them otherwise than `Lab` has `medium`, `wires`,
+    `switched`, `set_off`, `missing_sysctls`, `check_alive`, `set_route` and `wire_report` as it does. `page_fd`: a
+    listening socket for a controller's page. `at_terminal`: a command line of the builder's own may be asked for.
+    HostError when this kernel cannot do what the plan says.
+    """
+    from pacelab.hosts.lab import Lab
+
+    check_control(plan)
+    if plan.builder == "mininet-wifi":
+        from pacelab.hosts.mininet_wifi import MininetWifiLab
+
+        return MininetWifiLab(plan, page_fd, at_terminal=at_terminal)
+    return Lab(plan, page_fd)
+
+
 class Teller:
     """Tells the one who wants the run how far it is, not too often."""
 
@@ -168,14 +186,14 @@ class Teller:
 
 def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:
     """Each one with what it did to the flows."""
-    from pacelab.hosts.roaming.handovers import effects
+    from pacelab.hosts.report import effects
 
     rows = effects(plan, measured, roaming.handovers)
     return [told | {"flows": flows} for told, flows in zip(roaming.report(), rows, strict=True)]
 
 
 def _sentence(handover: dict[str, Any]) -> str:
-    from pacelab.hosts.roaming.handovers import sentence
+    from pacelab.hosts.report import sentence
 
     went = f"{handover['station']} went from {handover['from']} to {handover['to']} at {handover['at_s']} s"
     return went + "".join(f"; {sentence(flow)}" for flow in handover["flows"])

@@ -12,21 +12,14 @@ ipywidgets is imported when a control is first shown (`make notebooks` installs 
 
 from __future__ import annotations
 
-from pacelab.lab.air import air, fates
-from pacelab.lab.back_ends import back_ends
-from pacelab.lab.calls import call_picture, call_series
+from pacelab.lab.air import air, fates, link_ranges, link_roles, pairs_picture
 from pacelab.lab.capstone import enter, leaderboard, networks, score
 from pacelab.lab.check import check
-from pacelab.lab.controls import choice, slide, switch
 from pacelab.lab.errors import CheckFailed, Todo
-from pacelab.lab.explore import Exploration, explore
-from pacelab.lab.figures import bars, comparison, curves, flow_bars, series
-from pacelab.lab.picture import Picture, picture
-from pacelab.lab.places import link_ranges, link_roles, pairs_picture
-from pacelab.lab.predict import Prediction, predict
-from pacelab.lab.recorded import expected_results, on_real_hosts, record
-from pacelab.lab.stock import stock_wmediumd
-from pacelab.lab.table import Table, table
+from pacelab.lab.figures import bars, call_picture, call_series, comparison, curves, flow_bars, series
+from pacelab.lab.interactive import Exploration, Prediction, choice, explore, predict, slide, switch
+from pacelab.lab.picture import Picture, Table, picture, table
+from pacelab.lab.recorded import back_ends, expected_results, on_real_hosts, record, stock_wmediumd
 
 __all__ = [
     "CheckFailed",

@@ -29,11 +29,11 @@ from typing import Any, NamedTuple
 from pacelab import __version__
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.lab.limited import cut_prints
-from pacelab.lab.table import Table
+from pacelab.lab.exercise import cut_prints
+from pacelab.lab.picture import Table
 from pacelab.options.arguments import a_text, an, checked, path
 from pacelab.own.bases import Pacer, Sample
-from pacelab.own.pacer import run_pacer
+from pacelab.own.run_own import run_pacer
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 

@@ -10,14 +10,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 from pacelab.errors import ConfigError
 from pacelab.lab.errors import CheckFailed, Todo
-from pacelab.lab.exercise import LIMIT_S, VALUE, Case, Exercise, complain_about_number, show
-from pacelab.lab.exercises import EXERCISES
-from pacelab.lab.limited import Outcome, call_limited, cut_prints
+from pacelab.lab.exercise import (
+    LIMIT_S,
+    VALUE,
+    Case,
+    Exercise,
+    Outcome,
+    call_limited,
+    complain_about_number,
+    cut_prints,
+    show,
+)
+from pacelab.lab.exercises_0_to_2 import LAB0, LAB1, LAB2
+from pacelab.lab.exercises_3_and_4 import LAB3, LAB4
+from pacelab.lab.exercises_5_to_7 import LAB5, LAB6, LAB7
+
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(LAB0 | LAB1 | LAB2 | LAB3 | LAB4 | LAB5 | LAB6 | LAB7)
+"""Name, "labN.what" -> exercise. Expected values are by hand or from the papers, never from a formula in here."""
+
 
 HINTS = 2
 """So many failed tries of an exercise get a hint alone."""

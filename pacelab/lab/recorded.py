@@ -1,5 +1,7 @@
 """The cells on real hosts: the same experiment on a real back end, and what such runs gave where they were recorded.
 
+And which back ends this host has.
+
 A recording is of run.json and host.json of runs on a real back end, a line of `recorded/BACKEND.json`, written by
 `python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
 goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
@@ -12,15 +14,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pacelab.doctor import Feature, examine
 from pacelab.errors import ConfigError, HostError, PaceLabError
 from pacelab.experiment.experiment import Experiment
-from pacelab.lab.back_ends import found_back_ends
-from pacelab.lab.table import Table
+from pacelab.lab.picture import Table
 from pacelab.options.arguments import above_zero, checked, optional, several
 from pacelab.results.folder import write_file
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 from pacelab.show.tables import show_name, show_value
+
+_PREFIX = "back end "
+_WHAT = {
+    "sim": "virtual time; all of this lab but the cells on real hosts",
+    "tap": "real Linux hosts on this machine, our air between them",
+    "hwsim": "real Linux hosts with Linux's own Wi-Fi stack, our air between them",
+}
+
+
+def found_back_ends() -> dict[str, Feature]:
+    """Back end -> what `pacelab doctor` says of it on this host."""
+    return {feature.name.removeprefix(_PREFIX): feature for feature in examine() if feature.name.startswith(_PREFIX)}
+
+
+def back_ends() -> Table:
+    """A table of the back ends, whether this host has them, and the command that adds what is missing."""
+    rows = [
+        (name, _WHAT.get(name, ""), feature.present, feature.detail if feature.present else feature.mend)
+        for name, feature in found_back_ends().items()
+    ]
+    return Table(("back end", "what it is", "here", "detail, or how to get it"), rows)
+
 
 REAL = ("tap", "hwsim")
 """Back ends with real hosts, the one that needs less first."""
@@ -249,3 +273,53 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, **dict.fromkeys(("scheme_options", "cc_options", "backend_options"))} | {
         key: value for options in nested for key, value in options.items()
     }
+
+
+# Stock wmediumd: what it gave when it was measured, beside what our medium gives for the same cases.
+
+# The same cases for our medium, in the order of the recording; 5 km apart is one pair alone.
+_CASES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("shared", {"apart": 400.0, "sense": 250.0}),
+    ("back-to-back", {"apart": 10.0, "link": 10.0}),
+    ("back-to-back", {"apart": 200.0}),
+    ("in-line", {"apart": 2000.0}),
+)
+
+
+def stock_wmediumd() -> Table:
+    """Goodput in Mbit/s of two senders alone and together: stock wmediumd as recorded, ours now, RTS off."""
+    recording = json.loads((FOLDER / "stock-wmediumd.json").read_text(encoding="utf-8"))
+    alone = _sum_mbps(_run("in-line", {"apart": 5000.0})) / 2
+    rows = []
+    for case, (layout, options) in zip(recording["cases"], _CASES, strict=True):
+        ours = _run(layout, options)
+        stock_alone = sum(case["alone_mbps"]) / len(case["alone_mbps"])
+        stock_sum = sum(case["together_mbps"])
+        rows.append(
+            (
+                case["case"],
+                f"{stock_sum:.2f} = {stock_sum / stock_alone:.2f} x",
+                case["retries"],
+                f"{_sum_mbps(ours):.2f} = {_sum_mbps(ours) / alone:.2f} x",
+                sum(node["retries"] for node in ours.run["nodes"]),
+            )
+        )
+    header = ("case", "stock: both together", "retries", "ours: both together", "retries in 10 s")
+    note = (
+        f"Mbit/s, and as a multiple of one sender alone. Stock: {recording['what']}; {recording['software']}. "
+        "Ours: sim, 802.11g at 6 Mbit/s, saturated UDP, preset ns2, RTS off, 10 s, seed 1."
+    )
+    return Table(header, rows, note)
+
+
+def _run(layout: str, options: dict[str, float]) -> RunResult:
+    net = {"layout": layout, **options}
+    return run(
+        Experiment(
+            topology="pairs", topology_options=net, phy="802.11g", rate_bps=6_000_000, rts=False, duration_s=10.0
+        )
+    )
+
+
+def _sum_mbps(result: RunResult) -> float:
+    return result.goodput_bps / 1e6

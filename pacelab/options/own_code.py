@@ -15,9 +15,8 @@ from types import CoroutineType, GeneratorType, ModuleType
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.topologies import beside
-from pacelab.topologies.draws import shared_draws
-from pacelab.topologies.waiting import waiting_for
+from pacelab.topologies import own_running
+from pacelab.topologies.own_running import shared_draws, waiting_for
 
 ALIKE = 0.8
 """Of 1: `sent` and `send` are not alike, `passes` and `pases` are."""
@@ -48,7 +47,7 @@ def load_own(flag: str, name: str) -> tuple[ModuleType, str]:
     assert spec.loader is not None
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up there
     try:
-        beside.Beside(Path(path)).lend(vars(module))
+        own_running.Beside(Path(path)).lend(vars(module))
         with waiting_for(f"loading {path!r}"), shared_draws(0, text=Path(path).read_text("utf-8", "replace")):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
@@ -86,14 +85,14 @@ def misnamed(made: type, known: Iterable[str] = ()) -> tuple[str, ...]:
 def digest_of(flag: str, path: str) -> str:
     """SHA-256 of a file with what it imports beside it; ConfigError when it cannot be read."""
     try:
-        return beside.Beside(Path(path)).digest()
+        return own_running.Beside(Path(path)).digest()
     except OSError as error:
         raise ConfigError(f"{flag}: reading {path!r}: {error.strerror}; allowed is a file that is there") from None
 
 
 def own_traceback(error: BaseException, called: Callable[..., Any] | None = None) -> str:
     """The traceback from the first frame that is yours; without one, the place of your function or class `called`."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != beside.__file__]
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != own_running.__file__]
     own = list(dropwhile(lambda frame: _is_ours(frame.filename) or "importlib" in frame.filename, frames))
     where = "".join(traceback.format_list(own)) or place_of(called)
     return (where + "".join(traceback.format_exception_only(error))).rstrip()

@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pacelab.errors import ConfigError
-from pacelab.options.host_delay import HostDelay
-from pacelab.options.phys import ALL_RATES, PHYS
-from pacelab.options.places import PLACES
-from pacelab.options.tcp_defaults import NS2_OF_2001, TCP_DEFAULTS
+from pacelab.options.values import ALL_RATES, NS2_OF_2001, PHYS, PLACES, TCP_DEFAULTS, HostDelay
 from pacelab.options.voice import CODECS
 from pacelab.topologies.domain import ON_OFF, Choice, Domain, Real, Whole, Words, like_which
 from pacelab.units import BPS_PER_MBPS

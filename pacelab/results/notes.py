@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.table import BY_FIELD, CONTROL_OPTIONS, SCHEME_OPTIONS
-from pacelab.options.tcp_defaults import TCP_DEFAULTS
+from pacelab.options.values import TCP_DEFAULTS
 from pacelab.results.types import FlowResult, Hooks
 from pacelab.schemes import Scheme
 from pacelab.topologies.model import Topology

@@ -1,4 +1,4 @@
-"""The result of one run: run.json, host.json and one CSV of time series per flow.
+"""What a back end gives, and the result of one run: run.json, host.json and one CSV of time series per flow.
 
 run.json (schema version 3) has no time, cost, path or version of the host in it, and on the back end sim it is a pure
 function of configuration and seed. host.json has the rest. Metrics, plots and grading read results only.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
@@ -21,12 +21,57 @@ from pacelab.options.voice import calls_of, mos_of, mos_series, totals_of
 from pacelab.results.folder import write_folder
 from pacelab.results.metrics import jain, jain_per_hop, jain_times_hops, log_utility, ratio
 from pacelab.results.notes import notes_on
-from pacelab.results.outcome import Outcome
 from pacelab.results.types import CallResult, FlowResult, HookResult, Hooks, Host, Network, Run, Totals
 from pacelab.schemes import SCHEMES, Scheme
 from pacelab.topologies.model import Topology
 from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
+
+if TYPE_CHECKING:
+    from pacelab.results.pcap import PcapFile
+
+
+Progress = Callable[[float], None]
+"""Told the fraction done, 0..1; may raise to stop the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one run gave."""
+
+    air: dict[str, Any]
+    """The engine's result, version 1 (medium/README.md)."""
+    points: tuple[str, ...] = ()
+    """Hook point of each entry of `air["hooks"]`."""
+    fidelity: Literal["valid", "degraded", "invalid"] = "valid"
+    """`valid`, `degraded` or `invalid`: whether the air kept its times."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know."""
+    guest: dict[str, Any] | None = None
+    """What the result depends on beyond configuration and seed: kernel and files of a guest (`--where`)."""
+    host: dict[str, Any] = field(default_factory=dict)
+    """What host.json says beyond the usual."""
+
+
+class Backend(Protocol):
+    """One place where an experiment can run."""
+
+    real_time: bool
+    """A run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
+
+    def run(
+        self,
+        experiment: Experiment,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """Run it; `scheme` is the experiment's or one of the caller's own.
+
+        Raises ConfigError or HostError; KeyboardInterrupt passes through, and nothing is left behind.
+        """
+
 
 SCHEMA_VERSION: Literal[3] = 3
 FLOW_KEYS = (

@@ -29,8 +29,8 @@ KEY_DIGITS = 24
 LEFTOVER_AGE_S = 60.0
 """A folder takes far less to write: what is older was left by a process that died."""
 
-WHAT_RUNS = ("pacelab.running.runner", "pacelab.own.link", "pacelab.own.pacer")
-"""By the first one every run is made, on the others users' schemes are built: what they import, and what that imports,
+WHAT_RUNS = ("pacelab.running.runner", "pacelab.own.run_own")
+"""By the first one every run is made, by the other users' schemes are built: what they import, and what that imports,
 decides what a run gives.
 """
 

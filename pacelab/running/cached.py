@@ -12,16 +12,15 @@ from pacelab.console import log
 from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
 from pacelab.options.arguments import path, settle, switch
-from pacelab.options.chosen import Options
 from pacelab.options.own_code import UserCodeError
+from pacelab.options.request import Options
 from pacelab.options.table import BY_FIELD
 from pacelab.results.folder import check_writable, resolve
 from pacelab.results.results import RunResult
 from pacelab.running.cache import DamagedRun, RunCache, key_of
-from pacelab.running.registry import in_real_time
-from pacelab.running.runner import each_run, for_each, run_in_worker
+from pacelab.running.runner import each_run, for_each, in_real_time, run_in_worker
 from pacelab.running.workers import ALL_CORES, WorkerDied, Workers
-from pacelab.sim.interrupt import deferred_interrupts
+from pacelab.sim.engine import deferred_interrupts
 
 FUTILE_TRIES = 2
 """So many times in a row a worker may die before any run is finished."""

@@ -1,6 +1,7 @@
-"""Runs experiments: one here, or many over workers (`pacelab.running.workers`).
+"""Runs experiments on the back end that they name: one here, or many over workers (`pacelab.running.workers`).
 
-A run depends on nothing but its experiment, so results are the same bytes with any number of workers anywhere.
+Here `--backend` meets what runs. A run depends on nothing but its experiment, so results are the same bytes with any
+number of workers anywhere. What was computed is not lost for want of a place, nor by a Ctrl-C while it is written.
 """
 
 from __future__ import annotations
@@ -9,20 +10,37 @@ import platform
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from pacelab import __version__
-from pacelab.console import waited_for
-from pacelab.errors import ConfigError
+from pacelab.console import log, waited_for
+from pacelab.errors import ConfigError, PaceLabError
 from pacelab.experiment.experiment import Experiment
+from pacelab.hosts.backend import RealHosts
 from pacelab.options.arguments import an, checked, function, optional, several
-from pacelab.results.outcome import Progress
+from pacelab.options.values import UML
 from pacelab.results.pcap import PcapFile
-from pacelab.results.results import RunResult, assemble, join_series
+from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
 from pacelab.results.types import Host
-from pacelab.running.registry import find_backend, in_real_time
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
+from pacelab.sim.backend import Sim
+from pacelab.sim.engine import deferred_interrupts
+
+BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
+"""Name -> back end; the names are those of --backend."""
+
+
+def find_backend(name: str) -> Backend:
+    """The back end called `name`, which the options' check has let through."""
+    return BACKENDS[name]
+
+
+def in_real_time(experiment: Experiment) -> bool:
+    """Whether a run takes as long as it lasts, has the machine for itself, and gives other numbers each time."""
+    return find_backend(experiment.backend).real_time and experiment.where != UML
+
 
 Outcome = TypeVar("Outcome")
 
@@ -155,3 +173,31 @@ def _own(scheme: Scheme, experiment: Experiment) -> Scheme:
         raise ConfigError(f"scheme {scheme.name!r}: ECN and `brings` are allowed in registered schemes only")
     scheme.check(experiment.network, traffic=experiment.traffic_kind, settings=experiment.hook_settings)
     return scheme
+
+
+def write_safely(write: Callable[[Path | None], Path], out: Path | None) -> Path:
+    """`write(out)`, for which Ctrl-C waits; then a line says where the results are. Where `out` takes them no more,
+    they go to a fresh folder under runs/, and the error says so.
+    """
+    folder: Path | None = None
+    try:
+        with deferred_interrupts():
+            folder = _write_somewhere(write, out)
+    except KeyboardInterrupt:
+        if folder is not None:
+            log(f"results in {folder}")
+        raise
+    return folder
+
+
+def _write_somewhere(write: Callable[[Path | None], Path], out: Path | None) -> Path:
+    try:
+        return write(out)
+    except PaceLabError as error:
+        if out is None:
+            raise
+        try:
+            folder = write(None)
+        except PaceLabError:
+            raise error from None
+        raise type(error)(f"{error}; the results are in {folder}") from None

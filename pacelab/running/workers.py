@@ -30,7 +30,7 @@ from typing import Any, TypeVar
 from pacelab.console import install, log
 from pacelab.errors import ConfigError, HostError
 from pacelab.options.arguments import a_text, optional, settle, whole
-from pacelab.sim.interrupt import deferred_interrupts
+from pacelab.sim.engine import deferred_interrupts
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")

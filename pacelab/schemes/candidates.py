@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.acting import PACING
-from pacelab.schemes.scheme import HookSettings, Scheme
-from pacelab.schemes.style import Style
+from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook

@@ -1,20 +1,28 @@
-"""All schemes by name, in the order of the papers."""
+"""All schemes by name, in the order of the papers, and those of one's own, as FILE.py:NAME."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from importlib import import_module
 from types import MappingProxyType
 
 from pacelab.errors import ConfigError
-from pacelab.options.own_code import is_own
+from pacelab.options.own_code import digest_of, is_own, load_own, meant_instead
 from pacelab.options.table import CONTROLS
-from pacelab.schemes import ack_suppression, baseline, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
-from pacelab.schemes.own import load_scheme
-from pacelab.schemes.scheme import Scheme
+from pacelab.schemes import ack_suppression, candidates, expect, link_red, tcp_ap, tcp_gap, vagp
+from pacelab.schemes.scheme import Scheme, Style
 from pacelab.topologies.domain import like_which
 
-_PAPERS = (baseline, tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
-_JOINED = {scheme.name: scheme for paper in _PAPERS for scheme in paper.SCHEMES}
+_NEWRENO = Scheme(
+    name="newreno",
+    summary="the baseline: TCP NewReno alone, no hook",
+    source="RFC 6582",
+    style=Style("#000000", "o", "--"),
+)
+"""What every scheme is compared with."""
+_PAPERS = (tcp_gap, tcp_ap, expect, ack_suppression, vagp, candidates, link_red)
+_JOINED = {scheme.name: scheme for scheme in (_NEWRENO, *(own for paper in _PAPERS for own in paper.SCHEMES))}
 _FIRST = (
     *("newreno", "tcp-gap", "tcp-gap-nogc", "tcp-ap", "tcp-gap-code", "tcp-gap-eval"),
     *("tcp-gap-eval-nogc", "tcp-ap-oid", "delayed-ack"),
@@ -40,3 +48,31 @@ def find_scheme(name: str) -> Scheme:
         allowed = f"allowed is one of {', '.join(SCHEMES)}, or FILE.py:NAME"
         raise ConfigError(f"--scheme {name!r}: {like_which(name, (*SCHEMES, *CONTROLS))}{allowed}")
     return SCHEMES[name]
+
+
+def load_scheme(name: str) -> Scheme:
+    """The `pacelab.Scheme` that FILE.py:NAME names, or what its class stands for among schemes (a `pacelab.Pacer`, a
+    `pacelab.LinkLayer`); read anew when the file has changed.
+    """
+    found, instead = _load(name, digest_of("--scheme", name.rpartition(":")[0]))
+    maker = getattr(found, "AMONG_SCHEMES", None)
+    if isinstance(found, type) and isinstance(maker, str):
+        module, _, function = maker.partition(":")
+        found = getattr(import_module(module), function)(found)
+    if not isinstance(found, Scheme):
+        missing = name.rpartition(":")[2]
+        other = getattr(found, "NO_SCHEME", None)
+        if isinstance(found, type) and isinstance(other, str):
+            raise ConfigError(f"--scheme {name!r}: it is {other} {name}")
+        told = f"the file has no pacelab.Scheme, Pacer or LinkLayer called {missing!r}{instead}"
+        raise ConfigError(f"--scheme {name!r}: {told}")
+    return found
+
+
+@lru_cache(maxsize=16)
+def _load(name: str, _digest: str) -> tuple[object, str]:
+    """What the file has by this name; if it has nothing, what may be meant instead."""
+    module, attribute = load_own("--scheme", name)
+    if not hasattr(module, attribute):
+        return None, meant_instead(module, attribute)
+    return getattr(module, attribute), ""

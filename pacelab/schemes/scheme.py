@@ -1,4 +1,4 @@
-"""What a scheme is: its hooks, its needs, what it brings; and what an experiment tells its hooks."""
+"""What a scheme is: its hooks, its needs, what it brings, how it looks; and what an experiment tells its hooks."""
 
 from __future__ import annotations
 
@@ -6,19 +6,60 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from random import Random
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pacelab.errors import ConfigError
 from pacelab.options.arguments import function, optional, settle, some_of, texts
 from pacelab.options.own_code import UserCodeError, misnamed, own_traceback, place_of
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
-from pacelab.schemes.style import OTHER, Style
 from pacelab.topologies.domain import plain
 from pacelab.topologies.model import Topology, check_name
-from pacelab.topologies.waiting import waiting_for
+from pacelab.topologies.own_running import waiting_for
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
+
+
+class Style(NamedTuple):
+    """How a scheme looks: one fixed colour, marker and line, in every figure.
+
+    Colours are Okabe and Ito's palette, which colour-blind readers can tell apart. Its seven with four lines are all
+    taken: one scheme more has a darker green.
+    """
+
+    color: str
+    marker: str
+    linestyle: str
+
+
+OTHER = Style("#7f7f7f", "x", ":")
+"""Of a scheme that names none."""
+OTHERS = (
+    OTHER,
+    Style("#8c564b", "$a$", "-"),
+    Style("#404040", "$b$", "--"),
+    Style("#bcbd22", "$c$", "-."),
+    Style("#7f7f7f", "$d$", "-"),
+    Style("#8c564b", "$f$", "--"),
+)
+"""Of several of these in one figure, in their order."""
+LINES = (
+    *(Style("#000000", "o", "--"), Style("#0072b2", "s", "-"), Style("#d55e00", "D", "-."), Style("#009e73", "^", ":")),
+    *(Style("#cc79a7", "v", "-"), Style("#56b4e9", "P", "--"), Style("#e69f00", "X", "-.")),
+)
+"""For lines that are not schemes; Okabe and Ito's palette."""
+
+
+def look_of(place: int, looks: tuple[Style, ...] = LINES) -> Style:
+    """What is drawn at this place looks so: in each further turn a colour has another marker and line."""
+    turn, color = divmod(place, len(looks))
+    other = looks[(color + turn) % len(looks)]
+    return Style(looks[color].color, other.marker, other.linestyle)
+
+
+PACING = frozenset({"delayed", "copies_absorbed"})
+GAP = PACING | {"rtt_wired_written", "local_retransmissions", "duplicates_absorbed", "throttled"}
+"""Counters that stand for a changed fate of a packet and that hooks of several papers have: pacing's, TCP-GAP's."""
 
 
 MOST_SENSE_HOPS = 100

@@ -6,9 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.acting import GAP
-from pacelab.schemes.scheme import HookSettings, Scheme
-from pacelab.schemes.style import Style
+from pacelab.schemes.scheme import GAP, HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook

@@ -5,9 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pacelab.schemes.acting import PACING
-from pacelab.schemes.scheme import HookSettings, Scheme
-from pacelab.schemes.style import Style
+from pacelab.schemes.scheme import PACING, HookSettings, Scheme, Style
 from pacelab.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:

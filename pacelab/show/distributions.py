@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pacelab.errors import ConfigError
 from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
-from pacelab.schemes.style import Style, look_of
+from pacelab.schemes.scheme import Style, look_of
 from pacelab.show.figures import DPI, add_legend, images, share_legend, short
 from pacelab.show.plots import MARKS, find_series, styles_of, why_no_series
 from pacelab.show.tables import Compared, network, settings, show_point

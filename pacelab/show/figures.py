@@ -1,15 +1,17 @@
-"""Figures as files: the same bytes each time, in the form that the file's name asks for."""
+"""Figures as files, the same bytes each time, in the form that the file's name asks for; and widgets in notebooks."""
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pacelab.console import log
 from pacelab.errors import ConfigError
@@ -17,6 +19,7 @@ from pacelab.errors import ConfigError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 MOST_INSIDE, MOST_ROWS, MOST_NAMED = 6, 13, 26
 """Names that a legend within axes may have; names one below the other in one that stands beside them; names there."""
@@ -169,3 +172,28 @@ def share_legend(figure: Figure, panels: Sequence[Axes]) -> None:
     width, height = figure.get_size_inches()
     figure.set_size_inches(width + columns * (LINE_IN + LETTER_IN * max(map(len, named))), height)
     figure.legend(named.values(), named, fontsize=LEAST_PT, loc="outside right center", ncols=columns)
+
+
+KEPT = """<style>
+body:has(.{mark}:not(.jupyter-widgets-disconnected)) :is(.{mark}-kept, .jp-OutputArea-child:has(.{mark}-kept)),
+.{mark}.jupyter-widgets-disconnected,
+.jp-OutputArea-child:not(:has(.{mark}:not(.jupyter-widgets-disconnected))):has(+ .jp-OutputArea-child .{mark}-kept)
+  {{ display: none; }}
+</style>
+<div class="{mark}-kept">{markup}</div>"""
+"""Hidden beside the widget as long as that has a kernel, and in its place from then on."""
+
+
+def show_widget(widget: Any, markup: str) -> Callable[[str], None]:
+    """Display a widget; `markup` is what a saved or exported notebook has of it, and what is returned changes that.
+
+    Notebooks are saved without their widgets: opened again or exported, they would show none of it.
+    """
+    display = importlib.import_module("IPython.display")
+    mark = f"pacelab-{uuid4().hex}"
+    widget.add_class(mark)
+    bundle = widget._repr_mimebundle_()
+    live = bundle[0] if isinstance(bundle, tuple) else bundle  # anywidget's has its metadata beside it
+    display.display({**live, "text/plain": "", "text/html": ""}, raw=True)
+    kept = display.display(display.HTML(KEPT.format(mark=mark, markup=markup)), display_id=True)
+    return lambda changed: kept.update(display.HTML(KEPT.format(mark=mark, markup=changed)))

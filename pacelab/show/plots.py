@@ -18,7 +18,7 @@ from pacelab.results.quantities import QUANTITIES, Quantity, find_quantity
 from pacelab.results.results import RunResult, acting_name
 from pacelab.results.types import Walked
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import OTHER, OTHERS, Style, look_of
+from pacelab.schemes.scheme import OTHER, OTHERS, Style, look_of
 from pacelab.show.figures import DPI, add_legend, beside, images, name_ticks, rise, share_legend, short
 from pacelab.show.tables import Compared, baseline_of, network, settings, show_point, show_value
 

@@ -9,8 +9,8 @@ import math
 from typing import Any
 
 from pacelab.experiment.experiment import Experiment
-from pacelab.options.host_delay import air_host_delay
 from pacelab.options.table import BY_FIELD
+from pacelab.options.values import air_host_delay
 from pacelab.options.voice import CODECS, HEADER_BYTES
 from pacelab.topologies.model import Topology
 from pacelab.traffic.flows import ENGINE_KIND, PlannedFlow

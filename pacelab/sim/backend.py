@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab.options.own_code import digest_of, misnamed
 from pacelab.options.table import CONTROLS
-from pacelab.results.outcome import Outcome, Progress
+from pacelab.results.results import Outcome, Progress
 from pacelab.sim.airconfig import compile_air
 from pacelab.sim.engine import run_air
 from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
-from pacelab.topologies.draws import shared_draws
+from pacelab.topologies.own_running import shared_draws
 from pacelab.units import ns_from_s
 
 if TYPE_CHECKING:

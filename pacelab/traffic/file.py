@@ -29,7 +29,7 @@ from pacelab.topologies.model import Flow, Topology
 from pacelab.traffic.flows import Carried, both_ways, named, start_delay_s
 
 if TYPE_CHECKING:
-    from pacelab.options.chosen import Options
+    from pacelab.options.request import Options
 
 
 class Line(Part):

@@ -8,7 +8,7 @@
 Invariants
 1. What the start does is undone when it fails half-way, and at the end: rules first, then what is held, then queues.
 2. After kill -9 the rules stay and let everything pass (--queue-bypass); the next start removes them. While it stands
-   still a guard takes them out (`guard`).
+   still a guard takes them out (`process.Guard`).
 3. A hook that fails, or a link layer gone, is said once; packets go on.
 """
 
@@ -26,23 +26,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pacelab.pacer.core.contract import EventMask, Hook, Point
+from pacelab.pacer.linux import kernel_pacing
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.errors import AgentError
-from pacelab.pacer.linux.flow_monitor import FlowMonitor
-from pacelab.pacer.linux.guard import Guard
-from pacelab.pacer.linux.inject import RawSender
-from pacelab.pacer.linux.kernel import kernel_pacing
-from pacelab.pacer.linux.kernel.capabilities import check_permitted
-from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
-from pacelab.pacer.linux.kernel.kernel_link import KernelLink
-from pacelab.pacer.linux.kernel.mediumd_link import MediumdLink
-from pacelab.pacer.linux.kernel.nfqueue import NfQueue, Queued
-from pacelab.pacer.linux.kernel.realtime import be_punctual
-from pacelab.pacer.linux.kernel.rules import Capture, Rules
+from pacelab.pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
+from pacelab.pacer.linux.link_layer import KernelLink, MediumdLink
+from pacelab.pacer.linux.nfqueue import NfQueue, Queued
 from pacelab.pacer.linux.paths import PathTable
+from pacelab.pacer.linux.process import Guard, StopSignal, be_punctual
+from pacelab.pacer.linux.rules import Capture, Rules
 from pacelab.pacer.linux.shell import HookShell
-from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Stalled, Status
-from pacelab.pacer.linux.stop_signal import StopSignal
+from pacelab.pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Stalled, Status
+from pacelab.pacer.linux.write import RawSender
 from pacelab.units import NS_PER_S
 
 TICK_NS = NS_PER_S
@@ -109,7 +103,7 @@ class AgentConfig:
     station: str | None = None
     """This node's name there."""
     kernel_counts: bool = False
-    """Transmit results are what the kernel counts of its neighbours, none in particular (see `kernel_link`)."""
+    """Transmit results are what the kernel counts of its neighbours, none in particular (see `link_layer`)."""
     clamp_mss: bool = False
     realtime: bool = True
     seconds: float | None = None

@@ -13,7 +13,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 from pacelab.pacer.core.contract import Point
-from pacelab.pacer.linux.kernel.interfaces import is_up
+from pacelab.pacer.linux.host import is_up
 from pacelab.units import NS_PER_S
 
 QUIET_NS = 10 * NS_PER_S

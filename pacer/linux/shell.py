@@ -31,13 +31,20 @@ from pacelab.pacer.core.contract import (
     TransmitResult,
 )
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
-from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.flow_monitor import FlowMonitor
-from pacelab.pacer.linux.kernel.nfqueue import Queued
+from pacelab.pacer.linux.nfqueue import Queued
 from pacelab.pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
 from pacelab.pacer.linux.paths import PathTable
-from pacelab.pacer.linux.rewrite import OPTION_BYTES, clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
+from pacelab.pacer.linux.status import FlowMonitor
+from pacelab.pacer.linux.write import (
+    OPTION_BYTES,
+    build,
+    clamp_mss,
+    mark_congestion,
+    raw_window,
+    set_rtt_wired,
+    set_window,
+)
 
 OUTWARD = frozenset({Point.WIRED_TO_AIR, Point.LOCAL_OUT, Point.LINK})
 """Points whose packets go into the air: their destination is at the other end of the path."""

@@ -25,18 +25,14 @@ from pacelab.pacer.core.contract import Drop, Forward, Hook, Point, SegmentSeen
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.agent import LEFT_BEHIND, TICK_NS, AgentConfig
+from pacelab.pacer.linux.air_tap import AirTap, Tapped
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.errors import AgentError
-from pacelab.pacer.linux.flow_monitor import FlowMonitor
-from pacelab.pacer.linux.kernel.air_tap import AirTap, Tapped
-from pacelab.pacer.linux.kernel.capabilities import check_permitted
-from pacelab.pacer.linux.kernel.interfaces import check_wired, mtu_of
-from pacelab.pacer.linux.kernel.kernel_pacing import MAX_FLOWS, KernelPacing
-from pacelab.pacer.linux.kernel.realtime import be_punctual
-from pacelab.pacer.linux.kernel.rules import remove_stale
+from pacelab.pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
+from pacelab.pacer.linux.kernel_pacing import MAX_FLOWS, KernelPacing
 from pacelab.pacer.linux.packet import PacketReader, Reason
-from pacelab.pacer.linux.status import STATUS_VERSION, Line, Ready, Status
-from pacelab.pacer.linux.stop_signal import StopSignal
+from pacelab.pacer.linux.process import StopSignal, be_punctual
+from pacelab.pacer.linux.rules import remove_stale
+from pacelab.pacer.linux.status import STATUS_VERSION, FlowMonitor, Line, Ready, Status
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 BATCH_NS = 5 * NS_PER_MS

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.claims.book import book_pdf
-from pacelab.claims.book.book import Book, write_book
-from pacelab.claims.book.book_html import render_html
-from pacelab.claims.load import all_claims, parse_file, select_claims
-from pacelab.claims.outcome import all_outcomes
-from pacelab.claims.paper import Paper, load_paper
-from pacelab.claims.verdict import Verdict
+from pacelab.claims import book_files
+from pacelab.claims.book import Book, write_book
+from pacelab.claims.book_files import render_html
+from pacelab.claims.load import Paper, all_claims, load_paper, parse_file, select_claims
+from pacelab.claims.outcome import Verdict, all_outcomes
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 
@@ -126,7 +124,7 @@ def test_cli_does_without_typst_and_says_what_the_pdf_needs(
     pip: str | None, command: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pacelab.console.find_spec", lambda _name: pip)
-    monkeypatch.setattr(book_pdf, "has_typst", lambda: False)
+    monkeypatch.setattr(book_files, "has_typst", lambda: False)
     monkeypatch.setattr("pacelab.console.sys.executable", "/my tools/python")
     assert main(["report", "le", "--out", "book", "--pdf"]) == 3
     told = command.format(python='"/my tools/python"')

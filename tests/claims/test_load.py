@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pacelab.claims import load
+from pacelab.claims.evaluate import plan_claim
 from pacelab.claims.load import all_claims, parse_claim, select_claims
-from pacelab.claims.plan import plan_claim
 from pacelab.errors import ConfigError
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pacelab.claims.aspect import Aspect
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.reproduce import lean
+from pacelab.claims.traffic_quantities import Aspect
 from pacelab.experiment.experiment import Experiment
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run

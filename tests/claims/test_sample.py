@@ -12,10 +12,9 @@ import math
 
 import pytest
 
-from pacelab.claims.evaluate import measure
+from pacelab.claims.evaluate import key_of, measure, plan_claim
 from pacelab.claims.load import select_claims
 from pacelab.claims.outcome import key_of_measure, load_store
-from pacelab.claims.plan import key_of, plan_claim
 from pacelab.claims.reproduce import _collect, run_lean
 from pacelab.results.metrics import LEVEL
 from pacelab.running.runner import for_each

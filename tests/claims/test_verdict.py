@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from pacelab.claims.contention import (
+from pacelab.claims.evaluate import reduce_axis
+from pacelab.claims.load import parse_claim
+from pacelab.claims.model import Check, Claim, Reduction
+from pacelab.claims.outcome import Found, Verdict, conclude, decisive, judge
+from pacelab.claims.quantities import (
     capacities,
     most_independent,
     network_drop_probability,
     retry_drop_probability,
     sender_drop_probability,
 )
-from pacelab.claims.load import parse_claim
-from pacelab.claims.model import Check, Claim, Reduction
-from pacelab.claims.reductions import reduce_axis
-from pacelab.claims.verdict import Found, Verdict, conclude, decisive, judge
 from pacelab.topologies.model import Flow
 from pacelab.topologies.registry import load_topology
 

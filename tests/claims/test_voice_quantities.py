@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pacelab.claims.aspect import Aspect
 from pacelab.claims.quantities import QUANTITIES
+from pacelab.claims.traffic_quantities import Aspect
 from pacelab.results.results import RunResult
 
 

@@ -14,7 +14,7 @@ from fabric import garp, ring, tcp_frame
 from pacelab.controller.core.network import End
 from pacelab.controller.openflow.shell import Shell
 from pacelab.controller.web.api import make_api
-from pacelab.controller.web.guard import Guard
+from pacelab.controller.web.serve import Guard
 
 TOKEN = {"Authorization": "Bearer secret"}
 HELLO = {"address": "10.9.0.2", "schemes": ["newreno", "tcp-gap"], "limits": ["pace_rate_bps"], "scheme": "tcp-gap"}

@@ -20,13 +20,13 @@ import uvicorn  # noqa: E402
 from fabric import Fabric, garp, ip, rtp, tcp_frame, udp_frame  # noqa: E402
 from running import wait_until  # noqa: E402
 
-from pacelab.controller.core.classify import Classifier, FlowClass  # noqa: E402
+from pacelab.controller.core.flows import Classifier, FlowClass  # noqa: E402
 from pacelab.controller.core.messages import FiveTuple  # noqa: E402
 from pacelab.controller.core.network import End  # noqa: E402
 from pacelab.controller.core.policy import Gateway  # noqa: E402
 from pacelab.controller.openflow.shell import Shell  # noqa: E402
 from pacelab.controller.web.api import make_api  # noqa: E402
-from pacelab.controller.web.guard import Guard  # noqa: E402
+from pacelab.controller.web.serve import Guard  # noqa: E402
 from pacelab.units import NS_PER_S  # noqa: E402
 
 SIZE = {"width": 1366, "height": 900}

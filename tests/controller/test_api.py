@@ -19,7 +19,7 @@ from client import HELLO, TOKEN, Client
 from fabric import ip
 
 from pacelab.controller.core.network import End
-from pacelab.controller.web.guard import LARGEST_BODY_BYTES
+from pacelab.controller.web.serve import LARGEST_BODY_BYTES
 
 HERE = "HERE"
 """In headers: the server's own name."""

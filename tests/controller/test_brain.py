@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pacelab.controller.core import messages as msg
 from pacelab.controller.core.brain import Brain
-from pacelab.controller.core.classify import Classifier, FlowClass
-from pacelab.controller.core.flows import COUNTED
+from pacelab.controller.core.flows import COUNTED, Classifier, FlowClass
 from pacelab.controller.core.forwarding import GRACE_NS
 from pacelab.controller.core.frames import read_frame
 from pacelab.controller.core.messages import FiveTuple

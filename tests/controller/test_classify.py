@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fabric import rtp, tcp_frame, udp_frame
 
-from pacelab.controller.core.classify import MOST_LATE, Classifier, FlowClass
+from pacelab.controller.core.flows import MOST_LATE, Classifier, FlowClass
 from pacelab.controller.core.frames import Frame, read_frame
 
 MAC = 0x0200_0000_0901

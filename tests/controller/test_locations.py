@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.controller.core.locations import GUARD_NS, HOLD_NS, MOST_ADDRESSES, How, Locations, Place
-from pacelab.controller.core.network import End
+from pacelab.controller.core.network import GUARD_NS, HOLD_NS, MOST_ADDRESSES, End, How, Locations, Place
 from pacelab.units import NS_PER_S
 
 A, B, C = (Place(End(number, 1), number) for number in (1, 2, 3))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pacelab.controller.commands import read_network
 from pacelab.controller.errors import InputError
-from pacelab.controller.network_file import read_network
 
 
 @pytest.mark.parametrize(

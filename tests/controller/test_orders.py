@@ -17,8 +17,7 @@ from running import Running, wait_until
 
 from pacelab.controller.web.client import TOKEN, Client
 from pacelab.errors import ConfigError
-from pacelab.hosts.agents.orders import Orders, flow_report, offered, own_name, read_limits
-from pacelab.hosts.agents.run import Lead, make_hook
+from pacelab.hosts.agents.run import Lead, Orders, flow_report, make_hook, offered, own_name, read_limits
 from pacelab.pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from pacelab import Experiment, run
-from pacelab.demo.command import demo as demo_command
 from pacelab.demo.own import answer, open_own
 from pacelab.demo.server import DemoServer
+from pacelab.demo.server import demo as demo_command
 from pacelab.errors import ConfigError
 
 CORNER = """

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.demo.catalog import DEMOS, find_demo
-from pacelab.demo.model import Demo, Slider
+from pacelab.demo.catalog import DEMOS, Demo, Slider, find_demo
 from pacelab.demo.network import MODULE, START
 from pacelab.demo.own import MODULES as OWN
 from pacelab.demo.page import MODULES, bundle, engine_bytes, index, page, script, static

@@ -24,7 +24,7 @@ from pacelab.grading.plain import READER
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
-from pacelab.lab import limited
+from pacelab.lab import exercise
 
 ASSIGNMENT = find_assignment(3)
 MAIN = 'leave it out, or put it under `if __name__ == "__main__":`'
@@ -153,7 +153,7 @@ def test_an_async_def_is_told_so_without_a_warning_of_the_graders_own_lines(
 def test_an_iterator_is_its_values_as_in_the_labs_own_checks() -> None:
     assert plain(number for number in (1.5, 2.5)) == [1.5, 2.5]
     assert plain([map(str, (1, 2)), 3]) == [["1", "2"], 3]
-    assert len(plain(count())) == MOST_YIELDED == limited.MOST_YIELDED
+    assert len(plain(count())) == MOST_YIELDED == exercise.MOST_YIELDED
 
 
 @pytest.mark.parametrize("kind", ["ValueError", "ZeroDivisionError", "NameError", "ImportError", "TypeError"])

@@ -20,9 +20,8 @@ import pytest
 
 from pacelab import ConfigError, Experiment, LinkLayer, Pacer, Sample, lab, run_pacer
 from pacelab.console import Interrupted
-from pacelab.lab.check import SelfCheck
-from pacelab.lab.exercises import EXERCISES
-from pacelab.lab.limited import call_limited
+from pacelab.lab.check import EXERCISES, SelfCheck
+from pacelab.lab.exercise import call_limited
 from pacelab.options.own_code import UserCodeError
 
 NAME = "lab0.goodput"
@@ -512,7 +511,7 @@ def test_a_notebook_shows_errors_without_our_frames() -> None:
         run_pacer(Experiment(direction="down", duration_s=2), Unwritten)
     shown = "\n".join(caught.value._render_traceback_())
     assert shown.startswith("UserCodeError: ")
-    assert "own_calls.py" not in shown
+    assert "own_hooks.py" not in shown
     assert shown.endswith(f"TODO: {UNWRITTEN}")
 
 

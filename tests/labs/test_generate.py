@@ -165,15 +165,13 @@ def test_lab_uses_the_public_api_only(master: Path) -> None:
 
 @pytest.mark.parametrize("master", MASTERS, ids=lambda master: master.stem)
 def test_every_check_of_a_lab_exists(master: Path) -> None:
-    from pacelab.lab.exercises import EXERCISES
+    from pacelab.lab.check import EXERCISES
 
     named = re.findall(r'lab\.check\("([^"]+)"', master.read_text("utf-8"))
     assert named
     number = master.stem.split("_")[0]
     listed = {name for name in EXERCISES if name.startswith(number + ".")}
-    assert set(named) == listed, (
-        f"{master.name} and pacelab/lab/guides, by pacelab/lab/exercises.py, differ in exercises"
-    )
+    assert set(named) == listed, f"{master.name} and pacelab/lab/exercises_*.py, by check.py, differ in exercises"
 
 
 def test_a_master_or_a_place_that_is_not_there_is_told_in_a_line(

@@ -186,8 +186,8 @@ def test_prediction_is_judged_by_the_measurement() -> None:
 
 def test_without_widgets_a_prediction_says_how_to_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
-    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "widgets", lambda: None)
-    monkeypatch.setattr(sys.modules["pacelab.lab.predict"], "show", shown.append)
+    monkeypatch.setattr(sys.modules["pacelab.lab.interactive"], "widgets", lambda: None)
+    monkeypatch.setattr(sys.modules["pacelab.lab.interactive"], "show", shown.append)
     guess = lab.predict("How much?", {"all": (0.9, 1.1), "half": (0.4, 0.6)})
     guess._ipython_display_()
     assert "<li>all</li>" in shown[-1]
@@ -329,7 +329,7 @@ def test_a_scheme_looks_alike_in_curves_and_over_time(monkeypatch: pytest.Monkey
 
 def test_names_of_pairs_that_overlap_are_off_the_other_s_arrow(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Figure] = []
-    monkeypatch.setattr(sys.modules["pacelab.lab.places"], "Picture", lambda figure, _text: drawn.append(figure))
+    monkeypatch.setattr(sys.modules["pacelab.lab.air"], "Picture", lambda figure, _text: drawn.append(figure))
     near = Experiment(topology="pairs", topology_options={"layout": "facing", "apart": 60.0}, duration_s=0.1)
     lab.pairs_picture(run(near), near.network, alone_kbps=1681.0)
     image(drawn[0], "png", dpi=110)

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pacelab.hosts.features import missing
+from pacelab.hosts.machine import missing
 
 ROOT = Path(__file__).parents[2]
 PACELAB = [sys.executable, "-m", "pacelab"]

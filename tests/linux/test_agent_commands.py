@@ -20,11 +20,11 @@ from rich.console import Console
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.hosts.agents import display
+from pacelab.hosts.agents import feed
 from pacelab.hosts.agents.feed import Feed
 from pacelab.hosts.agents.live_view import picture
 from pacelab.hosts.agents.metrics import AgentCollector, serve
-from pacelab.hosts.agents.path_rates import path_table, read_path_rates
+from pacelab.hosts.agents.task import path_table, read_path_rates
 from pacelab.hosts.fork import Fork
 from pacelab.pacer.linux.status import Status
 
@@ -213,14 +213,14 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
         out.write_text(sys.stdin.read())
         return 0
 
-    monkeypatch.setattr(display, "run", slow)
-    feed = Feed(mode="json")
+    monkeypatch.setattr(feed, "run", slow)
+    sender = Feed(mode="json")
     for number in range(100):
-        feed.send({"event": "status", "number": number, "padding": "x" * 10_000})
+        sender.send({"event": "status", "number": number, "padding": "x" * 10_000})
     sent.touch()
     assert not blocked.exists()
-    feed.send({"event": "end"})
-    feed.close()
+    sender.send({"event": "end"})
+    sender.close()
     documents = [json.loads(line) for line in out.read_text().splitlines()]
     assert documents[-1] == {"event": "end"}
     assert 1 < len(documents) < 50
@@ -230,7 +230,7 @@ def test_feed_never_blocks_and_still_delivers_the_end(tmp_path, monkeypatch) -> 
 def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() -> None:
     """As systemd does, and `timeout`, and a terminal that goes."""
     (theirs, ours), (shown, out) = os.pipe(), os.pipe()
-    child = Fork(lambda: display.run("json", None, ""), name="display", files=(theirs, out, 2), session=False)
+    child = Fork(lambda: feed.run("json", None, ""), name="display", files=(theirs, out, 2), session=False)
     os.close(theirs)
     os.close(out)
     with os.fdopen(ours, "w") as agent, os.fdopen(shown) as screen:

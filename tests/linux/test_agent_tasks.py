@@ -28,7 +28,7 @@ from pacelab.hosts.plan import Hook, dump_plan, read_plan
 from pacelab.hosts.validation import read_document
 from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.linux.agent import BEGIN
-from pacelab.pacer.linux.stop_signal import StopSignal
+from pacelab.pacer.linux.process import StopSignal
 from pacelab.schemes import HookSettings
 
 

@@ -12,9 +12,9 @@ import pytest
 from network import PACELAB, Line
 
 from pacelab.pacer.core.contract import Point
+from pacelab.pacer.linux import rules
 from pacelab.pacer.linux.doubts import MANY, QUIET_NS, Traffic
-from pacelab.pacer.linux.errors import AgentError
-from pacelab.pacer.linux.kernel import rules
+from pacelab.pacer.linux.host import AgentError
 
 FAR = int(IPv4Address("10.9.2.1"))
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import pytest
 from network import PACELAB, ROOT, Host, Line, RunningAgent, iperf, missing_for_namespaces
 
-from pacelab.pacer.linux import guard
+from pacelab.pacer.linux import process
 
 # `pacelab gateway` between real hosts: real TCP, real rules, kill -9.
 
@@ -125,7 +125,7 @@ def test_gateway_stopped_in_mid_transfer_lets_packets_pass_until_it_goes_on(line
 
 TAKEN = """
 import subprocess, sys
-from pacelab.pacer.linux.kernel.rules import Capture, Rules
+from pacelab.pacer.linux.rules import Capture, Rules
 rules = Rules((Capture(hook="FORWARD", queue=7, in_interface="a", out_interface="b"),), own_mark=1)
 said = [rules.are_in()]
 rules.install()
@@ -165,10 +165,10 @@ class _TakenOut:
 
 
 def test_an_agent_hears_from_its_guard_that_its_rules_were_taken_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "LOOK_S", 0.0)
-    monkeypatch.setattr(guard, "BEAT_NS", 0)
+    monkeypatch.setattr(process, "LOOK_S", 0.0)
+    monkeypatch.setattr(process, "BEAT_NS", 0)
     rules = _TakenOut()
-    watching = guard.Guard(rules, punctual=False, on_release=lambda: None)  # type: ignore[arg-type]
+    watching = process.Guard(rules, punctual=False, on_release=lambda: None)  # type: ignore[arg-type]
     deadline_s = time.monotonic() + 10
     while not watching.taken and time.monotonic() < deadline_s:
         watching.beat(time.monotonic_ns(), 0)

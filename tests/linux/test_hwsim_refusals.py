@@ -11,17 +11,16 @@ from tap_runs import PACELAB, ROOT, why_not
 
 from pacelab.doctor import examine
 from pacelab.errors import HostError
-from pacelab.hosts import features
-from pacelab.hosts.hwsim import family
-from pacelab.hosts.hwsim.family import Hwsim
-from pacelab.hosts.hwsim.radios import _attribute
+from pacelab.hosts import machine
+from pacelab.hosts.network import radios
+from pacelab.hosts.network.radios import Hwsim, _attribute
 
 pytestmark = pytest.mark.skipif(why_not("tap") == "needs Linux", reason="needs Linux")
 
 
 def test_kernel_without_the_module_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family, "NAME", "NO_SUCH_FAMILY")
-    monkeypatch.setattr(family, "load_module", lambda: None)
+    monkeypatch.setattr(radios, "FAMILY", "NO_SUCH_FAMILY")
+    monkeypatch.setattr(radios, "load_module", lambda: None)
     with pytest.raises(HostError, match=r"this kernel has no mac80211_hwsim: sudo modprobe mac80211_hwsim"):
         Hwsim()
 
@@ -61,14 +60,12 @@ def test_doctor_knows_radios_that_are_loaded_or_can_be(
     place = tmp_path / "mac80211_hwsim"
     if loaded:
         place.mkdir()
-    monkeypatch.setattr(features, "LOADED", place)
-    monkeypatch.setattr(
-        features.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code)
-    )
-    assert features.has_hwsim() is present
+    monkeypatch.setattr(machine, "LOADED", place)
+    monkeypatch.setattr(machine.subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, exit_code))
+    assert machine.has_hwsim() is present
 
 
-@pytest.mark.skipif(features.has_hwsim(), reason="this kernel has mac80211_hwsim")
+@pytest.mark.skipif(machine.has_hwsim(), reason="this kernel has mac80211_hwsim")
 def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
     feature = next(feature for feature in examine() if feature.name == "back end hwsim")
     assert not feature.present
@@ -77,7 +74,7 @@ def test_doctor_and_run_agree_that_there_are_no_radios(tmp_path: Path) -> None:
 
 
 @pytest.mark.kernel
-@pytest.mark.skipif(why_not("tap") is not None or features.has_hwsim(), reason="needs root, and no mac80211_hwsim")
+@pytest.mark.skipif(why_not("tap") is not None or machine.has_hwsim(), reason="needs root, and no mac80211_hwsim")
 def test_run_without_the_module_fails_with_one_line_and_no_folder(tmp_path: Path) -> None:
     command = [*PACELAB, "run", "chain", "--hops", "1", "--backend", "hwsim", "--out", str(tmp_path / "run")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

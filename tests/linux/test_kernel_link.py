@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from network import PACELAB, Host, Line, RunningAgent, iperf
 
-from pacelab.pacer.linux.kernel.kernel_link import Shares
-from pacelab.pacer.linux.kernel.stations import Station
+from pacelab.pacer.linux.link_layer import Shares, Station
 
 # Retries as the kernel counts them, shared among packets; the relay agent that asks for them.
 

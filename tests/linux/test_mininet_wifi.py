@@ -20,11 +20,12 @@ from tap_runs import goodputs_kbps, run, start, why_not
 from pacelab import load_result
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
+from pacelab.hosts import machine, mininet_wifi_network
 from pacelab.hosts.changes import place_at
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.mininet import mininet_wifi, mininet_wifi_network
-from pacelab.hosts.mininet.mininet_wifi import description, find_python
-from pacelab.hosts.network.tcp_settings import quiet
+from pacelab.hosts.machine import find_python
+from pacelab.hosts.mininet_wifi import description
+from pacelab.hosts.network.tcp import quiet
 
 LIMIT_S = 200
 
@@ -187,7 +188,7 @@ def test_interface_that_was_there_before_is_made_quiet() -> None:
 
 
 def test_missing_program_is_named_with_what_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mininet_wifi.shutil, "which", lambda name, path: None if name == "hwsim_mgmt" else f"/x/{name}")
+    monkeypatch.setattr(machine.shutil, "which", lambda name, path: None if name == "hwsim_mgmt" else f"/x/{name}")
     with pytest.raises(
         HostError, match=r"no program hwsim_mgmt in .*: sudo sh vm/provision/mininet-wifi\.sh"
     ) as caught:

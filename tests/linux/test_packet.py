@@ -11,11 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.segment import ACK, ECE, SYN, TCP, UDP, FlowKey, Segment
-from pacelab.pacer.linux.build import build
-from pacelab.pacer.linux.checksum import checksum, updated, words_sum
-from pacelab.pacer.linux.packet import PacketReader, Reason
-from pacelab.pacer.linux.rewrite import clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
-from pacelab.pacer.linux.window_scales import WindowScales
+from pacelab.pacer.linux.packet import PacketReader, Reason, WindowScales, checksum, updated, words_sum
+from pacelab.pacer.linux.write import build, clamp_mss, mark_congestion, raw_window, set_rtt_wired, set_window
 
 FLOW = FlowKey(0x0A010001, 0x0A020009, 5000, 80)
 RTT_OPTION = bytes.fromhex("fd0c4750") + struct.pack("!Q", 40_000_000)

@@ -9,14 +9,22 @@ from test_tap_plan import plan_of
 
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
-from pacelab.hosts.changes import Changes
+from pacelab.hosts.changes import (
+    HYSTERESIS_M,
+    LEAVE_S,
+    Changes,
+    Roaming,
+    choose,
+    first_gateway,
+    gratuitous_arp,
+    range_m,
+)
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.addresses import Interface, Route
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import Plan
-from pacelab.hosts.roaming.handovers import effect, sentence
-from pacelab.hosts.roaming.roaming import HYSTERESIS_M, LEAVE_S, Roaming, choose, first_gateway, gratuitous_arp, range_m
+from pacelab.hosts.report import effect, sentence
 from pacelab.hosts.traffic.iperf import Interval
+from pacelab.hosts.traffic.meter import Window
 
 # Handover between gateways, on paper: who is asked to do what, and when.
 

@@ -24,7 +24,7 @@ from pacelab.pacer.core.contract import (
 )
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.kernel.nfqueue import Queued
+from pacelab.pacer.linux.nfqueue import Queued
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.shell import FrameName, HookShell

@@ -9,7 +9,7 @@ import sys
 import pytest
 from tap_runs import why_not
 
-from pacelab.hosts.network.sockets import data_socket, listening_descriptor
+from pacelab.hosts.network.tcp import data_socket, listening_descriptor
 
 REASON = why_not("tap")
 pytestmark = [pytest.mark.kernel, pytest.mark.skipif(REASON is not None, reason=REASON or "")]

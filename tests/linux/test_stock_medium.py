@@ -11,7 +11,7 @@ pytest.importorskip("pyroute2", reason="needs Linux")
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.hwsim import stock
+from pacelab.hosts.network import stock
 from pacelab.hosts.plan import Plan
 
 

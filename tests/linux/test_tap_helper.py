@@ -22,12 +22,11 @@ from tap_runs import ROOT, assert_gone, why_not
 from test_tap_plan import plan_of
 
 from pacelab.errors import ConfigError, HostError
-from pacelab.hosts.features import missing
-from pacelab.hosts.helper import may_run
+from pacelab.hosts.helper import may_run, write_units
+from pacelab.hosts.machine import missing
 from pacelab.hosts.plan import MOST_BYTES, dump_plan
 from pacelab.hosts.session import converse
 from pacelab.hosts.supervisor import Teller, read_line
-from pacelab.hosts.units import write_units
 
 NOBODY, DAEMON = 65_534, 1
 """Users of every Debian; the tests' helper serves the group `daemon`."""

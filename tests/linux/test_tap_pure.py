@@ -23,16 +23,15 @@ from pacelab.hosts import helper_client
 from pacelab.hosts.changes import Changes, place_at
 from pacelab.hosts.lab import Lab
 from pacelab.hosts.machine import Load, judge, judge_medium, read_load
-from pacelab.hosts.mininet.mininet_hosts import iperf_results
 from pacelab.hosts.network.medium import find_program
-from pacelab.hosts.network.meter import Meter, Window
-from pacelab.hosts.network.tcp_counters import Counters, read_counters
-from pacelab.hosts.network.wire_path import WirePath
+from pacelab.hosts.network.tcp import Counters, read_counters
+from pacelab.hosts.network.wire_relay import WirePath
 from pacelab.hosts.plan import Move
 from pacelab.hosts.processes import Child, last_document
 from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
+from pacelab.hosts.shell import iperf_results
 from pacelab.hosts.traffic import iperf
-from pacelab.hosts.traffic.quantiles import quantiles
+from pacelab.hosts.traffic.meter import Meter, Window, quantiles
 from pacelab.hosts.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.units import NS_PER_S
 

@@ -9,7 +9,7 @@ from tap_runs import why_not
 from test_tap_plan import plan_of
 
 from pacelab.hosts.plan import Plan
-from pacelab.hosts.traffic.playout import Playout, report
+from pacelab.hosts.traffic.meter import Playout, report
 
 MS = 1_000_000
 

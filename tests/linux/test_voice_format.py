@@ -6,9 +6,9 @@ import pytest
 
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
 from pacelab.pacer.core.vagp import quality_evaluator
-from pacelab.pacer.linux.build import build
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet, voice_report
+from pacelab.pacer.linux.write import build
 
 CALL = FlowKey(0x0A010001, 0x0A020009, 16384, 16386)
 REPORT = FlowKey(0x0A020009, 0x0A010001, 16387, 16385)

@@ -10,7 +10,7 @@ import pytest
 
 import pacelab
 from pacelab.sim import congestion
-from pacelab.sim.own_calls import OwnCalls
+from pacelab.sim.own_hooks import OwnCalls
 
 HEADER = "import pacelab\n\nclass Mine(pacelab.CongestionControl):\n"
 AIMD = """

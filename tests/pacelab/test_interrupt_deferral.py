@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from pacelab import Experiment, run
-from pacelab.sim.interrupt import deferred_alarms, deferred_interrupts
+from pacelab.sim.engine import deferred_alarms, deferred_interrupts
 
 
 def press() -> None:

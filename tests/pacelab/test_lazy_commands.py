@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from pacelab.cli.lazy import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command
+from pacelab.cli.main import COMMANDS, HIDDEN, OTHERS, SECTIONS, load_command
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -44,4 +44,4 @@ def test_help_loads_no_command() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "Real Linux:" in ran.stdout
     loaded = set(ran.stderr.split())
-    assert loaded == {f"pacelab.{name}" for name in ("native", "cli", "cli.main", "cli.lazy", "console", "errors")}
+    assert loaded == {f"pacelab.{name}" for name in ("native", "cli", "cli.main", "console", "errors")}

@@ -16,9 +16,9 @@ import pytest
 
 import pacelab
 from pacelab.cli.main import main
-from pacelab.grid.entries import changes_of
+from pacelab.grid.grid import changes_of
 from pacelab.options.own_code import UserCodeError, digest_of, load_own
-from pacelab.schemes import own
+from pacelab.schemes import registry
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -213,7 +213,7 @@ def test_what_a_scheme_draws_from_shared_numbers_is_the_seeds(module: str, in_tm
     (in_tmp / "mine.py").write_text(DRAWING.format(module=module))
 
     def of(seed: int) -> pacelab.RunResult:
-        own._load.cache_clear()  # as another process reads it: anew
+        registry._load.cache_clear()  # as another process reads it: anew
         random.random()
         options = {"hops": 3}
         return pacelab.run(
@@ -424,7 +424,7 @@ def test_it_imports_while_it_runs_too(tmp_path: Path, in_tmp: Path) -> None:
     (tmp_path / "a" / "every.py").write_text("1 / 0\n")
     with pytest.raises(UserCodeError, match=r'every\.py", line 1') as caught:
         _few_dropped(f"{tmp_path}/a/mine.py:OWN")
-    assert "beside.py" not in str(caught.value)
+    assert "own_running.py" not in str(caught.value)
 
 
 def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
@@ -436,11 +436,11 @@ def test_a_file_alone_is_named_by_what_it_says(in_tmp: Path) -> None:
 SLOW = """\
 import time
 import pacelab
-from pacelab.topologies import waiting
+from pacelab.topologies import own_running
 
 def wait(*_):
     end_s = time.monotonic() + 60
-    while TOLD not in waiting._said and time.monotonic() < end_s:
+    while TOLD not in own_running._said and time.monotonic() < end_s:
         time.sleep(0.001)
     raise ValueError("over")
 """
@@ -457,8 +457,8 @@ def wait(*_):
 def test_what_does_not_return_is_said_to_be_waited_for(
     last: str, told: str, in_tmp: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab.topologies.waiting.PATIENCE_S", 0.01)
-    monkeypatch.setattr("pacelab.topologies.waiting._said", set())
+    monkeypatch.setattr("pacelab.topologies.own_running.PATIENCE_S", 0.01)
+    monkeypatch.setattr("pacelab.topologies.own_running._said", set())
     Path("slow.py").write_text(f"{SLOW}TOLD = {told!r}\n{last}")
     arguments = ["chain", "--scheme", "slow.py:OWN"] if "OWN" in last else ["slow.py"]
     assert main(["run", *arguments, "--seconds", "1", "--quiet"]) == 2

@@ -303,7 +303,7 @@ def test_what_an_own_scheme_fails_of_on_a_guest_stops_the_run(in_tmp: Path, monk
     failing(in_tmp, "", "")
     report = {"node": 2, "errors": 0, "failed": "KeyError: 'oops' (own.py, line 13, in handle)", "counters": {}}
     found = {"air": {"flows": [], "hooks": [report]}, "fidelity": None, "notes": [], "host": {}}
-    monkeypatch.setattr("pacelab.hosts.where.run.run_plan", lambda *_given, **_named: found)
+    monkeypatch.setattr("pacelab.hosts.backend.run_plan", lambda *_given, **_named: found)
     experiment = Experiment(
         topology_options={"hops": 2}, direction="down", scheme="mine.py:MINE", backend="tap", where="uml"
     )

@@ -16,7 +16,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.grid.comparison import Comparison
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES
-from pacelab.schemes.style import LINES, OTHER, OTHERS
+from pacelab.schemes.scheme import LINES, OTHER, OTHERS
 from pacelab.show.distributions import render_curves
 from pacelab.show.figures import add_legend, beside, image, images, name_ticks, share_legend
 from pacelab.show.plots import caption, plot_gain, plot_goodput, plot_series, render_comparison, styles_of, x_axis
@@ -83,7 +83,7 @@ def test_two_without_a_style_are_told_apart() -> None:
     assert (found["newreno"], found["tcp-gap"]) == (SCHEMES["newreno"].style, SCHEMES["tcp-gap"].style)
     assert (found["cubic"], found["mine"]) == OTHERS[:2]
     taken = {style.marker for style in OTHERS} & {scheme.style.marker for scheme in SCHEMES.values()}
-    assert not taken, f"{taken}: markers of `OTHERS` (style.py), for schemes without a style: no scheme may have them"
+    assert not taken, f"{taken}: markers of `OTHERS` (scheme.py), for schemes without a style: no scheme may have them"
     assert len({style.marker for style in OTHERS}) == len(OTHERS)
     assert len(set(styles_of([f"mine{number}" for number in range(12)]).values())) == 12
 

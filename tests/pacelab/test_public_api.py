@@ -29,7 +29,7 @@ def test_public_names_survive_the_import_of_their_modules() -> None:
 def test_the_command_line_starts_lean() -> None:
     """Nothing heavy is imported before a command asks for it."""
     code = (
-        "import sys; from pacelab.cli.lazy import COMMANDS, load_command; [load_command(name) for name in COMMANDS]; "
+        "import sys; from pacelab.cli.main import COMMANDS, load_command; [load_command(name) for name in COMMANDS]; "
         "heavy = {'matplotlib', 'numpy', 'scipy', 'rich', 'pydantic', 'multiprocessing', 'asyncio'}; "
         "print(sorted(heavy & sys.modules.keys()))"
     )

@@ -8,7 +8,7 @@ import pytest
 from pacelab import Experiment
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.experiment.recorded import request_of
+from pacelab.experiment.experiment import request_of
 from pacelab.results.results import load_result
 from tests.conformance.digests import cases
 

@@ -152,7 +152,11 @@ def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/running/cache.py"))
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()
-    for path, changes in (("lab/guides/lab4.py", False), ("claims/book/book.py", False), ("running/runner.py", True)):
+    for path, changes in (
+        ("lab/exercises_3_and_4.py", False),
+        ("claims/book.py", False),
+        ("running/runner.py", True),
+    ):
         with (tmp_path / "pacelab" / path).open("a") as text:
             text.write("# a comment\n")
         cache.fingerprint.cache_clear()

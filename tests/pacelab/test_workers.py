@@ -19,7 +19,7 @@ from pacelab import ConfigError, Experiment, HostError
 from pacelab.running import workers
 from pacelab.running.runner import each_run
 from pacelab.running.workers import WorkerDied, Workers, _checked, each_finished
-from pacelab.topologies.waiting import say
+from pacelab.topologies.own_running import say
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -56,7 +56,7 @@ def take_long(_item: int) -> None:
 def test_what_several_workers_wait_for_is_said_once(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("pacelab.topologies.waiting._said", set())
+    monkeypatch.setattr("pacelab.topologies.own_running._said", set())
     assert len(list(each_finished(take_long, range(4), workers=Workers(jobs=2)))) == 4
     assert capfd.readouterr().err.splitlines() == [
         "pacelab: loading 'slow.py' has not returned for 5 s; it is waited for, Ctrl-C ends it"

@@ -16,8 +16,7 @@ from typing import Any
 
 import pytest
 
-from pacelab.demo.catalog import RATES, find_demo
-from pacelab.demo.model import Choice
+from pacelab.demo.catalog import RATES, Choice, find_demo
 from pacelab.demo.runs import answer, start
 from pacelab.sim.engine import run_air
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pacelab.topologies.document import LENGTH, RATE, SIZE, TIME, Quantity
 from pacelab.topologies.domain import ON_OFF, Choice, Real, Whole
-from pacelab.topologies.quantity import LENGTH, RATE, SIZE, TIME, Quantity
 
 # Domains parse what they show and refuse everything else by name.
 

@@ -20,14 +20,14 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.agents.start import task_of
 from pacelab.hosts.backend import _own_files, _with_code
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.network.tcp_settings import sysctls
+from pacelab.hosts.network.tcp import sysctls
 from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.hosts.where import confine, features, files, folders, uml, vm
+from pacelab.hosts.where import confine, features, files, uml, vm
 from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.options.table import BY_FIELD
-from pacelab.running.registry import in_real_time
+from pacelab.running.runner import in_real_time
 from pacelab.schemes import find_scheme
 from pacelab.topologies.domain import Words
 
@@ -231,16 +231,16 @@ def test_folder_of_a_run_that_was_killed_goes_with_the_next_and_that_of_a_live_o
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    live = "from pacelab.hosts.where.folders import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
+    live = "from pacelab.hosts.where.confine import *; import sys; f = work_folder(); (f.__enter__() / KERNEL).touch()"
     other = [sys.executable, "-c", f"{live}; print(flush=True); sys.stdin.read()"]
     given = {"env": os.environ | {"TMPDIR": str(tmp_path)}, "stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(other, **given) as run:  # type: ignore[call-overload]
         assert run.stdout.readline()
         (left,) = tmp_path.iterdir()
-        assert folders.remove_left() == []
+        assert confine.remove_left() == []
         run.kill()
     assert left.exists()
-    with folders.work_folder() as own:
+    with confine.work_folder() as own:
         assert list(tmp_path.iterdir()) == [own]
     assert list(tmp_path.iterdir()) == []
 
@@ -252,8 +252,8 @@ def test_a_run_works_in_such_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
     seen = []
 
     def lay_out(work: Path, *_: object) -> Path:
-        (work / folders.KERNEL).touch()
-        seen.append((work.name.startswith(folders.PREFIX), folders.remove_left()))
+        (work / confine.KERNEL).touch()
+        seen.append((work.name.startswith(confine.PREFIX), confine.remove_left()))
         raise HostError("far enough")
 
     monkeypatch.setattr(uml, "_lay_out", lay_out)
@@ -292,8 +292,8 @@ def test_a_guest_whose_memory_found_no_room_says_so(monkeypatch: pytest.MonkeyPa
 
     def kernel(work: Path, *_: object) -> Path:
         work.chmod(0o755)
-        (work / folders.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
-        (work / folders.KERNEL).chmod(0o755)
+        (work / confine.KERNEL).write_text("#!/bin/sh\necho Kernel panic - not syncing: Kernel mode signal 7\n")
+        (work / confine.KERNEL).chmod(0o755)
         (work / "job").mkdir()
         (work / "job" / MESSAGES).touch()
         return work
@@ -317,7 +317,7 @@ def test_a_folder_for_temporary_files_that_cannot_hold_or_run_a_guest_is_said(
     monkeypatch.setattr(uml, "_lay_out", no_room)
     with pytest.raises(HostError, match=r"laying out a guest in .*: No space left on device; TMPDIR names another"):
         uml.run_plan(plan, lambda _done: None)
-    (tmp_path / folders.KERNEL).touch(mode=0o644)  # as on a mount with noexec
+    (tmp_path / confine.KERNEL).touch(mode=0o644)  # as on a mount with noexec
     (tmp_path / "job").mkdir()
     (tmp_path / "job" / MESSAGES).touch()
     monkeypatch.setattr(uml, "_lay_out", lambda *_: tmp_path)

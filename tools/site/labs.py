@@ -20,8 +20,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "labs"))
 import generate  # noqa: E402
 
-from pacelab.lab.explore import NO_CONTROLS  # noqa: E402
-from pacelab.lab.predict import NOT_CHOSEN  # noqa: E402
+from pacelab.lab.interactive import NO_CONTROLS, NOT_CHOSEN  # noqa: E402
 
 LIMIT_S = 600
 MOVED = "<p>In the notebook (<code>make notebooks</code>) it answers to controls.</p>"

@@ -1,1 +1,1 @@
-"""The kinds of topology, one module each, with what several of them share."""
+"""The kinds of topology: those of one paper, or of one idea, in a module each."""

@@ -5,17 +5,20 @@
 With its wired part the last wireless node is the gateway; `--wired-hops` says how many links there are behind it. Nodes
 up to two places apart sense each other (550 m), so of a packet's hops every fourth can be busy at once: the reason for
 TCP-GAP's four-hop delay.
-With `--voice` or `--tcp` it is VAGP's string (string.py): another PHY, the gateway at its head, flows that run down.
+With `--voice` or `--tcp` it is VAGP's string (`vagp`): another PHY, the gateway at its head, flows that run down.
 Source: [tcp-gap] Sec. 5.1 (200 m, 250/550 m, 10 Mbit/s, 40 ms a link), Sec. 5.3 (three wired nodes,
 "consistent with the previous scenario").
 """
 
 from __future__ import annotations
 
-from pacelab.topologies.common import (
+from pacelab.topologies.domain import ON_OFF
+from pacelab.topologies.kind import (
     DECODE_M,
     SENSE_M,
     THREE_WIRES,
+    Kind,
+    TopologyOption,
     hops_option,
     host,
     routers,
@@ -23,11 +26,9 @@ from pacelab.topologies.common import (
     wired_hops_option,
     wires,
 )
-from pacelab.topologies.domain import ON_OFF
-from pacelab.topologies.kind import Kind, TopologyOption
 from pacelab.topologies.model import Flow, Node, Topology
-from pacelab.topologies.shapes import string
-from pacelab.topologies.shapes.calls import INTERNET_DELAY_S, tcp_option, voice_option
+from pacelab.topologies.shapes import vagp
+from pacelab.topologies.shapes.vagp import INTERNET_DELAY_S, tcp_option, voice_option
 
 
 def build(
@@ -52,7 +53,7 @@ def build(
             raise ValueError(
                 f"--wired-hops {wired_hops} with --voice or --tcp: allowed is none, for VAGP has wires of its own"
             )
-        return string.build(
+        return vagp.string(
             direction=direction,
             hops=hops,
             voice=voice or 0,

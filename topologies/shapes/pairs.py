@@ -1,13 +1,4 @@
-"""Two senders at a distance to choose, and where their receivers stand: hidden, exposed and far pairs in one.
-
-    shared        n0 ----> n1 <---- n2                    n1 between the senders, `shift` metres nearer to n0
-    back-to-back  n1 <---- n0    n2 ----> n3
-    facing        n0 ----> n1    n3 <---- n2              the second pair 10 m aside, else nodes could coincide
-    in-line       n0 ----> n1    n2 ----> n3
-
-`apart` is the distance of the two senders along the line, `link` that of sender and receiver. Decode range 250 m; the
-sense range is an option, since it decides who is hidden and who is exposed.
-"""
+"""Two senders and who hears whom: pairs at a distance to choose, and the hidden, the exposed, the far pair by name."""
 
 from __future__ import annotations
 
@@ -20,8 +11,19 @@ ASIDE_M, LINK_M = 10.0, 200.0
 LAYOUTS = ("shared", "back-to-back", "facing", "in-line")
 
 
-def build(*, direction: str, layout: str, apart: float, link: float, shift: float, sense: float) -> Topology:
-    """The two pairs; `direction` is always "up", towards the receivers."""
+def pairs(*, direction: str, layout: str, apart: float, link: float, shift: float, sense: float) -> Topology:
+    """Two senders at a distance to choose, and where their receivers stand: hidden, exposed and far pairs in one.
+
+        shared        n0 ----> n1 <---- n2                    n1 between the senders, `shift` metres nearer to n0
+        back-to-back  n1 <---- n0    n2 ----> n3
+        facing        n0 ----> n1    n3 <---- n2              the second pair 10 m aside, else nodes could coincide
+        in-line       n0 ----> n1    n2 ----> n3
+
+    `apart` is the distance of the two senders along the line, `link` that of sender and receiver. Decode range 250 m;
+    the sense range is an option, since it decides who is hidden and who is exposed.
+
+    The two pairs; `direction` is always "up", towards the receivers.
+    """
     if layout == "shared" and link != LINK_M:
         raise ValueError(f"--link {link:g} with --layout shared: it has no effect: allowed is another layout")
     if layout == "shared":
@@ -52,10 +54,10 @@ def _shared(apart: float, shift: float) -> tuple[tuple[float, float], ...]:
     return (0.0, 0.0), (middle, 0.0), (apart, 0.0)
 
 
-KIND = Kind(
+PAIRS = Kind(
     name="pairs",
     summary="two senders at a distance to choose, receivers shared, outside, between or beside (decode 250 m)",
-    build=build,
+    build=pairs,
     options=(
         TopologyOption(name="layout", domain=Choice.of(*LAYOUTS), default="shared", help="where the receivers stand"),
         TopologyOption(name="apart", domain=Real(1, 100_000), default=400.0, help="metres between the senders"),
@@ -65,5 +67,94 @@ KIND = Kind(
         ),
         TopologyOption(name="sense", domain=Real(1, 100_000), default=SENSE_M, help="sense range, metres"),
     ),
+    traffic="udp-saturated",
+)
+
+
+RANGE_M = 250.0
+
+
+def hidden(*, direction: str) -> Topology:
+    """Two hidden senders and one receiver between them.
+
+        n0 --200 m--> n1 <--200 m-- n2
+
+    The senders are 400 m apart. This topology has its own ranges: sense = decode = 250 m, so that neither sender hears
+    anything of the other and only the receiver's CTS keeps them apart.
+
+    The hidden pair; `direction` is always "up", towards the receiver.
+    """
+    return Topology(
+        name="hidden",
+        description="two senders that cannot sense each other, one receiver between them",
+        nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=(200.0 * i, 0.0)) for i in range(3)),
+        flows=(Flow(src=0, dst=1), Flow(src=2, dst=1)),
+        decode_m=RANGE_M,
+        sense_m=RANGE_M,
+    )
+
+
+HIDDEN = Kind(
+    name="hidden",
+    summary="two senders that cannot sense each other, 0->1 and 2->1 (decode 250 m, sense 250 m)",
+    build=hidden,
+    traffic="udp-saturated",
+)
+
+
+def exposed(*, direction: str) -> Topology:
+    """Two exposed senders, back to back.
+
+        n0 <--200 m-- n1   200 m   n2 --200 m--> n3
+
+    Each sender could send without harm to the other's receiver, but senses the other and waits. Ranges: decode 250 m,
+    sense 550 m.
+
+    The exposed pair; `direction` is always "up", towards the receivers.
+    """
+    return Topology(
+        name="exposed",
+        description="two senders back to back that sense each other and wait without need",
+        nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=(200.0 * i, 0.0)) for i in range(4)),
+        flows=(Flow(src=1, dst=0), Flow(src=2, dst=3)),
+        decode_m=DECODE_M,
+        sense_m=SENSE_M,
+    )
+
+
+EXPOSED = Kind(
+    name="exposed",
+    summary="two senders back to back that sense each other, 1->0 and 2->3 (decode 250 m, sense 550 m)",
+    build=exposed,
+    traffic="udp-saturated",
+)
+
+
+PLACES_M = (0.0, 200.0, 1200.0, 1400.0)
+
+
+def reuse(*, direction: str) -> Topology:
+    """Two pairs too far apart to disturb each other: spatial reuse.
+
+        n0 --200 m--> n1            1000 m            n2 --200 m--> n3
+
+    Each pair must reach what a lone sender reaches. Ranges: decode 250 m, sense 550 m.
+
+    The two far pairs; `direction` is always "up", towards the receivers.
+    """
+    return Topology(
+        name="reuse",
+        description="two pairs 1000 m apart that share the channel in space",
+        nodes=tuple(Node(name=f"n{i}", wireless=True, position_m=(x, 0.0)) for i, x in enumerate(PLACES_M)),
+        flows=(Flow(src=0, dst=1), Flow(src=2, dst=3)),
+        decode_m=DECODE_M,
+        sense_m=SENSE_M,
+    )
+
+
+REUSE = Kind(
+    name="reuse",
+    summary="two pairs too far apart to disturb each other, 0->1 and 2->3 (decode 250 m, sense 550 m)",
+    build=reuse,
     traffic="udp-saturated",
 )

@@ -2,12 +2,15 @@
 
 use serde::Deserialize;
 
-use crate::check::{LONGEST_S, check};
+use crate::radio::check;
 
 /// IP, UDP and RTP.
 const VOICE_HEADER_BYTES: u32 = 40;
 /// Calls of a run, at most: their ports end below those of the other flows.
 const CALLS: u32 = 16_000;
+
+/// Times of a run's plan lie below this: as nanoseconds they fit many times over.
+pub(crate) const LONGEST_S: f64 = 1e9;
 
 /// A flow: who, when, what.
 #[derive(Clone, Debug, Deserialize)]

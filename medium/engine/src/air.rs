@@ -7,14 +7,12 @@ use pacelab_air_config::{Category, Radio};
 
 use crate::access::{Backoff, Contention, Current, ExtraBackoff};
 use crate::agenda::{Agenda, NEVER, Ns};
-use crate::counters::Counters;
 use crate::frame::Packet;
-use crate::hearers::Row;
 use crate::phy::Phy;
-use crate::propagation::{Link, link_between, links_from};
+use crate::propagation::{Link, Row, link_between, links_from};
 use crate::random::Stream;
 use crate::rules::{Overlap, Rules};
-use crate::station::{Phase, Station};
+use crate::station::{Counters, Phase, Station};
 use crate::tap::{Happening, Record, Sent, Tap};
 
 const FADING_STREAM: u64 = 4 << 32;

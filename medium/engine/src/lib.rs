@@ -15,15 +15,9 @@
 mod access;
 mod agenda;
 mod air;
-mod calendar;
 mod control;
-mod counters;
-mod error_model;
 mod exchange;
 mod frame;
-mod hearers;
-mod outlook;
-mod pending;
 mod phy;
 mod propagation;
 mod random;
@@ -34,10 +28,10 @@ mod tap;
 
 pub use agenda::{Agenda, NEVER, Ns};
 pub use air::{Air, AirConfig, Due, Failure, Notice};
-pub use counters::Counters;
 pub use frame::{Kind, Packet, RateChain};
 pub use phy::{Modulation, Phy, frame_bytes};
 pub use propagation::{DECODE_THRESHOLD_W, Fading, Link, SENSE_THRESHOLD_W, two_ray_power_w};
 pub use random::Stream;
 pub use rules::{Overlap, Patience, Rules};
+pub use station::Counters;
 pub use tap::{Happening, Record, Sent};

@@ -1,4 +1,4 @@
-//! Who receives whom, how strongly and how much later.
+//! Who receives whom, how strongly and how much later; and each sender's row of those who hear it.
 //!
 //! Two-ray ground reflection with ns-2's constants: 914 MHz, Pt 0.28183815 W, unity gains, antennas 1.5 m high, no
 //! system loss; Friis below the crossover 4 pi ht hr / lambda (86.14 m).
@@ -149,6 +149,68 @@ fn pair_normal(seed: u64, a: u32, b: u32) -> f64 {
     const SHADOWING_STREAM: u64 = 3 << 32;
     let pair = (u64::from(a.min(b)) << 16) | u64::from(a.max(b));
     Stream::new(seed, SHADOWING_STREAM + pair).normal()
+}
+
+/// What a frame needs of a link. A frame goes through the row of its sender: what it mostly asks for is half of a link,
+/// and so is the memory that rows of a large network take of the processor's caches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hearer {
+    pub delay_ns: Ns,
+    pub power_w: f64,
+    pub loss: f64,
+    pub to: u32,
+    pub decodable: bool,
+    /// The link has a draw of its own for each frame.
+    pub fades: bool,
+}
+
+/// The links that leave one station, by receiver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Row {
+    links: Vec<Link>,
+    hearers: Vec<Hearer>,
+}
+
+impl Row {
+    pub fn new(links: Vec<Link>) -> Self {
+        Row { hearers: links.iter().map(hearer).collect(), links }
+    }
+
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Lends the hearers, in the order of the links, until they are given back.
+    #[inline]
+    pub fn lend(&mut self) -> Vec<Hearer> {
+        std::mem::take(&mut self.hearers)
+    }
+
+    #[inline]
+    pub fn give_back(&mut self, hearers: Vec<Hearer>) {
+        self.hearers = hearers;
+    }
+
+    /// Puts the link to `to` in its place, or takes it away.
+    pub fn replace(&mut self, to: u32, link: Option<Link>) {
+        replace_link(&mut self.links, to, link);
+        self.hearers.clear();
+        self.hearers.extend(self.links.iter().map(hearer));
+    }
+}
+
+fn hearer(link: &Link) -> Hearer {
+    let &Link { to, delay_ns, power_w, decodable, loss, fading } = link;
+    Hearer { delay_ns, power_w, loss, to, decodable, fades: fading.is_some() }
+}
+
+/// Puts the link to `to` in its place, or takes it away.
+pub(crate) fn replace_link(links: &mut Vec<Link>, to: u32, link: Option<Link>) {
+    links.retain(|old| old.to != to);
+    if let Some(link) = link {
+        let place = links.partition_point(|other| other.to < to);
+        links.insert(place, link);
+    }
 }
 
 #[cfg(test)]

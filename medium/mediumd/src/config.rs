@@ -1,13 +1,13 @@
 //! The configuration, version 1, as PROTOCOL.md states it. The radio is that of an air configuration.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use pacelab_air_config::{Propagation, Radio as RadioSettings};
 use pacelab_engine::AirConfig;
-use serde::Deserialize;
-
-use crate::mac::Mac;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The version of configuration and protocol that this crate understands.
 pub const VERSION: u32 = 1;
@@ -215,6 +215,61 @@ fn check_number(name: &str, value: f64, low: f64, high: f64) -> Result<(), Strin
     if (low..=high).contains(&value) { Ok(()) } else { Err(format!("{name} {value}: must lie in [{low}, {high}]")) }
 }
 
+/// An Ethernet address: six bytes, as on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mac(pub [u8; 6]);
+
+impl Mac {
+    /// Multicast or broadcast.
+    pub fn is_group(self) -> bool {
+        self.0[0] & 1 == 1
+    }
+}
+
+impl FromStr for Mac {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut bytes = [0; 6];
+        let mut parts = text.split(':');
+        for byte in &mut bytes {
+            let part =
+                parts.next().filter(|part| part.len() == 2 && part.bytes().all(|digit| digit.is_ascii_hexdigit()));
+            *byte = part.and_then(|part| u8::from_str_radix(part, 16).ok()).ok_or_else(|| refusal(text))?;
+        }
+        if parts.next().is_some() { Err(refusal(text)) } else { Ok(Mac(bytes)) }
+    }
+}
+
+fn refusal(text: &str) -> String {
+    format!("mac {text:?}: six pairs of hexadecimal digits with colons between")
+}
+
+impl fmt::Display for Mac {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, f] = self.0;
+        write!(out, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+    }
+}
+
+impl fmt::Debug for Mac {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+impl<'de> Deserialize<'de> for Mac {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        String::deserialize(source)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        sink.collect_str(self)
+    }
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -282,6 +337,17 @@ pub mod tests {
             assert!(good.contains(old), "{old}");
             let error = Config::from_json(&good.replace(old, new)).expect_err(new);
             assert!(error.contains(told) && !error.contains('\n'), "{new}: {error}");
+        }
+    }
+
+    #[test]
+    fn text_and_bytes_agree() {
+        let mac: Mac = "02:00:aB:00:00:0f".parse().expect("a MAC");
+        assert_eq!((mac.0, mac.to_string()), ([2, 0, 0xab, 0, 0, 15], "02:00:ab:00:00:0f".into()));
+        for bad in
+            ["", "02:00:00:00:00", "02:00:00:00:00:01:02", "2:0:0:0:0:1", "02-00-00-00-00-01", "+2:00:00:00:00:01"]
+        {
+            assert!(bad.parse::<Mac>().is_err(), "{bad}");
         }
     }
 }

@@ -17,27 +17,20 @@ use pacelab_engine::Phy;
 use pacelab_hwsim::wmediumd_config::OWN_VARIABLE;
 use pacelab_hwsim::wmediumd_socket::SOCKET_PATH;
 
-use crate::air::handle::{AirHandle, Work};
-use crate::air::order::Order;
 use crate::air::pump::{Ledger, Pump, clock_ns};
-use crate::air::tell::{Shared, ring};
-use crate::config::Config;
+use crate::air::{AirHandle, Order, Shared, Work, ring};
+use crate::config::{Config, Mac};
 use crate::frames::carrier::Carrier;
 use crate::frames::ethernet::Ethernet;
 use crate::frames::radio::{Radios, with_nobody};
-use crate::hosts::radio_hosts::RadioHosts;
-use crate::hosts::radio_socket::RadioSocket;
-use crate::hosts::tap::{Tap, TapInfo};
-use crate::hosts::tap_hosts::TapHosts;
-use crate::hosts::world::World;
-use crate::mac::Mac;
-use crate::options::{self, Command, Options};
+use crate::options::{self, Command, Options, WmediumdCommand};
+use crate::radio_hosts::{RadioHosts, RadioSocket};
 use crate::socket::report::Reporter;
-use crate::socket::server::Server;
-use crate::socket::socket_file::SocketFile;
 use crate::socket::wmediumd_server::WmediumdServer;
+use crate::socket::{Server, SocketFile};
 use crate::syscalls;
-use crate::wmediumd;
+use crate::tap_hosts::{Tap, TapHosts, TapInfo};
+use crate::world::World;
 
 /// The other name.
 const WMEDIUMD: &str = "wmediumd";
@@ -81,10 +74,10 @@ fn run() -> Result<(), Trouble> {
     if is_wmediumd() {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let options = arguments.strip_prefix(&[WMEDIUMD.to_owned()]).unwrap_or(&arguments).to_vec();
-        return match wmediumd::parse(options).map_err(Trouble::Usage)? {
-            wmediumd::Command::Help => print_line(wmediumd::USAGE),
-            wmediumd::Command::Version => print_line(concat!("wmediumd of mediumd ", env!("CARGO_PKG_VERSION"))),
-            wmediumd::Command::Run { config, serves } => serve_as_wmediumd(&config, serves),
+        return match options::parse_wmediumd(options).map_err(Trouble::Usage)? {
+            WmediumdCommand::Help => print_line(options::WMEDIUMD_USAGE),
+            WmediumdCommand::Version => print_line(concat!("wmediumd of mediumd ", env!("CARGO_PKG_VERSION"))),
+            WmediumdCommand::Run { config, serves } => serve_as_wmediumd(&config, serves),
         };
     }
     let options = match options::parse(std::env::args().skip(1)).map_err(Trouble::Usage)? {

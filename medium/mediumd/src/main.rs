@@ -7,8 +7,8 @@
 //!                     lateness                       -->   ring of events, dropped when full
 //! ```
 //!
-//! `frames`, `socket::request`, `wmediumd`, `hosts::world`, `air::histogram` and `air::lateness` have no I/O. `air::pump` with
-//! its two kinds of `hosts` and the servers in `socket` are the shell; `syscalls` has the unsafe code.
+//! `frames`, `socket::request`, `options`, `world` and `air::lateness` have no I/O. `air::pump` with its two kinds of
+//! hosts (`tap_hosts`, `radio_hosts`) and the servers in `socket` are the shell; `syscalls` has the unsafe code.
 
 #[cfg(target_os = "linux")]
 mod air;
@@ -19,17 +19,17 @@ mod daemon;
 #[cfg(target_os = "linux")]
 mod frames;
 #[cfg(target_os = "linux")]
-mod hosts;
-#[cfg(target_os = "linux")]
-mod mac;
-#[cfg(target_os = "linux")]
 mod options;
+#[cfg(target_os = "linux")]
+mod radio_hosts;
 #[cfg(target_os = "linux")]
 mod socket;
 #[cfg(target_os = "linux")]
 mod syscalls;
 #[cfg(target_os = "linux")]
-mod wmediumd;
+mod tap_hosts;
+#[cfg(target_os = "linux")]
+mod world;
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {

@@ -1,8 +1,8 @@
-//! The command line.
+//! The command lines: mediumd's own, and wmediumd's where mediumd is called so.
 
 use std::path::PathBuf;
 
-/// What is printed for `--help`.
+/// What is printed for mediumd's `--help`.
 pub const USAGE: &str =
     "usage: mediumd --config FILE [--socket PATH] [--socket-group GROUP] [--die-with-parent] [--no-realtime] [--check]";
 
@@ -55,6 +55,58 @@ pub fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Command, Str
     Ok(Command::Run(Options { config, socket, socket_group, die_with_parent, realtime, check }))
 }
 
+/// What is printed for wmediumd's `-h`.
+pub const WMEDIUMD_USAGE: &str = "usage: wmediumd [-h] [-V] [-l LEVEL] [-s] [-d] [-x FILE] -c FILE";
+
+/// What was asked for in wmediumd's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum WmediumdCommand {
+    Run { config: PathBuf, serves: bool },
+    Help,
+    Version,
+}
+
+/// Reads wmediumd's arguments after the program's name, as getopt("hVc:l:x:sd") does; and the two words that people try
+/// first.
+///
+/// # Errors
+/// One line that names the argument.
+pub fn parse_wmediumd(arguments: impl IntoIterator<Item = String>) -> Result<WmediumdCommand, String> {
+    let (mut config, mut serves, mut dynamic) = (None, false, false);
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--help" => return Ok(WmediumdCommand::Help),
+            "--version" => return Ok(WmediumdCommand::Version),
+            _ => {}
+        }
+        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return Err(format!("{argument}: no such option; {WMEDIUMD_USAGE}"));
+        };
+        for (at, letter) in letters.char_indices() {
+            match letter {
+                'h' => return Ok(WmediumdCommand::Help),
+                'V' => return Ok(WmediumdCommand::Version),
+                's' => serves = true,
+                'd' => dynamic = true,
+                'c' | 'l' | 'x' => {
+                    let rest = &letters[at + 1..];
+                    let value = if rest.is_empty() { arguments.next() } else { Some(rest.into()) };
+                    let value = value.ok_or_else(|| format!("-{letter}: needs a value; {WMEDIUMD_USAGE}"))?;
+                    if letter == 'c' {
+                        config = Some(value.into());
+                    }
+                    break;
+                }
+                _ => return Err(format!("-{letter}: no such option; {WMEDIUMD_USAGE}")),
+            }
+        }
+    }
+    let missing = if dynamic { "-d: no start without a file here: -c is missing" } else { "-c is missing" };
+    Ok(WmediumdCommand::Run { config: config.ok_or_else(|| format!("{missing}; {WMEDIUMD_USAGE}"))?, serves })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +131,35 @@ mod tests {
             [("", "--config is missing"), ("--config", "needs a value"), ("--confg x", "no such option")]
         {
             assert!(read(line).expect_err(line).contains(told));
+        }
+    }
+
+    fn read_wmediumd(line: &str) -> Result<WmediumdCommand, String> {
+        parse_wmediumd(line.split_whitespace().map(String::from))
+    }
+
+    #[test]
+    fn the_command_line_of_mininet_wifi_is_understood() {
+        let run = |serves| Ok(WmediumdCommand::Run { config: "net.cfg".into(), serves });
+        assert_eq!(read_wmediumd("-l 0 -s -c net.cfg -x tests/signal_table_ieee80211ax"), run(true));
+        assert_eq!(read_wmediumd("-l0 -cnet.cfg"), run(false));
+        assert_eq!(read_wmediumd("-sdc net.cfg"), run(true));
+        assert_eq!(
+            (read_wmediumd("-h"), read_wmediumd("-V")),
+            (Ok(WmediumdCommand::Help), Ok(WmediumdCommand::Version))
+        );
+        assert_eq!(
+            (read_wmediumd("--help"), read_wmediumd("--version")),
+            (Ok(WmediumdCommand::Help), Ok(WmediumdCommand::Version))
+        );
+        for (line, told) in [
+            ("", "-c is missing"),
+            ("-s -d", "-d: no start without a file"),
+            ("-c", "needs a value"),
+            ("-z", "no such"),
+            ("x", "no such"),
+        ] {
+            assert!(read_wmediumd(line).expect_err(line).contains(told));
         }
     }
 }

@@ -5,11 +5,10 @@
 #![allow(unsafe_code)]
 #![allow(clippy::unnecessary_cast)] // the codes' type differs between C libraries
 
-use std::io;
-use std::mem;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::{io, mem};
 
-use crate::mac::Mac;
+use crate::config::Mac;
 
 /// Makes the open /dev/net/tun a new TAP device of this name in the present network namespace: no packet information
 /// before the frames, and not a device that exists already.

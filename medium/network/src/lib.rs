@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!   flow        TCP and UDP ends                 tcp/, voice, flow     network/transport
-//!    |  hook    algorithms: local out, local in  hook, shell           network/hooks
+//!    |  hook    algorithms: local out, local in  hook                  network/hooks
 //!   routing     static or AODV                   routes, aodv/         network/forwarding
 //!    |  hook    algorithms at a gateway
-//!   air | wire  pacelab_engine::Air | wire       stations, wire
+//!   air | wire  pacelab_engine::Air | wire       wire
 //! ```
 //!
 //! `network::Network` owns it all and the one loop: earliest first among the link layers' delay line, the agenda and
@@ -16,16 +16,11 @@ pub mod airlog;
 pub mod aodv;
 pub mod flow;
 pub mod hook;
-mod links;
-pub mod meter;
 pub mod network;
 pub mod packet;
 mod routes;
-mod shell;
-mod stations;
 pub mod tcp;
 pub mod voice;
-pub mod walks;
 mod wire;
 
 pub use network::{Network, Progress};

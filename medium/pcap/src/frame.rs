@@ -1,9 +1,205 @@
-//! Bytes of 802.11 frames (IEEE 802.11-2016 Sec. 9.3): RTS, CTS, data, ACK, check sequence included.
+//! Bytes of 802.11 frames (IEEE 802.11-2016 Sec. 9.3): RTS, CTS, data, ACK, check sequence included; and of the packets
+//! inside: IPv4, TCP, UDP and AODV headers. Payloads are zeros and are not kept.
+//!
+//! Packets bear no identification: they are never fragmented (RFC 6864 Sec. 4.1).
 
-use pacelab_engine::{Kind, Sent};
+use pacelab_engine::{Kind, Ns, Sent};
+use pacelab_network::aodv::Message;
+use pacelab_network::flow::ports;
+use pacelab_network::packet::{Body, Packet, TcpHeader, VoiceQuality, flag};
 
-use crate::address::{BROADCAST_MAC, BSSID, mac};
-use crate::ip::IpPacket;
+// The packet.
+
+const IP_HEADER_BYTES: usize = 20;
+const UDP_HEADER_BYTES: usize = 8;
+const RTP_HEADER_BYTES: usize = 12;
+/// Header of an RTCP extended report and its block of VoIP metrics.
+const XR_BYTES: usize = 44;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+const AODV_PORT: u16 = 654;
+const DATAGRAM_PORT: u16 = 9;
+/// TCP option kinds; 253 is for experiments (RFC 4727).
+const OPTION_MSS: u8 = 2;
+const OPTION_WINDOW_SCALE: u8 = 3;
+const OPTION_RTT_WIRED: u8 = 253;
+const NO_OPERATION: u8 = 1;
+/// Windows of up to 65535 << 7 = 8 MB; the same shift in all SYNs.
+const WINDOW_SHIFT: u8 = 7;
+
+/// Headers of an IP packet, and how many zeros follow them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IpPacket {
+    pub headers: Vec<u8>,
+    pub zeros: usize,
+}
+
+/// The bytes of a packet; `broadcast` when it goes to all neighbours.
+pub fn encode(packet: &Packet, broadcast: bool) -> IpPacket {
+    let (protocol, mut transport, zeros) = match &packet.body {
+        Body::Tcp { header, forward } => (PROTOCOL_TCP, tcp(packet, header, *forward), header.payload_bytes as usize),
+        Body::Udp { payload_bytes, .. } => {
+            let client = ports(packet.flow).0 as u16;
+            (PROTOCOL_UDP, udp(client, DATAGRAM_PORT, *payload_bytes as usize), *payload_bytes as usize)
+        }
+        Body::Voice { port, sequence, sent_at, .. } => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES + UDP_HEADER_BYTES);
+            let mut datagram = udp(*port, *port, bytes);
+            datagram.extend(rtp(packet.flow, *sequence, *sent_at));
+            (PROTOCOL_UDP, datagram, bytes.saturating_sub(RTP_HEADER_BYTES))
+        }
+        Body::Report(quality) => {
+            let bytes = (packet.bytes as usize).saturating_sub(IP_HEADER_BYTES + UDP_HEADER_BYTES);
+            let (_, _, sport, dport) = quality.call;
+            let mut datagram = udp(dport as u16 + 1, sport as u16 + 1, bytes);
+            if bytes >= XR_BYTES {
+                datagram.extend(extended_report(packet.flow, quality));
+            }
+            let zeros = bytes + UDP_HEADER_BYTES - datagram.len();
+            (PROTOCOL_UDP, datagram, zeros)
+        }
+        Body::Aodv(message) => {
+            let body = aodv(message);
+            let mut bytes = udp(AODV_PORT, AODV_PORT, body.len());
+            bytes.extend(body);
+            (PROTOCOL_UDP, bytes, 0)
+        }
+    };
+    let (src, dst) = (ip(packet.src), if broadcast { BROADCAST_IP } else { ip(packet.dst) });
+    let transport_bytes = transport.len() + zeros;
+    let mut pseudo = Vec::with_capacity(12 + transport.len());
+    pseudo.extend(src);
+    pseudo.extend(dst);
+    pseudo.extend([0, protocol]);
+    pseudo.extend((transport_bytes as u16).to_be_bytes());
+    pseudo.extend(&transport);
+    let sum = checksum(&pseudo);
+    let (place, sum) = match (protocol, sum) {
+        (PROTOCOL_TCP, sum) => (16, sum),
+        (_, 0) => (6, 0xffff), // RFC 768: 0 would mean none
+        (_, sum) => (6, sum),
+    };
+    transport[place..place + 2].copy_from_slice(&sum.to_be_bytes());
+
+    let mut headers = Vec::with_capacity(IP_HEADER_BYTES + transport.len());
+    headers.extend([0x45, 0]);
+    headers.extend(((IP_HEADER_BYTES + transport_bytes) as u16).to_be_bytes());
+    headers.extend([0, 0, 0x40, 0, packet.ttl, protocol, 0, 0]); // do not fragment
+    headers.extend(src);
+    headers.extend(dst);
+    let sum = checksum(&headers);
+    headers[10..12].copy_from_slice(&sum.to_be_bytes());
+    headers.extend(transport);
+    IpPacket { headers, zeros }
+}
+
+fn tcp(packet: &Packet, header: &TcpHeader, forward: bool) -> Vec<u8> {
+    let (client, server) = ports(packet.flow);
+    let (source, destination) = if forward { (client, server) } else { (server, client) };
+    let syn = header.flags & flag::SYN != 0;
+    let window = if syn { header.window_bytes } else { header.window_bytes >> WINDOW_SHIFT }.min(0xffff);
+    let mut options = Vec::new();
+    if syn {
+        options.extend([OPTION_MSS, 4]);
+        options.extend(1460_u16.to_be_bytes());
+        options.extend([NO_OPERATION, OPTION_WINDOW_SCALE, 3, WINDOW_SHIFT]);
+    }
+    if let Some(rtt_ns) = header.rtt_wired_ns {
+        options.extend([OPTION_RTT_WIRED, 10]);
+        options.extend(rtt_ns.to_be_bytes());
+        options.extend([NO_OPERATION; 2]);
+    }
+    let mut bytes = Vec::with_capacity(20 + options.len());
+    bytes.extend((source as u16).to_be_bytes());
+    bytes.extend((destination as u16).to_be_bytes());
+    bytes.extend(header.seq.to_be_bytes());
+    bytes.extend(header.ack.to_be_bytes());
+    bytes.extend([(((20 + options.len()) / 4) << 4) as u8, header.flags]);
+    bytes.extend((window as u16).to_be_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(options);
+    bytes
+}
+
+fn udp(source: u16, destination: u16, payload_bytes: usize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(UDP_HEADER_BYTES);
+    bytes.extend(source.to_be_bytes());
+    bytes.extend(destination.to_be_bytes());
+    bytes.extend(((UDP_HEADER_BYTES + payload_bytes) as u16).to_be_bytes());
+    bytes.extend([0; 2]);
+    bytes
+}
+
+/// RFC 3550 Sec. 5.1, at G.729's clock of 8 kHz; the flow is the source.
+fn rtp(flow: u32, sequence: u16, sent_at: Ns) -> Vec<u8> {
+    const VERSION: u8 = 2 << 6;
+    const G729: u8 = 18; // RFC 3551 Table 4
+    const NS_PER_TICK: u64 = 125_000;
+    let mut bytes = vec![VERSION, G729];
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend(((sent_at / NS_PER_TICK) as u32).to_be_bytes());
+    bytes.extend(flow.to_be_bytes());
+    bytes
+}
+
+/// RFC 3611 Sec. 2 and 4.7 with the fields that the model knows; the others are zero or "unavailable" (127).
+fn extended_report(flow: u32, quality: &VoiceQuality) -> Vec<u8> {
+    let share = |count: u32| (u64::from(count) * 256 / u64::from(quality.expected.max(1))).min(255) as u8;
+    let mut bytes = vec![2 << 6, 207];
+    bytes.extend((XR_BYTES as u16 / 4 - 1).to_be_bytes());
+    bytes.extend(flow.to_be_bytes());
+    bytes.extend([7, 0, 0, 8]);
+    bytes.extend(flow.to_be_bytes());
+    bytes.extend([share(quality.lost), share(quality.late), 0, 0]);
+    bytes.extend([0; 4]); // burst and gap duration
+    bytes.extend((2 * quality.delay_ns / 1_000_000).min(65_535).to_be_bytes()[6..].iter()); // round trip, ms
+    bytes.extend([0; 2]); // end system delay
+    bytes.extend([127, 127, 127, 0, 127, 127, 127, 127]);
+    bytes.resize(XR_BYTES, 0);
+    bytes
+}
+
+/// RFC 3561 Sec. 5.1 to 5.3. The model counts hops from 1 as ns-2 does, the RFC from 0.
+fn aodv(message: &Message) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(24);
+    match message {
+        Message::Request { id, hops, origin, origin_seq, target, target_seq, .. } => {
+            bytes.extend([1, 0, 0, hops.saturating_sub(1) as u8]);
+            bytes.extend(id.to_be_bytes());
+            bytes.extend(ip(*target));
+            bytes.extend(target_seq.to_be_bytes());
+            bytes.extend(ip(*origin));
+            bytes.extend(origin_seq.to_be_bytes());
+        }
+        Message::Reply { hops, target, target_seq, origin, lifetime_ns, .. } => {
+            bytes.extend([2, 0, 0, hops.saturating_sub(1) as u8]);
+            bytes.extend(ip(*target));
+            bytes.extend(target_seq.to_be_bytes());
+            bytes.extend(ip(*origin));
+            bytes.extend(((lifetime_ns / 1_000_000) as u32).to_be_bytes());
+        }
+        Message::Error { unreachable } => {
+            bytes.extend([3, 0, 0, unreachable.len() as u8]);
+            for (node, seq) in unreachable {
+                bytes.extend(ip(*node));
+                bytes.extend(seq.to_be_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let words = bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+// The frame around it.
 
 const TYPE_RTS: u8 = 0xb4;
 const TYPE_CTS: u8 = 0xc4;
@@ -70,9 +266,85 @@ pub fn append(out: &mut Vec<u8>, sent: &Sent, content: &Content<'_>, limit: usiz
     full
 }
 
+// Addresses of a node: 02:00:00:00:00:nn and 10.0.0.(nn + 1), the last two octets a number of 16 bits.
+
+/// All stations.
+pub const BROADCAST_MAC: [u8; 6] = [0xff; 6];
+/// The independent network that all stations form; its address is locally administered.
+pub const BSSID: [u8; 6] = [0x02, 0x50, 0x61, 0x63, 0x65, 0x00];
+pub const BROADCAST_IP: [u8; 4] = [255; 4];
+
+pub fn mac(node: u32) -> [u8; 6] {
+    let [.., high, low] = node.to_be_bytes();
+    [0x02, 0, 0, 0, high, low]
+}
+
+pub fn ip(node: u32) -> [u8; 4] {
+    let [.., high, low] = (node + 1).to_be_bytes();
+    [10, 0, high, low]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checksum_of_rfc_1071s_example() {
+        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    fn packet(body: Body) -> Packet {
+        Packet {
+            src: 0,
+            dst: 1,
+            flow: 0,
+            bytes: 0,
+            ttl: 64,
+            forwards: 0,
+            previous: 0,
+            congestion_experienced: false,
+            body,
+        }
+    }
+
+    #[test]
+    fn datagram_has_the_lengths_and_checksums_computed_by_hand() {
+        let found = encode(&packet(Body::Udp { number: 0, payload_bytes: 100 }), false);
+        assert_eq!(found.zeros, 100);
+        let ip_header = &found.headers[..20];
+        assert_eq!(&ip_header[2..4], &[0, 128]);
+        // 0x4500 + 0x0080 + 0x4000 + 0x4011 + 0x0a00 + 0x0001 + 0x0a00 + 0x0002 = 0xd994
+        assert_eq!(&ip_header[10..12], &(!0xd994_u16).to_be_bytes());
+        // ports 49152 and 9, length 108; pseudo header 0x0a00 + 0x0001 + 0x0a00 + 0x0002 + 0x0011 + 0x006c
+        // sum 0x1480, header 0xc000 + 0x0009 + 0x006c = 0xc075: together 0xd4f5
+        assert_eq!(&found.headers[20..], &[0xc0, 0, 0, 9, 0, 108, 0x2b, 0x0a]);
+    }
+
+    #[test]
+    fn syn_announces_segment_size_and_window_scale() {
+        let header = TcpHeader { flags: flag::SYN, window_bytes: 65_535, ..TcpHeader::default() };
+        let found = encode(&packet(Body::Tcp { header, forward: true }), false).headers;
+        assert_eq!(found.len(), 48);
+        assert_eq!(found[32..36], [0x70, 0x02, 0xff, 0xff]);
+        assert_eq!(found[40..], [2, 4, 0x05, 0xb4, 1, 3, 3, 7]);
+    }
+
+    #[test]
+    fn a_window_above_64_kib_is_shifted() {
+        let header = TcpHeader { flags: flag::ACK, window_bytes: 93_440, ..TcpHeader::default() };
+        let found = encode(&packet(Body::Tcp { header, forward: false }), false).headers;
+        assert_eq!(found[34..36], 730_u16.to_be_bytes());
+    }
+
+    #[test]
+    fn route_request_is_rfc_3561s() {
+        let message =
+            Message::Request { id: 5, hops: 2, origin: 0, origin_seq: 4, target: 8, target_seq: 6, sent_at: 0 };
+        let found = encode(&packet(Body::Aodv(message)), true).headers;
+        assert_eq!(found.len(), 20 + 8 + 24);
+        assert_eq!(found[16..20], [255; 4]);
+        assert_eq!(found[28..], [1, 0, 0, 1, 0, 0, 0, 5, 10, 0, 0, 9, 0, 0, 0, 6, 10, 0, 0, 1, 0, 0, 0, 4]);
+    }
 
     fn sent(kind: Kind) -> Sent {
         Sent {
@@ -110,5 +382,13 @@ mod tests {
         let mut cut = Vec::new();
         assert_eq!(append(&mut cut, &sent(Kind::Data), &content, 100, false), 1_536);
         assert_eq!(cut, out[..100]);
+    }
+
+    #[test]
+    fn addresses_count_up_with_the_node() {
+        assert_eq!(mac(7), [2, 0, 0, 0, 0, 7]);
+        assert_eq!(mac(300), [2, 0, 0, 0, 1, 44]);
+        assert_eq!(ip(0), [10, 0, 0, 1]);
+        assert_eq!(ip(299), [10, 0, 1, 44]);
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   AirLog  --->  story    who received what, what became of each frame, in words
-//!                 frame    bytes of the 802.11 frame          ip   bytes of the packet inside
-//!                 file     blocks, radiotap, options
+//!                 frame    bytes of the 802.11 frame and of the packet inside
+//!                 here     blocks, radiotap, options
 //! ```
 //!
 //! Invariants
@@ -13,12 +13,281 @@
 //! 3. Frames are as the standard has them, check sequence included, also where a preset counts fewer or more bytes
 //!    on the air (`ns2`: 34 around a packet where the standard has 36, and no UDP header).
 
-mod address;
-mod file;
 mod frame;
-mod ip;
-mod join;
 mod story;
 
-pub use file::pcapng;
-pub use join::join;
+use std::borrow::Cow;
+use std::time::Duration;
+
+use pacelab_air_config::{Capture, PhyKind};
+use pacelab_engine::{Kind, Sent};
+use pacelab_network::airlog::AirLog;
+use pcap_file::pcap::{PcapParser, RawPcapPacket};
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapResult, TsResolution};
+
+use crate::frame::{Content, append, ip, mac};
+use crate::story::{Fate, How, Seen, tell};
+
+const TIMES_IN_NS: u8 = 9;
+const WHOLE_FRAMES: u32 = 262_144;
+const INBOUND: u32 = 1;
+const OUTBOUND: u32 = 2;
+const CRC_ERROR: u32 = 1 << 24;
+
+mod radiotap {
+    /// Present: TSFT, flags, rate, channel.
+    pub const RECEIVED: u32 = 0b1111;
+    /// And TX flags.
+    pub const SENT: u32 = RECEIVED | 1 << 15;
+    pub const FCS_AT_END: u8 = 0x10;
+    pub const BAD_FCS: u8 = 0x40;
+    pub const TX_FAILED: u16 = 0x0001;
+    pub const TX_AFTER_RTS: u16 = 0x0004;
+    pub const TX_WITHOUT_ACK: u16 = 0x0008;
+    /// Channel 1 with CCK or OFDM, channel 36: MHz and flags.
+    pub const CHANNEL_B: (u16, u16) = (2_412, 0x00a0);
+    pub const CHANNEL_G: (u16, u16) = (2_412, 0x00c0);
+    pub const CHANNEL_A: (u16, u16) = (5_180, 0x0140);
+    pub const RATE_UNIT_BPS: u32 = 500_000;
+}
+
+/// The capture file of a run.
+pub fn pcapng(log: &AirLog, options: Capture) -> Vec<u8> {
+    let story = tell(log, options.garbled);
+    let snap_bytes = if options.snap_bytes == 0 { WHOLE_FRAMES } else { options.snap_bytes };
+    let section = SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![SectionHeaderOption::UserApplication("PaceLab".into())],
+        ..SectionHeaderBlock::default()
+    };
+    // A Vec takes all that is written to it: the results need no looking at.
+    let Ok(mut writer) = PcapNgWriter::with_section_header(Vec::new(), section) else { return Vec::new() };
+    for &node in &log.node_of {
+        let _ = writer.write_pcapng_block(interface(node, &log.names[node as usize], snap_bytes));
+    }
+    let mut data = Vec::new();
+    for seen in &story.seen {
+        let (sent, fate) = (&log.frames[seen.frame], &story.fates[seen.frame]);
+        let content = Content {
+            from: log.node_of[sent.station as usize],
+            to: sent.to.map(|to| log.node_of[to as usize]),
+            retry: fate.retry,
+            packet: fate.packet.map(|place| &story.packets[place]),
+        };
+        data.clear();
+        radiotap(&mut data, seen, sent, fate, log);
+        let header_bytes = data.len();
+        let limit = (snap_bytes as usize).saturating_sub(header_bytes);
+        let frame_bytes = append(&mut data, sent, &content, limit, seen.how == How::Garbled);
+        let direction = match seen.how {
+            How::Sent => OUTBOUND,
+            How::Decoded => INBOUND,
+            How::Garbled => INBOUND | CRC_ERROR,
+        };
+        let mut options = vec![EnhancedPacketOption::Flags(direction)];
+        if !seen.comment.is_empty() {
+            options.push(EnhancedPacketOption::Comment(Cow::Borrowed(&seen.comment)));
+        }
+        let _ = writer.write_pcapng_block(EnhancedPacketBlock {
+            interface_id: seen.station,
+            timestamp: Duration::from_nanos(seen.at),
+            original_len: (header_bytes + frame_bytes) as u32,
+            data: Cow::Borrowed(&data),
+            options,
+        });
+    }
+    writer.into_inner()
+}
+
+fn interface(node: u32, name: &str, snap_bytes: u32) -> InterfaceDescriptionBlock<'static> {
+    let [a, b, c, d] = ip(node);
+    InterfaceDescriptionBlock {
+        linktype: DataLink::IEEE802_11_RADIOTAP,
+        snaplen: snap_bytes,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
+            InterfaceDescriptionOption::IfIpv4Addr(Cow::Owned(vec![a, b, c, d, 255, 0, 0, 0])),
+            InterfaceDescriptionOption::IfMacAddr(Cow::Owned(mac(node).to_vec())),
+            InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS),
+        ],
+    }
+}
+
+/// Radiotap header (radiotap.org): fields in the order of their bits, each aligned to its size.
+///
+/// Deviates: TSFT is the end of the frame, for which Wireshark takes it unless told otherwise, so that the durations,
+/// starts and gaps that it shows are right.
+fn radiotap(data: &mut Vec<u8>, seen: &Seen, sent: &Sent, fate: &Fate, log: &AirLog) {
+    let is_sent = seen.how == How::Sent;
+    let length: u16 = if is_sent { 24 } else { 22 };
+    data.extend([0, 0]);
+    data.extend(length.to_le_bytes());
+    data.extend((if is_sent { radiotap::SENT } else { radiotap::RECEIVED }).to_le_bytes());
+    data.extend(((seen.at + sent.airtime_ns) / 1_000).to_le_bytes());
+    let spoiled = if seen.how == How::Garbled { radiotap::BAD_FCS } else { 0 };
+    data.extend([radiotap::FCS_AT_END | spoiled, (sent.rate_bps / radiotap::RATE_UNIT_BPS) as u8]);
+    let (megahertz, flags) = match log.phy {
+        PhyKind::B => radiotap::CHANNEL_B,
+        PhyKind::G | PhyKind::Bg => radiotap::CHANNEL_G,
+        PhyKind::A => radiotap::CHANNEL_A,
+    };
+    data.extend(megahertz.to_le_bytes());
+    data.extend(flags.to_le_bytes());
+    if is_sent {
+        let mut flags = 0;
+        if fate.given_up {
+            flags |= radiotap::TX_FAILED;
+        }
+        if sent.kind == Kind::Data && follows_rts(seen.frame, log) {
+            flags |= radiotap::TX_AFTER_RTS;
+        }
+        if sent.to.is_none() || matches!(sent.kind, Kind::Cts | Kind::Ack) {
+            flags |= radiotap::TX_WITHOUT_ACK;
+        }
+        data.extend(u16::to_le_bytes(flags));
+    }
+}
+
+/// Whether the transmitter's frame before this one was the RTS for it.
+fn follows_rts(place: usize, log: &AirLog) -> bool {
+    let sent = &log.frames[place];
+    let before = log.frames[..place].iter().rev().find(|frame| frame.station == sent.station);
+    before.is_some_and(|frame| frame.kind == Kind::Rts && frame.number == sent.number)
+}
+
+/// A packet of one of the files that are joined.
+struct Packet<'a> {
+    at: Duration,
+    interface: u32,
+    record: RawPcapPacket<'a>,
+}
+
+/// Joins pcap files of nanoseconds, each with its interface's name, to one pcapng file: an interface per host; packets of
+/// the same time in the order of interfaces.
+///
+/// A record that was cut off at a file's end is left out. The error is one line.
+pub fn join(captures: &[(&str, &[u8])]) -> Result<Vec<u8>, String> {
+    let (mut interfaces, mut packets) = (Vec::new(), Vec::new());
+    for (interface, (name, content)) in (0..).zip(captures) {
+        let read = PcapParser::new(content).ok();
+        let read = read.filter(|(_, parser)| parser.header().ts_resolution == TsResolution::NanoSecond);
+        let Some((mut rest, parser)) = read else { return Err(format!("{name}: no pcap file of nanoseconds")) };
+        let name = InterfaceDescriptionOption::IfName(Cow::Owned((*name).to_owned()));
+        interfaces.push(InterfaceDescriptionBlock {
+            linktype: parser.header().datalink,
+            snaplen: parser.header().snaplen,
+            options: vec![name, InterfaceDescriptionOption::IfTsResol(TIMES_IN_NS)],
+        });
+        // Raw: the crate's checked packets may not have been longer on the air than what is kept of each.
+        while let Ok((after, record)) = parser.next_raw_packet(rest) {
+            rest = after;
+            packets.push(Packet { at: Duration::new(record.ts_sec.into(), record.ts_frac), interface, record });
+        }
+    }
+    packets.sort_by_key(|packet| (packet.at, packet.interface));
+    write(interfaces, packets).map_err(|error| format!("writing a capture file: {error}"))
+}
+
+fn write(interfaces: Vec<InterfaceDescriptionBlock<'static>>, packets: Vec<Packet<'_>>) -> PcapResult<Vec<u8>> {
+    let section = SectionHeaderBlock { endianness: Endianness::Little, ..SectionHeaderBlock::default() };
+    let mut writer = PcapNgWriter::with_section_header(Vec::new(), section)?;
+    for interface in interfaces {
+        writer.write_pcapng_block(interface)?;
+    }
+    for Packet { at, interface, record } in packets {
+        writer.write_pcapng_block(EnhancedPacketBlock {
+            interface_id: interface,
+            timestamp: at,
+            original_len: record.orig_len,
+            data: record.data,
+            options: Vec::new(),
+        })?;
+    }
+    Ok(writer.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nanoseconds, little endian, version 2.4, 8 bytes kept of each packet, Ethernet.
+    const HEADER: [u8; 24] = [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0];
+
+    /// At so many seconds and nanoseconds (below 256), `length` on the air.
+    fn record(seconds: u8, ns: u8, length: u8, kept: &[u8]) -> Vec<u8> {
+        let numbers = [seconds, ns, kept.len() as u8, length].map(|number| [number, 0, 0, 0]);
+        [&numbers.concat(), kept].concat()
+    }
+
+    fn file(records: &[Vec<u8>]) -> Vec<u8> {
+        [&HEADER[..], &records.concat()].concat()
+    }
+
+    /// Each begins with its kind and length, 4 bytes each.
+    fn blocks(mut file: &[u8]) -> Vec<&[u8]> {
+        let mut found = Vec::new();
+        while !file.is_empty() {
+            let (block, rest) = file.split_at(file[4].into());
+            found.push(block);
+            file = rest;
+        }
+        found
+    }
+
+    #[test]
+    fn packets_are_in_the_order_of_time_then_of_interfaces_then_as_they_were() {
+        let first = file(&[record(2, 5, 3, &[0xaa, 0xbb, 0xcc]), record(9, 0, 1, &[1])]);
+        let second = file(&[record(1, 0, 90, &[1, 2, 3, 4]), record(9, 0, 1, &[2]), record(9, 0, 1, &[3])]);
+        let joined = join(&[("n0", &first), ("n1", &second)]).unwrap();
+        let [section, n0, n1, early, late, same @ ..] = &blocks(&joined)[..] else { panic!("too few blocks") };
+        let unknown_length = [0xff; 8];
+        let start = [0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0];
+        assert_eq!(*section, [&start[..], &unknown_length, &[28, 0, 0, 0]].concat());
+        let ethernet = [1, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 8, 0, 0, 0];
+        for (block, digit) in [(n0, b'0'), (n1, b'1')] {
+            let name = [2, 0, 2, 0, b'n', digit, 0, 0];
+            let ends = [9, 0, 1, 0, 9, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0];
+            assert_eq!(**block, [&ethernet[..], &name, &ends].concat());
+        }
+        let packet = |content: &[u8]| [&[6, 0, 0, 0, 36, 0, 0, 0], content, &[36, 0, 0, 0]].concat();
+        let expected = [1, 0, 0, 0, 0, 0, 0, 0, 0x00, 0xca, 0x9a, 0x3b, 4, 0, 0, 0, 90, 0, 0, 0, 1, 2, 3, 4];
+        assert_eq!(*early, packet(&expected));
+        let expected = [0, 0, 0, 0, 0, 0, 0, 0, 0x05, 0x94, 0x35, 0x77, 3, 0, 0, 0, 3, 0, 0, 0, 0xaa, 0xbb, 0xcc, 0];
+        assert_eq!(*late, packet(&expected));
+        let same: Vec<_> = same.iter().map(|block| (block[8], block[28])).collect();
+        assert_eq!(same, [(0, 1), (1, 2), (1, 3)], "interface and content");
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_nanoseconds_is_named() {
+        let micro = [&[0xd4, 0xc3, 0xb2, 0xa1], &HEADER[4..]].concat();
+        for content in [&b""[..], &HEADER[..23], &[0; 64], &micro] {
+            assert_eq!(join(&[("n0", &HEADER), ("n1", content)]), Err("n1: no pcap file of nanoseconds".to_owned()));
+        }
+    }
+
+    #[test]
+    fn whatever_the_bytes_are_there_is_a_file_or_an_error() {
+        let good = file(&[record(1, 0, 4, &[1, 2, 3, 4]), record(2, 0, 4, &[5, 6, 7, 8])]);
+        let whole = join(&[("n0", &good)]).unwrap();
+        for end in HEADER.len()..good.len() {
+            let packets = (end - HEADER.len()) / 20;
+            assert_eq!(join(&[("n0", &good[..end])]).unwrap(), whole[..whole.len() - (2 - packets) * 36]);
+        }
+        for place in 0..good.len() {
+            for value in [0x00, 0x7f, 0x80, 0xff] {
+                let mut bad = good.clone();
+                bad[place] = value;
+                assert_eq!(
+                    join(&[("n0", &bad)]).is_ok(),
+                    place >= 4,
+                    "byte {place}: only the first four say what it is"
+                );
+            }
+        }
+    }
+}

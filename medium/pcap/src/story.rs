@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pacelab_engine::{Happening, Kind, Ns, Record};
 use pacelab_network::airlog::AirLog;
 
-use crate::ip::{IpPacket, encode};
+use crate::frame::{IpPacket, encode};
 
 /// EDCA's access categories: so many packets a station may be trying to send at once.
 const QUEUES: usize = 4;

@@ -1,20 +1,21 @@
-//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks in between; and the joining of capture files.
+//! The binding `pacelab._medium`: a run, JSON in and out, Python hooks and congestion controls in between; and the
+//! joining of capture files.
+
+mod python_hook;
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use pacelab_air_config::Config;
+use pacelab_engine::Ns;
 use pacelab_network::Network;
 use pacelab_network::hook::{Hook, Place};
-use pacelab_network::tcp::congestion::{self, CongestionControl};
+use pacelab_network::tcp::congestion::{self, Ack, CongestionControl, Recovery};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
-mod python_control;
-mod python_hook;
-
-use python_control::PythonControl;
 use python_hook::{Contract, PythonHook};
 
 /// Runs an air configuration in virtual time; see medium/README.md.
@@ -104,4 +105,79 @@ fn _medium(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(join_captures, module)?)?;
     Ok(())
+}
+
+/// A Python congestion control, the counterpart of `pacelab.congestion.CongestionControl`: its `window` is read after
+/// each call. What it raises ends the run.
+pub struct PythonControl {
+    contract: Rc<Contract>,
+    object: Py<PyAny>,
+    window: f64,
+    recovery: Recovery,
+}
+
+impl PythonControl {
+    /// Takes an object that has just been made.
+    pub fn new(contract: &Rc<Contract>, object: Bound<'_, PyAny>) -> PyResult<Self> {
+        let name: String = object.getattr("recovery")?.extract()?;
+        let recovery = match name.as_str() {
+            "newreno" => Recovery::NewReno,
+            "reno" => Recovery::Reno,
+            "go-back-n" => Recovery::GoBackN,
+            _ => return Err(PyValueError::new_err(format!("recovery {name:?}: newreno, reno or go-back-n"))),
+        };
+        let window = read_window(&object)?;
+        Ok(PythonControl { contract: Rc::clone(contract), object: object.unbind(), window, recovery })
+    }
+
+    fn tell<'py, A>(&mut self, py: Python<'py>, method: &str, arguments: A)
+    where
+        A: pyo3::call::PyCallArgs<'py>,
+    {
+        let object = self.object.bind(py).clone();
+        match object.call_method1(method, arguments).and_then(|_| read_window(&object)) {
+            Ok(window) => self.window = window,
+            Err(error) => {
+                self.contract.interrupt.borrow_mut().get_or_insert(error);
+            }
+        }
+    }
+}
+
+fn read_window(object: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let window: f64 = object.getattr("window")?.extract()?;
+    if window.is_finite() && window > 0.0 {
+        return Ok(window);
+    }
+    Err(PyValueError::new_err(format!("its window is {window}: must be a number of segments above 0")))
+}
+
+impl CongestionControl for PythonControl {
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    fn threshold(&self) -> f64 {
+        self.window
+    }
+
+    fn acknowledged(&mut self, ack: &Ack) {
+        Python::with_gil(|py| self.tell(py, "acknowledged", (ack.now, ack.acked_pkts, ack.rtt_ns)));
+    }
+
+    fn lost(&mut self, now: Ns, in_use: f64) {
+        Python::with_gil(|py| self.tell(py, "lost", (now, in_use)));
+    }
+
+    fn recovered(&mut self) {
+        Python::with_gil(|py| self.tell(py, "recovered", ()));
+    }
+
+    fn timed_out(&mut self, now: Ns, in_use: f64) {
+        Python::with_gil(|py| self.tell(py, "timed_out", (now, in_use)));
+    }
+
+    fn recovery(&self) -> Recovery {
+        self.recovery
+    }
 }

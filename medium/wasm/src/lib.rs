@@ -15,7 +15,8 @@
 use std::ops::ControlFlow;
 
 use pacelab_air_config::{Config, ns_from_s};
-use pacelab_network::{Network, walks};
+use pacelab_network::Network;
+use pacelab_network::network::motion;
 use serde_json::json;
 
 /// Places of a node that a page is given, at most.
@@ -36,8 +37,8 @@ pub fn answer(config_json: &str) -> String {
 /// Where the nodes of an air configuration that move are, from the begin of a run to its end.
 pub fn whereabouts(config_json: &str) -> String {
     let found = Config::from_json(config_json).map(|config| {
-        let step = walks::STEP_NS.max(ns_from_s(config.duration_s).div_ceil(MOST_PLACES));
-        json!({"step_s": step as f64 / 1e9, "places": walks::places(&config, step)})
+        let step = motion::STEP_NS.max(ns_from_s(config.duration_s).div_ceil(MOST_PLACES));
+        json!({"step_s": step as f64 / 1e9, "places": motion::places(&config, step)})
     });
     match found {
         Ok(result) => json!({"result": result}).to_string(),

@@ -1,17 +1,22 @@
-"""Pipes from an agent to processes beside it: they never block, and drop what finds no room."""
+"""Pipes from an agent to processes beside it: they never block, and drop what finds no room. And the one that shows it.
+
+The display is a process of its own: it reads the agent's documents from stdin, one JSON object a line, until it ends.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
+import signal
 import socket
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
-from pacelab.hosts.agents import display
 from pacelab.hosts.fork import Fork
 
 if TYPE_CHECKING:
@@ -60,7 +65,7 @@ class Feed:
         """`mode`: json, table or none. `metrics`: a listening socket for Prometheus, or None."""
         theirs, self._ours = os.pipe()
         self._child = Fork(
-            lambda: display.run(mode, metrics, token),
+            lambda: run(mode, metrics, token),
             name="display",
             files=(theirs, 1, 2),
             keep=() if metrics is None else (metrics.fileno(),),
@@ -81,3 +86,45 @@ class Feed:
         except TimeoutExpired:
             self._child.kill()
             self._child.wait()
+
+
+# The display's side.
+
+
+def documents() -> Iterator[Line]:
+    """What the agent says."""
+    for line in sys.stdin:
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)
+
+
+def run(mode: str, metrics: socket.socket | None, token: str) -> int:
+    """Run until the agent ends; the exit code. `mode`, `metrics`, `token`: see `Feed`."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # told to the whole group, as by systemd; the agent's end ends us
+    latest: dict[str, Any] = {}
+    if metrics is not None:
+        from pacelab.hosts.agents.metrics import serve
+
+        serve(metrics, token, latest)
+    try:
+        for document in _shown(mode):
+            if document["event"] != "released":
+                latest.clear()
+                latest.update(document)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def _shown(mode: str) -> Iterator[Line]:
+    if mode == "json":
+        for document in documents():
+            print(json.dumps(document), flush=True)
+            yield document
+    elif mode == "table":
+        from pacelab.hosts.agents.live_view import show
+
+        yield from show(documents())
+    else:
+        yield from documents()

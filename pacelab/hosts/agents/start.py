@@ -10,13 +10,12 @@ from itertools import pairwise
 from typing import Any
 
 from pacelab.errors import HostError
-from pacelab.hosts.agents.roles import POINT_OF
-from pacelab.hosts.agents.task import Task
+from pacelab.hosts.agents.task import POINT_OF, Task
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.medium import SOCKET
+from pacelab.hosts.network.switched import SwitchedWires
 from pacelab.hosts.plan import OWN_CODE, Hook, Plan
 from pacelab.hosts.processes import Child, documents
-from pacelab.hosts.roaming.switched import SwitchedWires
 from pacelab.schemes import find_scheme
 
 AGENT = {point: agent for agent, point in POINT_OF.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from pacelab.backends.real_hosts import BRIDGING
+from pacelab.backends import BRIDGING
 from pacelab.hosts.plan import Plan
 
 AIR = "air0"

@@ -15,7 +15,7 @@ import pacelab
 from pacelab.errors import HostError, ProtocolError
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.namespaces import FOLDER
-from pacelab.hosts.network.tcp_settings import mtu_bytes
+from pacelab.hosts.network.tcp import mtu_bytes
 from pacelab.hosts.plan import Plan, radio_document
 
 PROTOCOL_VERSION = 1

@@ -1,11 +1,11 @@
 """`--routing` of Linux's own among the radios of a run, and the wait until flows' ends reach each other.
 
-    802.11s     mac80211's mesh: ways on demand by HWMP, below IP (see `hwsim.radios`)
-    batman-adv  the kernel's module over an IBSS, below IP (see `hwsim.radios`)
+    802.11s     mac80211's mesh: ways on demand by HWMP, below IP (see `radios`)
+    batman-adv  the kernel's module over an IBSS, below IP (see `radios`)
     olsr        olsrd, a program, at each station of an IBSS, or with a TAP device
 
 olsrd keeps its routes in a table of its own; what it finds is copied into the main one with TCP's settings, which
-belong to routes (`tcp_settings`).
+belong to routes (`tcp`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from pacelab.errors import HostError
-from pacelab.hosts.network import addresses
+from pacelab.hosts.network import addresses, tcp
 from pacelab.hosts.network.addresses import AIR, Route
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.network.namespaces import inside
-from pacelab.hosts.network.route_tables import put_neighbour, put_route, remove_route
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.processes import SAFE_PATH, Child
 
@@ -142,3 +141,56 @@ def _reaches(plan: Plan, src: int, dst: int) -> bool:
 def _socket(plan: Plan, host: int) -> socket.socket:
     with inside(plan.nodes[host].name):
         return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+# A host's routes and neighbours in its kernel. Routes carry TCP's settings (`tcp`).
+
+_PERMANENT = 0x80
+_ONLINK = 4
+_SCOPE_LINK = 253
+
+
+def put_route(netlink: IPRoute, plan: Plan, host: int, route: addresses.Route) -> None:
+    """Give a host a route, in the place of the one that it has to there.
+
+    `netlink` is in the host's namespace. A neighbour on the way is known already, by its route or `put_neighbour`.
+    """
+    index = index_of(netlink, plan.nodes[host].name, route.name)
+    common = {
+        "dst": f"{addresses.address(route.dst)}/32",
+        "oif": index,
+        "prefsrc": addresses.address(host),
+        "metrics": tcp.route_metrics(plan.tcp),
+    }
+    if route.via != route.dst:
+        netlink.route("replace", gateway=addresses.address(route.via), flags=_ONLINK, **common)
+        return
+    if not route.by_arp:
+        put_neighbour(netlink, plan, host, route.dst)
+    netlink.route("replace", scope=_SCOPE_LINK, **common)
+
+
+def put_neighbour(netlink: IPRoute, plan: Plan, host: int, neighbour: int) -> None:
+    """Tell a host its neighbour's MAC, so that it never asks."""
+    name = addresses.interface_towards(plan, host, neighbour)
+    netlink.neigh(
+        "replace",
+        dst=addresses.address(neighbour),
+        lladdr=addresses.neighbour_mac(plan, host, neighbour),
+        ifindex=index_of(netlink, plan.nodes[host].name, name),
+        state=_PERMANENT,
+    )
+
+
+def remove_route(netlink: IPRoute, dst: int) -> None:
+    """Take a host's route to there from it."""
+    netlink.route("del", dst=f"{addresses.address(dst)}/32")
+
+
+def index_of(netlink: IPRoute, host: str, name: str) -> int:
+    """Number of an interface. Raises HostError when the host has none of this name."""
+    found = netlink.link_lookup(ifname=name)
+    if not found:
+        raise HostError(f"host {host}: no interface {name}; is mediumd of this version?")
+    index: int = found[0]
+    return index

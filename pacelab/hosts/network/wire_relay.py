@@ -15,14 +15,15 @@ import signal
 import struct
 import sys
 import time
+from collections import deque
 from typing import Any
 
 from pacelab.hosts.network.namespaces import inside
-from pacelab.hosts.network.wire_path import ETHERNET_HEADER_BYTES, WirePath
-from pacelab.hosts.realtime import Waiter, become_real_time
-from pacelab.hosts.traffic.quantiles import quantiles
-from pacelab.units import NS_PER_S, ns_from_s
+from pacelab.hosts.traffic.meter import quantiles
+from pacelab.pacer.linux.process import Waiter, become_real_time
+from pacelab.units import NS_PER_S, ns_from_s, transmission_ns
 
+ETHERNET_HEADER_BYTES = 14
 _TUNSETIFF, _IFF_TAP, _IFF_NO_PI = 0x400454CA, 0x0002, 0x1000
 BEGIN = signal.SIGUSR1
 """Measuring begins."""
@@ -114,3 +115,28 @@ def main() -> int:
     lateness = {name: value / NS_PER_S for name, value in quantiles(relay.lateness_ns).items()}
     print(json.dumps({"counters": relay.counters, "lateness_s": lateness}), flush=True)
     return 0
+
+
+class WirePath:
+    """One direction of a wired link: a drop-tail queue, a rate, a delay. The simulator's rules (network/src/wire.rs).
+
+    Says when a packet arrives at the far end, or that the queue is full.
+    """
+
+    def __init__(self, *, rate_bps: int, delay_ns: int, queue_pkts: int) -> None:
+        self._rate_bps, self._delay_ns, self._queue_pkts = rate_bps, delay_ns, queue_pkts
+        self._free_ns = 0
+        self._waiting: deque[int] = deque()
+        """When the transmission of each queued packet begins."""
+
+    def take(self, now_ns: int, packet_bytes: int) -> int | None:
+        """When a packet of so many bytes (IP, without Ethernet's header) arrives; None: dropped."""
+        while self._waiting and self._waiting[0] <= now_ns:
+            self._waiting.popleft()
+        if len(self._waiting) >= self._queue_pkts:
+            return None
+        begins_ns = max(self._free_ns, now_ns)
+        if begins_ns > now_ns:
+            self._waiting.append(begins_ns)
+        self._free_ns = begins_ns + transmission_ns(packet_bytes, self._rate_bps)
+        return self._free_ns + self._delay_ns

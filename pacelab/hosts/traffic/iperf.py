@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.plan import Tcp
+from pacelab.hosts.traffic.meter import Window
 from pacelab.units import BITS_PER_BYTE, NS_PER_S
 
 FIRST_PORT = 5201

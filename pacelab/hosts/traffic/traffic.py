@@ -11,13 +11,12 @@ from typing import Any
 
 from pacelab.errors import HostError
 from pacelab.hosts.network.addresses import address
-from pacelab.hosts.network.meter import Window
 from pacelab.hosts.network.namespaces import inside
-from pacelab.hosts.network.sockets import FlowSockets, listening_descriptor
-from pacelab.hosts.network.tcp_counters import Counters, read_counters
+from pacelab.hosts.network.tcp import Counters, FlowSockets, listening_descriptor, read_counters
 from pacelab.hosts.plan import Flow, Plan
 from pacelab.hosts.processes import Child, last_document
 from pacelab.hosts.traffic import datagrams, iperf
+from pacelab.hosts.traffic.meter import Window
 from pacelab.units import NS_PER_S, ns_from_s
 
 LEAD_S = 0.3

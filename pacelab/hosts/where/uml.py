@@ -24,9 +24,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import HostError
-from pacelab.hosts.network.captures import SUFFIX
 from pacelab.hosts.session import error_of
 from pacelab.hosts.where.confine import (
+    KERNEL,
     NOBODY,
     Core,
     confine,
@@ -34,17 +34,17 @@ from pacelab.hosts.where.confine import (
     exec_folder,
     may_be_nobody,
     memory_bytes,
+    work_folder,
 )
 from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.files import GuestFiles, code_for, find_files
-from pacelab.hosts.where.folders import KERNEL, work_folder
-from pacelab.hosts.where.job import Source, write_job
+from pacelab.hosts.where.job import SUFFIX, Source, write_job
 from pacelab.sim.engine import join_captures
 
 if TYPE_CHECKING:
     from pacelab.hosts.plan import Plan
-    from pacelab.results.outcome import Progress
     from pacelab.results.pcap import PcapFile
+    from pacelab.results.results import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9
 """What the guest's clock says at its start."""

@@ -20,7 +20,7 @@ from pacelab.hosts.where.job import Source, write_job
 
 if TYPE_CHECKING:
     from pacelab.hosts.plan import Plan
-    from pacelab.results.outcome import Progress
+    from pacelab.results.results import Progress
 
 SHARED = "/lab"
 """Where the machine sees the project's folder."""

@@ -3,7 +3,7 @@
 use pacelab_air_config::{MacAckRate, Preset, Propagation};
 use pacelab_engine::{AirConfig, Happening, Notice, Ns};
 
-use crate::rig::{M1, NEVER_RTS, Rig, plain, tuned, unicast};
+use crate::{M1, NEVER_RTS, Rig, plain, tuned, unicast};
 
 const CYCLES: usize = 2_000;
 

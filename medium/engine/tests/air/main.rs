@@ -8,9 +8,171 @@
 
 mod closed_forms;
 mod link_layer;
-mod ns2_of_2001_rules;
 mod ns2_rules;
 mod properties;
 mod radios;
-mod rig;
-mod standard_rules;
+
+use pacelab_air_config::{Category, MacAckRate, PhyKind, Preset, Propagation, Radio};
+use pacelab_engine::{Air, AirConfig, Failure, Happening, NEVER, Notice, Ns, Packet, Record, Stream};
+
+// The rig: a few stations, frames that start when a test wants them to, and what the tap and the notices tell.
+
+pub(crate) const US: Ns = 1_000;
+pub(crate) const MS: Ns = 1_000_000;
+pub(crate) const M1: u32 = 1_000_000;
+pub(crate) const NEVER_RTS: u32 = u32::MAX;
+
+/// Powers for matrices, in W: 10 dB and more apart where it matters.
+pub(crate) const STRONG: f64 = 1e-7;
+pub(crate) const FAIR: f64 = 1e-9;
+/// Sensed (1.559e-11), not decodable (3.652e-10).
+pub(crate) const FAINT: f64 = 1e-10;
+
+/// 1 Mbit/s everywhere, no RTS, limits 7 and 4, tap on; stations at the origin unless the propagation is told.
+pub(crate) fn plain(preset: Preset, links: &[(u32, u32, f64)]) -> AirConfig {
+    let stations = links.iter().map(|&(a, b, _)| a.max(b) + 1).max().unwrap_or(1) as usize;
+    AirConfig {
+        radio: Radio {
+            preset,
+            phy: PhyKind::B,
+            edca: false,
+            voice_first: false,
+            basic_rate_bps: M1,
+            data_rate_bps: M1,
+            rts_threshold_bytes: NEVER_RTS,
+            short_retry_limit: 7,
+            long_retry_limit: 4,
+            queue_pkts: 50,
+            mac_ack_rate: MacAckRate::Basic,
+            propagation: matrix(links),
+        },
+        seed: 1,
+        positions_m: vec![[0.0, 0.0]; stations],
+        links: None,
+        data_rates_bps: vec![M1; stations],
+        link_rates_bps: Vec::new(),
+        overhead_bytes: None,
+        tap: true,
+    }
+}
+
+/// These powers alone.
+pub(crate) fn matrix(links: &[(u32, u32, f64)]) -> Propagation {
+    Propagation::Matrix { capture_db: 10.0, links: links.to_vec() }
+}
+
+/// The same with another radio.
+pub(crate) fn tuned(mut config: AirConfig, tune: impl FnOnce(&mut Radio)) -> AirConfig {
+    tune(&mut config.radio);
+    config
+}
+
+/// Each pair in both directions.
+pub(crate) fn both_ways(pairs: &[(u32, u32, f64)]) -> Vec<(u32, u32, f64)> {
+    pairs.iter().flat_map(|&(a, b, power_w)| [(a, b, power_w), (b, a, power_w)]).collect()
+}
+
+pub(crate) fn unicast(id: u32, to: u32, bytes: u32) -> Packet {
+    Packet { id, to: Some(to), bytes, category: Category::default(), rates: None }
+}
+
+pub(crate) fn voice(id: u32, to: u32, bytes: u32) -> Packet {
+    Packet { category: Category::Voice, ..unicast(id, to, bytes) }
+}
+
+pub(crate) fn broadcast(id: u32, bytes: u32) -> Packet {
+    Packet { id, to: None, bytes, category: Category::default(), rates: None }
+}
+
+pub(crate) struct Rig {
+    pub air: Air,
+    preset: Preset,
+    seed: u64,
+    pub notices: Vec<Notice>,
+    pub records: Vec<Record>,
+    plan: Vec<(Ns, u32, Packet)>,
+}
+
+impl Rig {
+    pub fn new(config: AirConfig) -> Self {
+        let (preset, seed) = (config.radio.preset, config.seed);
+        Rig { air: Air::new(config), preset, seed, notices: Vec::new(), records: Vec::new(), plan: Vec::new() }
+    }
+
+    /// Plans the first packet of `station` so that its frame starts at `at`, on a medium that it finds idle: ns-2 lets
+    /// it wait DIFS and the first backoff of its stream (of 0..=30 slots), the standard not at all.
+    pub fn start_at(&mut self, at: Ns, station: u32, packet: Packet) {
+        assert!(at >= 2 * MS && self.plan.iter().all(|&(_, other, _)| other != station));
+        let wait = match self.preset {
+            Preset::Ns2 => 50 * US + 20 * US * Ns::from(Stream::new(self.seed, u64::from(station)).below(31)),
+            Preset::Ns2Of2001 => 50 * US,
+            Preset::Standard | Preset::Sinr => 0,
+        };
+        self.plan.push((at - wait, station, packet));
+    }
+
+    /// Plans that a packet comes to the station's queue at `at`.
+    pub fn arrive_at(&mut self, at: Ns, station: u32, packet: Packet) {
+        self.plan.push((at, station, packet));
+    }
+
+    /// Runs all that happens until `end`.
+    pub fn run(&mut self, end: Ns) {
+        self.run_with(end, |_, _| {});
+    }
+
+    /// The same, asking `each` after every step.
+    pub fn run_with(&mut self, end: Ns, mut each: impl FnMut(&mut Air, Ns)) {
+        let mut plan = std::mem::take(&mut self.plan);
+        plan.sort_by_key(|&(at, _, _)| std::cmp::Reverse(at));
+        loop {
+            let planned = plan.last().map_or(NEVER, |&(at, _, _)| at);
+            let at = self.air.next_at().min(planned);
+            if at > end {
+                break;
+            }
+            if planned <= self.air.next_at() {
+                let (at, station, packet) = plan.pop().unwrap();
+                self.air.enqueue(at, station, packet, false).unwrap();
+            } else {
+                self.air.step();
+            }
+            while let Some(notice) = self.air.poll() {
+                self.notices.push(notice);
+            }
+            each(&mut self.air, at);
+        }
+        self.records.extend(self.air.take_records());
+        self.records.sort_by_key(|record| (record.at, record.station));
+    }
+
+    /// When this happened at the station, and the records' values.
+    pub fn seen(&self, station: u32, what: Happening) -> Vec<(Ns, u64)> {
+        let here = self.records.iter().filter(|record| record.station == station && record.what == what);
+        here.map(|record| (record.at, record.value)).collect()
+    }
+
+    pub fn times(&self, station: u32, what: Happening) -> Vec<Ns> {
+        self.seen(station, what).into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// Packets that came to `station`.
+    pub fn received(&self, station: u32) -> Vec<u32> {
+        let mine = |notice: &Notice| match *notice {
+            Notice::Received { station: at, packet, .. } if at == station => Some(packet),
+            _ => None,
+        };
+        self.notices.iter().filter_map(mine).collect()
+    }
+
+    /// (packet, attempts, failure) of all that `station` is done with.
+    pub fn done(&self, station: u32) -> Vec<(u32, u32, Option<Failure>)> {
+        let mine = |notice: &Notice| match *notice {
+            Notice::Done { station: at, packet, attempts, failure } if at == station => {
+                Some((packet.id, attempts, failure))
+            }
+            _ => None,
+        };
+        self.notices.iter().filter_map(mine).collect()
+    }
+}

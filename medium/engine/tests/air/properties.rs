@@ -6,7 +6,7 @@ use pacelab_air_config::{Category, MacAckRate, Preset, Propagation};
 use pacelab_engine::{AirConfig, Happening, Notice, Ns, Packet, Record};
 use proptest::prelude::*;
 
-use crate::rig::{M1, MS, NEVER_RTS, plain, tuned};
+use crate::{M1, MS, NEVER_RTS, plain, tuned};
 
 const STATIONS: u32 = 6;
 

@@ -4,7 +4,7 @@
 use pacelab_air_config::{MacAckRate, PhyKind, Preset, Radio};
 use pacelab_engine::{AirConfig, Fading, Happening, Link, Notice, Packet, RateChain};
 
-use crate::rig::{M1, MS, Rig, STRONG, US, both_ways, broadcast, matrix, plain, tuned, unicast};
+use crate::{M1, MS, Rig, STRONG, US, both_ways, broadcast, matrix, plain, tuned, unicast};
 
 fn deaf() -> Vec<(u32, u32, f64)> {
     vec![(0, 2, STRONG)] // 1 hears nothing

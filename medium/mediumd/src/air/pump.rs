@@ -19,11 +19,9 @@ use pacelab_engine::{NEVER, Ns};
 use pacelab_hwsim::mesh::Mesh;
 
 use crate::air::lateness::Lateness;
-use crate::air::order::{Change, Order, Snapshot, StationSnapshot};
-use crate::air::tell::Teller;
+use crate::air::{Change, Order, Snapshot, StationSnapshot, Teller};
 use crate::frames::carrier::Carrier;
-use crate::frames::event::Cause;
-use crate::frames::wire::{Surroundings, Wire};
+use crate::frames::{Cause, Surroundings, Wire};
 
 /// Tokens of epoll beside the stations' numbers.
 const TIMER: u64 = u64::MAX;

@@ -16,9 +16,8 @@ use std::collections::VecDeque;
 use pacelab_air_config::{PhyKind, Propagation};
 use pacelab_engine::{Air, AirConfig, Counters, Failure, Link, Notice, Ns, Packet};
 
-use crate::frames::event::{Cause, Event, What, kind};
 use crate::frames::pool::Pool;
-use crate::frames::wire::{Delivery, Fate, Surroundings, Traffic, Verdict, Wire};
+use crate::frames::{Cause, Delivery, Event, Fate, Surroundings, Traffic, Verdict, What, Wire, kind};
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;
@@ -278,9 +277,10 @@ impl<W: Wire> Carrier<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Config, tests::line};
+    use crate::config::Config;
+    use crate::config::tests::line;
     use crate::frames::ethernet::Ethernet;
-    use crate::frames::head::tests::ipv4;
+    use crate::frames::tests::ipv4;
     use proptest::prelude::*;
 
     const MS: Ns = 1_000_000;

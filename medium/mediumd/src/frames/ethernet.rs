@@ -3,11 +3,9 @@
 use pacelab_air_config::Category;
 use pacelab_engine::Packet;
 
-use crate::frames::event::Cause;
-use crate::frames::head::{Head, IPV4, ethertype};
+use crate::config::Mac;
 use crate::frames::pool::HEADER_BYTES;
-use crate::frames::wire::Wire;
-use crate::mac::Mac;
+use crate::frames::{Cause, Head, IPV4, Wire, ethertype};
 
 const IPV6: u16 = 0x86dd;
 /// A VLAN tag may come on top of the MTU.
@@ -92,7 +90,7 @@ pub fn category(frame: &[u8]) -> Category {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frames::head::tests::ipv4;
+    use crate::frames::tests::ipv4;
     use proptest::prelude::*;
 
     const TO: [u8; 6] = [2, 0, 0, 0, 0, 2];

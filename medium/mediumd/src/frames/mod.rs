@@ -1,9 +1,374 @@
-//! Frames over the air, without I/O and without a clock.
+//! Frames over the air, without I/O and without a clock: the words that carrier and sides share.
+//!
+//! An event is what listeners are told, small enough to be passed through a ring; its head is what the frame says of
+//! itself. `Wire` and `Surroundings` are the carrier's two sides: what a frame is, where it goes, and what is told of it.
 
 pub mod carrier;
 pub mod ethernet;
-pub mod event;
-pub mod head;
 pub mod pool;
 pub mod radio;
-pub mod wire;
+
+use std::net::Ipv4Addr;
+
+use pacelab_engine::{Ns, Packet};
+use serde::Serialize;
+
+use crate::frames::pool::HEADER_BYTES;
+
+/// Kinds of events, as bits.
+pub mod kind {
+    #![allow(missing_docs)]
+    pub const TRANSMIT: u32 = 1;
+    pub const DROP: u32 = 2;
+    pub const AIR: u32 = 4;
+    pub const LATENESS: u32 = 8;
+    /// Names on the socket.
+    pub const NAMES: [(&str, u32); 4] = [("transmit", TRANSMIT), ("drop", DROP), ("air", AIR), ("lateness", LATENESS)];
+}
+
+/// Why a frame did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Given up after the last RTS.
+    MacRts,
+    /// Given up after the last data frame.
+    MacData,
+    /// The interface queue was full.
+    Queue,
+    /// No station has this address.
+    NoStation,
+    /// Too short, or longer than the MTU.
+    Malformed,
+    /// The receiving host's TAP took no more.
+    Host,
+}
+
+impl Cause {
+    /// All causes.
+    pub const ALL: [Cause; 6] =
+        [Cause::MacRts, Cause::MacData, Cause::Queue, Cause::NoStation, Cause::Malformed, Cause::Host];
+
+    /// The name on the socket.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::MacRts => "mac-rts",
+            Cause::MacData => "mac-data",
+            Cause::Queue => "queue",
+            Cause::NoStation => "no-station",
+            Cause::Malformed => "malformed",
+            Cause::Host => "host",
+        }
+    }
+}
+
+/// Something that happened to one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When, in modelled time.
+    pub at: Ns,
+    /// The transmitter; of `Cause::Host` too.
+    pub station: u32,
+    /// The receiver; None: all, or no station.
+    pub to: Option<u32>,
+    /// What.
+    pub what: What,
+    /// The frame.
+    pub head: Head,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The link layer is done with the frame.
+    Transmit {
+        /// RTS and data together.
+        attempts: u32,
+        /// Acknowledged, or broadcast.
+        delivered: bool,
+        /// Since the host handed it over.
+        queued_ns: Ns,
+    },
+    /// The frame is lost.
+    Drop(Cause),
+}
+
+impl Event {
+    /// Its bit.
+    pub fn kind(&self) -> u32 {
+        match self.what {
+            What::Transmit { .. } => kind::TRANSMIT,
+            What::Drop(_) => kind::DROP,
+        }
+    }
+}
+
+// The carrier's sides.
+
+/// The kind of frames that hosts send.
+pub trait Wire {
+    /// What comes with a frame beside its bytes.
+    type Tag: Copy + Default;
+
+    /// The engine's packet for a frame in `slot`, and whether it goes before those that wait.
+    ///
+    /// # Errors
+    /// Why it cannot be sent.
+    fn packet(&self, station: u32, slot: u32, frame: &[u8], tag: &Self::Tag) -> Result<(Packet, bool), Cause>;
+
+    /// Whether `station` hands up a frame that it has received as a broadcast.
+    fn is_for(&self, station: u32, frame: &[u8]) -> bool;
+
+    /// What listeners are told of a frame.
+    fn head(frame: &[u8]) -> Head;
+
+    /// Whether the host asked for a rate that stands for another one on the air.
+    fn is_substituted(&self, _station: u32, _tag: &Self::Tag) -> bool {
+        false
+    }
+}
+
+/// What the link layer has to say of a frame that it is done with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// The ACK came.
+    Acknowledged,
+    /// It was sent and nobody was to acknowledge it.
+    Sent,
+    /// The last attempt failed.
+    Failed,
+    /// It was never on the air: the queue was full, or it cannot be sent.
+    Refused,
+}
+
+/// A frame that has reached its receiver.
+#[derive(Debug)]
+pub struct Delivery<'a, T> {
+    /// When.
+    pub due: Ns,
+    /// As it was sent.
+    pub frame: &'a [u8],
+    /// What came with it.
+    pub tag: &'a T,
+    /// Received power.
+    pub power_w: f64,
+}
+
+/// What the carrier wants from around it.
+pub trait Surroundings<T> {
+    /// Hands a frame to the host of `station`; false: the host does not take it.
+    fn deliver(&mut self, station: u32, delivery: Delivery<'_, T>) -> bool;
+    /// The link layer is done with a frame of `station`.
+    fn finish(&mut self, station: u32, due: Ns, tag: &T, attempts: u32, fate: Fate);
+    /// Whether anyone listens to events of this `kind`.
+    fn listens(&self, kind: u32) -> bool;
+    /// Tells of an event.
+    fn tell(&mut self, event: Event);
+}
+
+/// What became of a frame from a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It waits for the air, or is on it.
+    Taken,
+    /// It was dropped.
+    Dropped(Cause),
+}
+
+/// Frames from and to one station's host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Frames that its host sent.
+    pub from_host: u64,
+    /// Frames that its host took.
+    pub to_host: u64,
+    /// Of those from the host: at rates that the air has not, for which others stand.
+    pub substituted: u64,
+}
+
+// Heads of frames.
+
+/// Ethertype of IPv4.
+pub const IPV4: u16 = 0x0800;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Bytes of a frame that an event keeps: Ethernet, IPv4 with a few options, TCP without.
+const HEAD_BYTES: usize = 96;
+
+/// What an Ethernet frame carries.
+pub fn ethertype(frame: &[u8]) -> Option<u16> {
+    number16(frame, 12)
+}
+
+fn number16(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn number32(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// The beginning of a frame, to be told of it later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    bytes: [u8; HEAD_BYTES],
+    kept: u8,
+    length: u16,
+}
+
+impl Head {
+    /// Of this frame.
+    pub fn of(frame: &[u8]) -> Self {
+        let kept = frame.len().min(HEAD_BYTES);
+        let mut bytes = [0; HEAD_BYTES];
+        bytes[..kept].copy_from_slice(&frame[..kept]);
+        Head { bytes, kept: kept as u8, length: frame.len() as u16 }
+    }
+
+    /// Of a frame of `length` bytes that begins so.
+    pub fn of_length(beginning: &[u8], length: usize) -> Self {
+        Head { length: length as u16, ..Head::of(beginning) }
+    }
+
+    /// What the frame says of itself, as far as it goes; None for something shorter than an Ethernet header.
+    pub fn describe(&self) -> Option<Description> {
+        let bytes = &self.bytes[..usize::from(self.kept)];
+        let ethertype = ethertype(bytes)?;
+        let length = usize::from(self.length).saturating_sub(HEADER_BYTES);
+        let mut described =
+            Description { bytes: length, ethertype, ip: None, ports: None, tcp: None, payload_bytes: None };
+        if ethertype == IPV4 {
+            described.read_ip(&bytes[HEADER_BYTES..], length);
+        }
+        Some(described)
+    }
+}
+
+/// A frame as events tell it; see PROTOCOL.md.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    bytes: usize,
+    ethertype: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ip: Option<Ip>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ports: Option<(u16, u16)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tcp: Option<Tcp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_bytes: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Ip {
+    src: Ipv4Addr,
+    dst: Ipv4Addr,
+    protocol: u8,
+    id: u16,
+    ecn: u8,
+    bytes: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Tcp {
+    seq: u32,
+    ack: u32,
+    flags: u8,
+    window: u16,
+}
+
+impl Description {
+    /// Reads an IPv4 packet of `length` bytes as far as it was kept; leaves out what is not right.
+    fn read_ip(&mut self, packet: &[u8], length: usize) -> Option<()> {
+        let &[version_and_words, tos, ..] = packet else { return None };
+        let header_bytes = usize::from(version_and_words & 0x0f) * 4;
+        let (bytes, fragment) = (number16(packet, 2)?, number16(packet, 6)?);
+        let is_later_fragment = fragment & 0x1fff != 0;
+        let fits = (header_bytes..=length).contains(&usize::from(bytes));
+        if version_and_words >> 4 != 4 || header_bytes < 20 || !fits || is_later_fragment {
+            return None;
+        }
+        let (src, dst) = (number32(packet, 12)?.into(), number32(packet, 16)?.into());
+        let (id, protocol) = (number16(packet, 4)?, *packet.get(9)?);
+        self.ip = Some(Ip { src, dst, protocol, id, ecn: tos & 3, bytes });
+        self.read_transport(packet.get(header_bytes..)?, protocol, usize::from(bytes) - header_bytes)
+    }
+
+    fn read_transport(&mut self, packet: &[u8], protocol: u8, length: usize) -> Option<()> {
+        if protocol != TCP && protocol != UDP {
+            return None;
+        }
+        let ports = (number16(packet, 0)?, number16(packet, 2)?);
+        let mut header_bytes = 8;
+        if protocol == TCP {
+            header_bytes = usize::from(packet.get(12)? >> 4) * 4;
+            let (seq, ack) = (number32(packet, 4)?, number32(packet, 8)?);
+            self.tcp = Some(Tcp { seq, ack, flags: *packet.get(13)?, window: number16(packet, 14)? });
+        }
+        self.ports = Some(ports);
+        self.payload_bytes = length.checked_sub(header_bytes);
+        Some(())
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A frame to `to` from station 0's address: IPv4 10.0.0.1 to 10.0.0.2, DSCP `tos`, then `rest`.
+    pub fn ipv4(to: [u8; 6], tos: u8, protocol: u8, rest: &[u8]) -> Vec<u8> {
+        let mut frame = to.to_vec();
+        frame.extend([2, 0, 0, 0, 0, 1, 8, 0]);
+        let bytes = 20 + rest.len() as u16;
+        frame.extend([0x45, tos, (bytes >> 8) as u8, bytes as u8, 0x12, 0x34, 0x40, 0, 64, protocol, 0, 0]);
+        frame.extend([10, 0, 0, 1, 10, 0, 0, 2]);
+        frame.extend(rest);
+        frame
+    }
+
+    const TO: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+    #[test]
+    fn a_tcp_segment_tells_its_header() {
+        let mut tcp = vec![0x13, 0x89, 0x80, 0xe8, 0, 0, 0, 7, 0, 0, 0, 9, 0x80, 0x18, 1, 0xf6, 0, 0, 0, 0];
+        tcp.extend([1; 12 + 100]); // 12 bytes of options, 100 of payload
+        let told = serde_json::to_value(Head::of(&ipv4(TO, 1, TCP, &tcp)).describe()).expect("JSON");
+        let expected = serde_json::json!({
+            "bytes": 152, "ethertype": 2048,
+            "ip": {"src": "10.0.0.1", "dst": "10.0.0.2", "protocol": 6, "id": 0x1234, "ecn": 1, "bytes": 152},
+            "ports": [5001, 33000], "tcp": {"seq": 7, "ack": 9, "flags": 0x18, "window": 502}, "payload_bytes": 100,
+        });
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_datagram_tells_ports_and_a_later_fragment_none() {
+        let udp = [0x13, 0x89, 0x80, 0xe8, 0, 18, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+        let mut frame = ipv4(TO, 0, UDP, &udp);
+        let described = Head::of(&frame).describe().expect("a description");
+        assert_eq!((described.ports, described.payload_bytes), (Some((5001, 33000)), Some(10)));
+        frame[HEADER_BYTES + 7] = 1; // 8 bytes into the datagram
+        let described = Head::of(&frame).describe().expect("a description");
+        assert_eq!((described.ip, described.ports), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_described_or_not_but_never_break(frame in prop::collection::vec(any::<u8>(), 0..2400)) {
+            let described = Head::of(&frame).describe();
+            prop_assert_eq!(described.is_some(), frame.len() >= HEADER_BYTES);
+        }
+
+        #[test]
+        fn bent_packets_never_claim_more_payload_than_they_have(
+            at in 14usize..54, value: u8, cut in 14usize..160, protocol in prop::sample::select(vec![TCP, UDP, 1]),
+        ) {
+            let mut frame = ipv4(TO, 0, protocol, &[0x50; 120]);
+            frame[at] = value;
+            frame.truncate(cut);
+            let described = Head::of(&frame).describe().expect("an Ethernet frame");
+            prop_assert!(described.payload_bytes.unwrap_or(0) <= described.bytes);
+        }
+    }
+}

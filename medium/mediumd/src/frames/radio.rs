@@ -5,11 +5,9 @@ use pacelab_engine::{AirConfig, Packet, RateChain};
 use pacelab_hwsim::frame::{Class, Head as RadioHead, mcs_rate_bps, rate_bps};
 use pacelab_hwsim::message::{ACKED, NO_ACK, STAGE_IS_HT, STAGE_IS_VHT, STAGES, Stage};
 
-use crate::frames::event::Cause;
-use crate::frames::head::Head;
+use crate::config::Mac;
 use crate::frames::pool::FRAME_BYTES;
-use crate::frames::wire::{Fate, Wire};
-use crate::mac::Mac;
+use crate::frames::{Cause, Fate, Head, Wire};
 
 /// What the MAC adds to a frame of the kernel: its FCS.
 const OVERHEAD_BYTES: u32 = pacelab_hwsim::frame::FCS_BYTES;
@@ -252,8 +250,7 @@ mod tests {
     use super::*;
     use crate::config::tests::line;
     use crate::frames::carrier::Carrier;
-    use crate::frames::event::Event;
-    use crate::frames::wire::{Delivery, Fate, Surroundings};
+    use crate::frames::{Delivery, Event, Fate, Surroundings};
     use pacelab_air_config::{DSSS_RATES_BPS, PhyKind};
     use pacelab_engine::{Ns, Phy};
     use pacelab_hwsim::message::WANTS_STATUS;

@@ -1,8 +1,370 @@
-//! Those who ask and listen: the Unix sockets of mediumd and of wmediumd.
+//! Those who ask and listen: the server behind mediumd's Unix socket, which is the main thread, with signals, clients
+//! and what they are told; its file; and wmediumd's socket (`wmediumd_server`).
 
 pub mod connection;
 pub mod report;
 pub mod request;
-pub mod server;
-pub mod socket_file;
 pub mod wmediumd_server;
+
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::signalfd::SignalFd;
+use nix::sys::socket::getsockopt;
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{Group, chown};
+use serde_json::{Value, json};
+
+use crate::air::{AirHandle, Shared, Snapshot};
+use crate::frames::{Event, kind};
+use crate::socket::connection::{Connection, Incoming};
+use crate::socket::report::Reporter;
+use crate::socket::request::{Refusal, Request, Subscription, refusal};
+
+/// An agent at each of 64 stations, and 16 others.
+const CONNECTIONS_MAX: usize = 80;
+/// Events passed on before clients, signals and clock have their turn.
+const EVENTS_IN_A_ROW: usize = 1_000;
+
+/// When a connection is next told of air and lateness, and since when.
+struct Periodic {
+    due: Instant,
+    since: Snapshot,
+}
+
+struct Client {
+    connection: Connection,
+    periodic: Option<Periodic>,
+}
+
+/// The server.
+pub struct Server {
+    /// None without `--socket`.
+    pub listener: Option<UnixListener>,
+    /// SIGTERM and SIGINT.
+    pub signals: SignalFd,
+    /// Rung by the air.
+    pub bell: Arc<EventFd>,
+    /// What the air tells.
+    pub events: Receiver<Event>,
+    /// What both sides count.
+    pub shared: Arc<Shared>,
+    /// Makes JSON.
+    pub reporter: Reporter,
+    clients: Vec<Client>,
+    lost_seen: u64,
+    ends: bool,
+}
+
+impl Server {
+    /// A server without clients.
+    pub fn new(
+        listener: Option<UnixListener>,
+        signals: SignalFd,
+        bell: Arc<EventFd>,
+        events: Receiver<Event>,
+        shared: Arc<Shared>,
+        reporter: Reporter,
+    ) -> Self {
+        let (clients, lost_seen, ends) = (Vec::new(), 0, false);
+        Server { listener, signals, bell, events, shared, reporter, clients, lost_seen, ends }
+    }
+
+    /// Serves until a signal, `shutdown` or the end of the air.
+    ///
+    /// # Errors
+    /// When waiting fails: a bug.
+    pub fn run(&mut self, air: &AirHandle) -> io::Result<()> {
+        while !self.ends && !air.has_ended() {
+            let [signal, bell, stranger] = self.wait()?;
+            if signal && self.signals.read_signal()?.is_some() {
+                break;
+            }
+            if bell {
+                let _ = self.bell.read(); // it has rung, so there is something to read
+            }
+            self.pass_on_events();
+            if stranger {
+                self.accept();
+            }
+            for index in 0..self.clients.len() {
+                self.attend(index, air);
+            }
+            self.report_periodically(air);
+            for client in &mut self.clients {
+                client.connection.write();
+            }
+            self.clients.retain(|client| !client.connection.is_over());
+            self.note_wanted();
+        }
+        Ok(())
+    }
+
+    /// Waits for signal, bell, a new client, a client or the clock; says which of the first three it was.
+    fn wait(&self) -> io::Result<[bool; 3]> {
+        let fixed = [Some(self.signals.as_fd()), Some(self.bell.as_fd()), self.listener.as_ref().map(AsFd::as_fd)];
+        let mut fds: Vec<PollFd<'_>> = fixed.iter().flatten().map(|&fd| PollFd::new(fd, PollFlags::POLLIN)).collect();
+        for Client { connection, .. } in &self.clients {
+            let mut wanted = PollFlags::empty();
+            wanted.set(PollFlags::POLLIN, connection.may_read());
+            wanted.set(PollFlags::POLLOUT, connection.has_to_write());
+            fds.push(PollFd::new(connection.as_fd(), wanted));
+        }
+        let dues = self.clients.iter().filter_map(|client| client.periodic.as_ref()).map(|periodic| periodic.due);
+        let timeout = dues.min().map_or(PollTimeout::NONE, |due| {
+            let left = due.saturating_duration_since(Instant::now()) + Duration::from_millis(1); // it rounds down
+            PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
+        });
+        match poll(&mut fds, timeout) {
+            Err(Errno::EINTR) => return Ok([false; 3]),
+            result => result?,
+        };
+        let rang = |place: usize| fds[place].any().unwrap_or(true);
+        Ok([rang(0), rang(1), self.listener.is_some() && rang(2)])
+    }
+
+    fn accept(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        let stream = match listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(error) => {
+                eprintln!("mediumd: accepting a client: {error}");
+                return;
+            }
+        };
+        if let Ok(peer) = getsockopt(&stream, PeerCredentials) {
+            eprintln!("mediumd: client: pid {} uid {} gid {}", peer.pid(), peer.uid(), peer.gid());
+        }
+        let Ok(mut connection) = Connection::new(stream) else { return };
+        if self.clients.len() < CONNECTIONS_MAX {
+            self.clients.push(Client { connection, periodic: None });
+        } else {
+            let message = format!("there are {CONNECTIONS_MAX} connections already");
+            connection.answer(&Value::Null, Err(refusal("busy", message)));
+            connection.write();
+        }
+    }
+
+    fn attend(&mut self, index: usize, air: &AirHandle) {
+        if !self.clients[index].connection.may_read() {
+            return;
+        }
+        for incoming in self.clients[index].connection.read() {
+            match incoming {
+                Incoming::TooLong => self.clients[index].connection.answer_too_long(),
+                Incoming::Line(line) => {
+                    let (id, request) = request::read(&line, self.reporter.config());
+                    let result = request.and_then(|request| self.carry_out(index, request, air));
+                    self.clients[index].connection.answer(&id, result);
+                }
+            }
+        }
+    }
+
+    fn carry_out(&mut self, index: usize, request: Request, air: &AirHandle) -> Result<Value, Refusal> {
+        let gone = || refusal("busy", "the air has ended".into());
+        let result = match request {
+            Request::Hello => self.reporter.hello(&air.snapshot().ok_or_else(gone)?),
+            Request::Stats => {
+                let events = (self.shared.told.load(Relaxed), self.shared.lost.load(Relaxed));
+                self.reporter.stats(&air.snapshot().ok_or_else(gone)?, events)
+            }
+            Request::Change(change) => {
+                air.change(change).ok_or_else(gone)?;
+                json!({})
+            }
+            Request::Subscribe(subscription) => {
+                self.subscribe(index, subscription, air).ok_or_else(gone)?;
+                json!({})
+            }
+            Request::Unsubscribe => {
+                let client = &mut self.clients[index];
+                (client.connection.subscription, client.periodic) = (None, None);
+                self.note_wanted();
+                json!({})
+            }
+            Request::Shutdown => {
+                self.ends = true;
+                json!({})
+            }
+        };
+        Ok(result)
+    }
+
+    fn subscribe(&mut self, index: usize, subscription: Subscription, air: &AirHandle) -> Option<()> {
+        let client = &mut self.clients[index];
+        client.connection.subscription = Some(subscription);
+        client.periodic = None;
+        if subscription.kinds & (kind::AIR | kind::LATENESS) != 0 {
+            let due = Instant::now() + Duration::from_secs_f64(subscription.interval_s);
+            client.periodic = Some(Periodic { due, since: air.snapshot()? });
+        }
+        self.note_wanted(); // before the answer: what happens after it is told
+        Some(())
+    }
+
+    /// Lets the air know which kinds anyone wants.
+    fn note_wanted(&self) {
+        let wanted = self.clients.iter().filter_map(|client| client.connection.subscription);
+        self.shared.wanted.store(wanted.fold(0, |kinds, subscription| kinds | subscription.kinds), Relaxed);
+    }
+
+    fn pass_on_events(&mut self) {
+        for event in self.events.try_iter().take(EVENTS_IN_A_ROW) {
+            let mut text = None;
+            for Client { connection, .. } in &mut self.clients {
+                let wants = |wanted: Subscription| {
+                    wanted.kinds & event.kind() != 0 && wanted.stations >> event.station & 1 == 1
+                };
+                if connection.subscription.is_some_and(wants) {
+                    connection.tell(text.get_or_insert_with(|| self.reporter.event(&event).to_string()));
+                }
+            }
+        }
+        let lost = self.shared.lost.load(Relaxed);
+        let newly_lost = lost - std::mem::replace(&mut self.lost_seen, lost);
+        if newly_lost > 0 {
+            let frames = kind::TRANSMIT | kind::DROP;
+            let subscribers = self.clients.iter_mut().map(|client| &mut client.connection);
+            let subscribers =
+                subscribers.filter(|each| each.subscription.is_some_and(|wanted| wanted.kinds & frames != 0));
+            subscribers.for_each(|each| each.lose(newly_lost));
+        }
+    }
+
+    fn report_periodically(&mut self, air: &AirHandle) {
+        let now = Instant::now();
+        for Client { connection, periodic } in &mut self.clients {
+            let (Some(subscription), Some(periodic)) = (connection.subscription, periodic) else { continue };
+            if periodic.due > now {
+                continue;
+            }
+            let Some(snapshot) = air.snapshot() else { return };
+            if subscription.kinds & kind::AIR != 0 {
+                connection.tell(&self.reporter.air(&periodic.since, &snapshot, subscription.stations).to_string());
+            }
+            if subscription.kinds & kind::LATENESS != 0 {
+                connection.tell(&self.reporter.lateness(&periodic.since, &snapshot).to_string());
+            }
+            periodic.since = snapshot;
+            let interval = Duration::from_secs_f64(subscription.interval_s);
+            periodic.due = (periodic.due + interval).max(now);
+        }
+    }
+}
+
+// The socket's file.
+
+/// sun_path less the final zero, unix(7). An empty one would be a socket that nobody finds.
+const PATH_BYTES_MAX: usize = 107;
+
+/// A listening socket and its file: made with tight permissions, never taken from a living mediumd, removed at a clean
+/// end.
+#[derive(Debug)]
+pub struct SocketFile {
+    /// Accepts clients.
+    pub listener: UnixListener,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl SocketFile {
+    /// Listens at `path`, for root alone or for `group` too. Call while there is one thread: the umask is the process's.
+    ///
+    /// # Errors
+    /// One line.
+    pub fn listen(path: &Path, group: Option<&str>) -> Result<Self, String> {
+        let told = |what: String| format!("socket {}: {what}", path.display());
+        let bytes = path.as_os_str().len();
+        if !(1..=PATH_BYTES_MAX).contains(&bytes) {
+            return Err(told(format!("a path of {bytes} bytes; allowed are 1 to {PATH_BYTES_MAX}")));
+        }
+        let group = group.map(|name| match Group::from_name(name) {
+            Ok(Some(group)) => Ok(group.gid),
+            Ok(None) => Err(told(format!("there is no group {name:?}; try: groupadd {name}"))),
+            Err(error) => Err(told(format!("looking for group {name:?}: {error}"))),
+        });
+        let group = group.transpose()?;
+        remove_stale(path).map_err(told)?;
+        let before = umask(Mode::from_bits_truncate(0o177));
+        let listener = UnixListener::bind(path);
+        umask(before);
+        let listener = listener.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => told("its folder is missing: make it first".into()),
+            _ => told(error.to_string()),
+        })?;
+        let socket = SocketFile { listener, path: path.into() };
+        socket.listener.set_nonblocking(true).map_err(|error| told(error.to_string()))?;
+        if let Some(group) = group {
+            chown(path, None, Some(group)).map_err(|error| told(format!("giving it to the group: {error}")))?;
+            let mode = Permissions::from_mode(0o660);
+            fs::set_permissions(path, mode).map_err(|error| told(format!("opening it to the group: {error}")))?;
+        }
+        Ok(socket)
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path); // it may be gone already, with its folder
+    }
+}
+
+fn remove_stale(path: &Path) -> Result<(), String> {
+    let kind = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+        Ok(metadata) => metadata.file_type(),
+    };
+    if !kind.is_socket() {
+        return Err("there is something else of this name".into());
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            fs::remove_file(path).map_err(|error| format!("removing a stale one: {error}"))
+        }
+        Err(error) => Err(error.to_string()),
+        Ok(_) => Err("in use by a process that answers".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_file_is_replaced_and_a_living_one_is_not() {
+        let folder = std::env::temp_dir().join(format!("mediumd-test-{}", std::process::id()));
+        fs::create_dir(&folder).expect("a folder");
+        let path = folder.join("s");
+        let socket = SocketFile::listen(&path, None).expect("listening");
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
+        assert!(SocketFile::listen(&path, None).expect_err("in use").contains("in use"));
+        drop(socket);
+        assert!(!path.exists());
+        drop(UnixListener::bind(&path).expect("a stale one"));
+        assert!(path.exists());
+        drop(SocketFile::listen(&path, None).expect("replacing"));
+        fs::write(&path, "text").expect("a file");
+        assert!(SocketFile::listen(&path, None).expect_err("a file").contains("something else"));
+        let long = folder.join("a".repeat(108));
+        for path in [Path::new(""), &long] {
+            assert!(SocketFile::listen(path, None).expect_err("a length").contains("allowed are 1 to 107"));
+        }
+        assert!(SocketFile::listen(&folder.join("no/s"), None).expect_err("no folder").contains("folder is missing"));
+        fs::remove_dir_all(&folder).expect("removing");
+    }
+}

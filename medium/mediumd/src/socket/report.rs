@@ -6,13 +6,11 @@ use nix::sys::resource::{UsageWho, getrusage};
 use pacelab_engine::{Counters, Ns};
 use serde_json::{Map, Value, json};
 
-use crate::air::handle::Realtime;
-use crate::air::histogram::Histogram;
-use crate::air::lateness::Fidelity;
-use crate::air::order::Snapshot;
+use crate::air::lateness::{Fidelity, Histogram};
+use crate::air::{Realtime, Snapshot};
 use crate::config::{Config, VERSION};
-use crate::frames::event::{Cause, Event, What};
-use crate::hosts::tap::TapInfo;
+use crate::frames::{Cause, Event, What};
+use crate::tap_hosts::TapInfo;
 
 /// What does not change while mediumd runs.
 pub struct Reporter {
@@ -79,7 +77,7 @@ impl Reporter {
             .map(|(cause, count)| (cause.name().into(), count.into()))
             .collect();
         drops.insert("tap_ring".into(), json!(ring_drops.iter().copied().sum::<Option<u64>>()));
-        let traffic = |pick: fn(&crate::frames::wire::Traffic) -> u64| -> u64 {
+        let traffic = |pick: fn(&crate::frames::Traffic) -> u64| -> u64 {
             snapshot.stations.iter().map(|station| pick(&station.traffic)).sum()
         };
         let [valid, degraded, invalid] = snapshot.seconds;

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::air::order::Change;
+use crate::air::Change;
 use crate::config::{Config, VERSION};
-use crate::frames::event::kind;
+use crate::frames::kind;
 
 /// Longest line that is read, in bytes.
 pub const LINE_BYTES_MAX: usize = 65_536;
@@ -237,7 +237,7 @@ fn subscription(wanted: Subscribe, config: &Config) -> Result<Subscription, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::air::order::Change;
+    use crate::air::Change;
     use crate::config::tests::line;
     use proptest::prelude::*;
 

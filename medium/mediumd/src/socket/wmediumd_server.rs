@@ -12,8 +12,7 @@ use nix::sys::signalfd::SignalFd;
 use pacelab_hwsim::mesh::Mesh;
 use pacelab_hwsim::wmediumd_socket::{Outcome, Request, response};
 
-use crate::air::handle::AirHandle;
-use crate::air::order::Change;
+use crate::air::{AirHandle, Change};
 
 const CLIENTS_MAX: usize = 64;
 /// Answers that a client has not read; its requests wait then.

@@ -2,26 +2,23 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use pacelab_air_config::{Config, Flow as FlowConfig, Preset, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s};
-use pacelab_engine::{Agenda, Air, Ns, Stream};
+use pacelab_air_config::{
+    Config, Flow as FlowConfig, Node, Preset, Propagation, Routing, Tcp, TcpDefaults, Traffic, Voice, ns_from_s,
+};
+use pacelab_engine::{Agenda, Air, AirConfig, Ns, Stream};
 
-use super::hosts::Hosts;
-use super::task::Task;
+use super::task::{Hosts, Task};
 use super::{Drops, Network, radio_edges, wired_edges};
+use crate::airlog::Links;
 use crate::aodv::Aodv;
 use crate::flow::{Ends, Flow};
-use crate::hook::{Hook, Place};
-use crate::links::Links;
+use crate::hook::{Hook, HookShell, Place};
 use crate::packet::Pool;
 use crate::routes::Routes;
-use crate::shell::HookShell;
-use crate::stations;
 use crate::tcp::congestion::{self, CongestionControl, Few};
-use crate::tcp::habits::{Habits, Timer};
+use crate::tcp::habits::{Habits, Rto, TickTimer, Timer};
 use crate::tcp::receiver::Receiver;
-use crate::tcp::rto::Rto;
 use crate::tcp::sender::Sender;
-use crate::tcp::tick_timer::TickTimer;
 use crate::voice::{self, Codec, Playout};
 use crate::wire::Wire;
 
@@ -56,7 +53,7 @@ impl Network {
         hooks: Vec<(u32, Place, Box<dyn Hook>)>,
         controls: &mut Controls<'_>,
     ) -> Result<Self, String> {
-        let air = Air::new(stations::air(&config));
+        let air = Air::new(air_config(&config));
         let count = config.nodes.len();
         let node_of: Vec<u32> = (0..count as u32).filter(|&node| config.nodes[node as usize].wireless).collect();
         let mut station_of = vec![None; count];
@@ -239,4 +236,25 @@ fn build_voice(voice: &Voice, stream: &mut Stream) -> Ends {
         first_sequence: stream.below(1 << 16) as u16,
     };
     Ends::Voice { codec, playout: Box::new(Playout::new(ns_from_s(voice.playout_s))) }
+}
+
+/// The engine's configuration: its stations are the wireless nodes, in order.
+fn air_config(config: &Config) -> AirConfig {
+    let wireless: Vec<(usize, &Node)> = config.nodes.iter().enumerate().filter(|(_, node)| node.wireless).collect();
+    let station = |node: u32| wireless.iter().position(|&(index, _)| index == node as usize).map(|at| at as u32);
+    let mut radio = config.radio.clone();
+    if let Propagation::Matrix { links, .. } = &mut radio.propagation {
+        *links = links.iter().filter_map(|&(a, b, power_w)| Some((station(a)?, station(b)?, power_w))).collect();
+    }
+    let rates = config.link_rates_bps.iter().filter_map(|&(a, b, rate)| Some((station(a)?, station(b)?, rate)));
+    AirConfig {
+        seed: config.seed,
+        positions_m: wireless.iter().map(|(_, node)| node.position_m.unwrap_or([0.0, 0.0])).collect(),
+        links: None,
+        data_rates_bps: wireless.iter().map(|(_, node)| node.data_rate_bps.unwrap_or(radio.data_rate_bps)).collect(),
+        link_rates_bps: rates.collect(),
+        overhead_bytes: None,
+        tap: config.tap || config.capture.is_some(),
+        radio,
+    }
 }

@@ -5,12 +5,10 @@ use pacelab_engine::{Failure, Ns, Packet as AirPacket};
 
 use super::Network;
 use super::task::{InLinkLayer, Task};
-use crate::airlog::Enqueued;
+use crate::airlog::{Class, Enqueued};
 use crate::aodv::{Aodv, Command, Transit};
-use crate::hook::Point;
-use crate::links::Class;
+use crate::hook::{Point, Seen};
 use crate::packet::{Body, Packet};
-use crate::shell::Seen;
 
 /// A broadcast has reached all that can hear it this long after its sender is done: 30 km.
 const LAST_ECHO_NS: Ns = 100_000;

@@ -8,9 +8,8 @@ use pacelab_engine::NEVER;
 use super::Network;
 use super::task::Task;
 use crate::flow::{Ends, FIRST_CLIENT_PORT, Flow, ports};
-use crate::hook::{Action, Event, Place, Point, Rtp, Segment, mask};
+use crate::hook::{Action, Event, Place, Point, Rtp, Seen, Segment, mask};
 use crate::packet::{Body, Packet};
-use crate::shell::Seen;
 use crate::voice;
 
 /// IP and UDP.

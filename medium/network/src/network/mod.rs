@@ -1,11 +1,9 @@
 //! The network: everything above the air, and the loop.
 
 mod build;
-mod capture;
 mod forwarding;
 mod hooks;
-mod hosts;
-mod motion;
+pub mod motion;
 mod parts;
 mod report;
 mod task;
@@ -18,17 +16,14 @@ use std::rc::Rc;
 use pacelab_air_config::{Config, ns_from_s};
 use pacelab_engine::{Agenda, Air, Notice, Ns};
 
-use crate::airlog::Enqueued;
+use crate::airlog::{Enqueued, Links};
 use crate::aodv::Aodv;
 use crate::flow::{Ends, Flow};
-use crate::hook::Place;
-use crate::links::Links;
+use crate::hook::{HookShell, Place};
 use crate::packet::Pool;
 use crate::routes::Routes;
-use crate::shell::HookShell;
 use crate::wire::Wire;
-use hosts::Hosts;
-use task::{InLinkLayer, Task};
+use task::{Hosts, InLinkLayer, Task};
 
 /// Called with the fraction done; `Break` ends the run early.
 pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;

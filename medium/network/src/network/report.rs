@@ -4,8 +4,8 @@ use pacelab_air_config::{Traffic, ns_from_s};
 use serde_json::{Value, json};
 
 use super::Network;
-use crate::flow::Ends;
-use crate::meter::FlowMeter;
+use crate::airlog::AirLog;
+use crate::flow::{Ends, FlowMeter};
 use crate::tcp::sender::Sender;
 use crate::voice::{Counts, Playout};
 
@@ -245,4 +245,19 @@ fn report_tcp(value: &mut Value, sender: &Sender, meter: &FlowMeter, measured_s:
     let total_s: f64 = meter.window_share_s.iter().sum();
     let shares = meter.window_share_s.iter().enumerate().filter(|&(_, &time_s)| time_s > 0.0);
     value["cwnd_share"] = shares.map(|(window, time_s)| (window.to_string(), json!(time_s / total_s))).collect();
+}
+
+impl Network {
+    /// Takes the log of a run whose configuration asks for a capture; `report` then has no tap.
+    pub fn take_air_log(&mut self) -> AirLog {
+        AirLog {
+            phy: self.config.radio.phy,
+            names: self.config.nodes.iter().map(|node| node.name.clone()).collect(),
+            node_of: self.node_of.clone(),
+            records: self.air.take_records(),
+            frames: self.air.take_frames(),
+            packets: std::mem::take(&mut self.enqueued),
+            end: self.now,
+        }
+    }
 }

@@ -1,12 +1,38 @@
-//! TCP at segment level: real sequence arithmetic, retransmission timer, NewReno recovery, FIN.
+//! TCP at segment level: real sequence arithmetic, retransmission timers, NewReno recovery, FIN.
 //!
 //! The sender is split in two: `sender` does what every TCP does (sequence numbers, timer, duplicate ACKs, the
-//! recovery of RFC 6582), `congestion` decides how large the window is.
+//! recovery of RFC 6582), `congestion` decides how large the window is; `habits` is where TCPs differ, timers included.
+//! Here are sequence numbers, compared modulo 2^32 (RFC 9293 Sec. 3.4).
 
 pub mod congestion;
 pub mod habits;
 pub mod receiver;
-pub mod rto;
 pub mod sender;
-pub mod sequence;
-pub mod tick_timer;
+
+/// `a` comes before `b`.
+pub fn before(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// `a` comes after `b`.
+pub fn after(a: u32, b: u32) -> bool {
+    before(b, a)
+}
+
+/// The later of two.
+pub fn later(a: u32, b: u32) -> u32 {
+    if before(a, b) { b } else { a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comparison_survives_the_wrap() {
+        assert!(before(0xffff_fff0, 0x10));
+        assert!(after(0x10, 0xffff_fff0));
+        assert!(!before(5, 5) && !after(5, 5));
+        assert_eq!(later(0xffff_ffff, 0), 0);
+    }
+}

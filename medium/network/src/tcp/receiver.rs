@@ -3,7 +3,7 @@
 use pacelab_engine::{NEVER, Ns};
 
 use crate::packet::{TcpHeader, flag};
-use crate::tcp::sequence::{after, before, later};
+use crate::tcp::{after, before, later};
 
 /// A delayed ACK waits at most this long (ns-2's DelAck sink; RFC 1122 allows 500 ms).
 const DELAYED_ACK_NS: Ns = 100_000_000;

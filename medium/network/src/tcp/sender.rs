@@ -9,7 +9,7 @@ use pacelab_engine::{NEVER, Ns};
 use crate::packet::{TcpHeader, flag};
 use crate::tcp::congestion::{Ack, CongestionControl, Recovery};
 use crate::tcp::habits::{Habits, Timer};
-use crate::tcp::sequence::{after, before, later};
+use crate::tcp::{after, before, later};
 
 const DUPLICATE_THRESHOLD: u32 = 3;
 /// New segments sent at most for one duplicate ACK (ns-2 has 2).

@@ -2,7 +2,4 @@
 
 mod aodv_line;
 mod injection;
-mod tcp_closing;
-mod tcp_recovery;
-mod tcp_rig;
-mod tcp_timeout;
+mod tcp;

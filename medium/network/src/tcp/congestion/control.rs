@@ -1,4 +1,8 @@
-//! What a congestion control is told, and what it answers.
+//! What a congestion control is told and what it answers; slow start and congestion avoidance of RFC 5681, and the three
+//! classics on top of it.
+//!
+//! Deviates: the threshold after a loss is half the window in use, min(cwnd, receiver's window), as in ns-2, where
+//! RFC 5681 Eq. (4) has half the data in flight; with a go-back-N sender the latter is stale after a timeout.
 
 use pacelab_engine::Ns;
 
@@ -55,3 +59,99 @@ pub trait CongestionControl {
         Recovery::NewReno
     }
 }
+
+/// Window and threshold; the threshold starts at the receiver's window: arbitrarily high, as far as it can be reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Aimd {
+    pub window: f64,
+    pub threshold: f64,
+}
+
+impl Aimd {
+    pub fn new(window: f64, limit: f64) -> Self {
+        Aimd { window, threshold: limit }
+    }
+
+    pub fn in_slow_start(&self) -> bool {
+        self.window < self.threshold
+    }
+
+    /// One more segment an ACK in slow start, one a window afterwards.
+    pub fn grow(&mut self) {
+        self.window += if self.in_slow_start() { 1.0 } else { 1.0 / self.window };
+    }
+
+    pub fn halve(&mut self, in_use: f64) {
+        self.threshold = (in_use / 2.0).max(2.0);
+        self.window = self.threshold;
+    }
+
+    pub fn collapse(&mut self, in_use: f64) {
+        self.halve(in_use);
+        self.window = 1.0;
+    }
+}
+
+macro_rules! classic {
+    ($(#[$doc:meta])* $name:ident, $recovery:expr, $on_loss:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name(Aimd);
+
+        impl $name {
+            /// `limit` is the receiver's window in segments.
+            pub fn new(window: f64, limit: f64) -> Self {
+                $name(Aimd::new(window, limit))
+            }
+        }
+
+        impl CongestionControl for $name {
+            fn window(&self) -> f64 {
+                self.0.window
+            }
+
+            fn threshold(&self) -> f64 {
+                self.0.threshold
+            }
+
+            fn acknowledged(&mut self, _ack: &Ack) {
+                self.0.grow();
+            }
+
+            fn lost(&mut self, _now: Ns, in_use: f64) {
+                self.0.$on_loss(in_use);
+            }
+
+            fn recovered(&mut self) {
+                self.0.window = self.0.threshold;
+            }
+
+            fn timed_out(&mut self, _now: Ns, in_use: f64) {
+                self.0.collapse(in_use);
+            }
+
+            fn recovery(&self) -> Recovery {
+                $recovery
+            }
+        }
+    };
+}
+
+classic!(
+    /// Fast retransmit without fast recovery: every loss starts anew from one segment (Jacobson 1988).
+    Tahoe,
+    Recovery::GoBackN,
+    collapse
+);
+classic!(
+    /// Fast recovery until the first new ACK (RFC 2581).
+    Reno,
+    Recovery::Reno,
+    halve
+);
+classic!(
+    /// Fast recovery that repairs the whole window (RFC 6582). The papers' baseline.
+    NewReno,
+    Recovery::NewReno,
+    halve
+);

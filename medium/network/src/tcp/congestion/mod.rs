@@ -1,24 +1,16 @@
 //! Congestion control: how large the window is. Counted in segments, fractions included.
 
-mod aimd;
-mod compound;
 mod control;
-mod cubic;
-mod few;
-mod vegas;
+mod delay_based;
+mod loss_based;
 mod westwood;
-mod westwood_2001;
 
 use pacelab_air_config::FewSettings;
 
-pub use aimd::{NewReno, Reno, Tahoe};
-pub use compound::Compound;
-pub use control::{Ack, CongestionControl, Recovery};
-pub use cubic::Cubic;
-pub use few::Few;
-pub use vegas::Vegas;
-pub use westwood::Westwood;
-pub use westwood_2001::Westwood2001;
+pub use control::{Ack, CongestionControl, NewReno, Recovery, Reno, Tahoe};
+pub use delay_based::{Compound, Vegas};
+pub use loss_based::{Cubic, Few};
+pub use westwood::{Westwood, Westwood2001};
 
 /// The names known to `by_name`.
 pub const NAMES: [&str; 9] = ["newreno", "reno", "tahoe", "vegas", "westwood", "westwood-2001", "cubic", "ctcp", "few"];

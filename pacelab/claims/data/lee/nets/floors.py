@@ -10,7 +10,7 @@ the testbed are known from the lost figure alone.
 
 from __future__ import annotations
 
-from pacelab.topologies.common import DECODE_M, SENSE_M, radio
+from pacelab.topologies.kind import DECODE_M, SENSE_M, radio
 from pacelab.topologies.model import Flow, Topology
 from pacelab.topologies.shapes.lee import settings
 

@@ -1,0 +1,405 @@
+//! Hosts with radios of mac80211_hwsim: frames come and go by one netlink socket.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use netlink_packet_core::{
+    NLM_F_ACK, NLM_F_REQUEST, NetlinkDeserializable, NetlinkHeader, NetlinkMessage, NetlinkPayload, NetlinkSerializable,
+};
+use netlink_packet_generic::ctrl::nlas::GenlCtrlAttrs;
+use netlink_packet_generic::ctrl::{GenlCtrl, GenlCtrlCmd};
+use netlink_packet_generic::{GenlFamily, GenlMessage};
+use netlink_sys::protocols::NETLINK_GENERIC;
+use netlink_sys::{Socket, SocketAddr};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use nix::sys::socket::{setsockopt, sockopt};
+use pacelab_engine::{Ns, Phy};
+use pacelab_hwsim::frame::{Head, rate_index};
+use pacelab_hwsim::mesh::Mesh;
+use pacelab_hwsim::message::{Message, Sent};
+
+use crate::air::pump::{Hosts, Ledger};
+use crate::config::Mac;
+use crate::frames::carrier::Carrier;
+use crate::frames::radio::{Radios, Tag, carried_out};
+use crate::frames::{Cause, Delivery, Event, Fate, Surroundings};
+use crate::world::World;
+
+/// Messages read in a row, before the air has its turn.
+const BATCH: usize = 32;
+/// Set-ups were seen to lose the registration without a word.
+const REGISTRATION_NS: Ns = 2_000_000_000;
+/// hwsim's hardware address is the permanent one with this bit set.
+const HARDWARE_BIT: u8 = 0x40;
+/// Of an ACK whose sender's link is not known any more.
+const ACK_DBM: i32 = -50;
+
+/// The hosts, by station.
+pub struct RadioHosts {
+    socket: RadioSocket,
+    /// Hardware addresses.
+    hardware: Vec<Mac>,
+    /// wmediumd's network; None: the configuration has said all.
+    world: Option<World>,
+    register_at: Ns,
+    ledger: Ledger,
+}
+
+impl RadioHosts {
+    /// With these permanent addresses.
+    pub fn new(socket: RadioSocket, macs: impl IntoIterator<Item = Mac>, world: Option<World>, ledger: Ledger) -> Self {
+        let hardware = macs.into_iter().map(hardware_of).collect();
+        RadioHosts { socket, hardware, world, register_at: REGISTRATION_NS, ledger }
+    }
+
+    /// The station that sends: by the frame's second address, else by the radio; learns the radio of the station.
+    fn sender(&mut self, carrier: &Carrier<Radios>, sent: &Sent) -> Option<u32> {
+        let transmitter = Mac(sent.transmitter);
+        let by_frame = Head::read(&sent.frame).and_then(|head| carrier.wire.station_of(Mac(head.transmitter)));
+        if let Some(station) = by_frame {
+            self.hardware[station as usize] = transmitter;
+        }
+        by_frame.or_else(|| self.with_hardware(transmitter))
+    }
+
+    fn with_hardware(&self, address: Mac) -> Option<u32> {
+        self.hardware.iter().position(|&hardware| hardware == address).map(|place| place as u32)
+    }
+
+    fn sent(&mut self, sent: &Sent, carrier: &mut Carrier<Radios>) {
+        let now = self.ledger.now();
+        carrier.advance(now, self);
+        let tag = Tag {
+            transmitter: Mac(sent.transmitter),
+            flags: sent.flags,
+            frequency_mhz: sent.frequency_mhz.unwrap_or(0),
+            chain: sent.chain,
+            stage_flags: sent.stage_flags,
+            cookie: sent.cookie,
+        };
+        let Some(station) = self.sender(carrier, sent) else {
+            carrier.count_drop(Cause::NoStation);
+            self.finish(0, now, &tag, 0, Fate::Failed);
+            return;
+        };
+        carrier.set_channel(station, tag.frequency_mhz);
+        let changed = self.world.as_mut().map(|world| world.heard(station as usize, sent.frequency_mhz, &sent.frame));
+        if changed == Some(true) {
+            self.tune(station, carrier);
+        }
+        let told_before = carrier.traffic(station).substituted > 0;
+        let slot = carrier.slot();
+        let space = carrier.space(slot);
+        let length = sent.frame.len().min(space.len());
+        space[..length].copy_from_slice(&sent.frame[..length]);
+        carrier.arrive(now, station, slot, length, tag, self);
+        if !told_before && carrier.traffic(station).substituted > 0 {
+            let stands = carrier.wire.rates(station, &tag).map_or(0, |chain| chain.rate_bps(0));
+            eprintln!(
+                "mediumd: {} sends at {}: the air has 802.11a, b and g without such a rate there: it counts as {} Mbit/s. \
+                 Told once; the statistics count further ones",
+                self.hardware[station as usize],
+                tag.wanted(),
+                f64::from(stands) / 1e6
+            );
+        }
+    }
+
+    /// The station is on another channel, or has told of other rates.
+    fn tune(&self, station: u32, carrier: &mut Carrier<Radios>) {
+        let Some(world) = &self.world else { return };
+        let phy = world.phy(station as usize);
+        carrier.set_phy(station, phy);
+        carrier.wire.set_rates(station, Phy::of(phy, true).rates_bps());
+        carrier.set_links(station, world.leaving(station as usize), world.arriving(station as usize));
+    }
+
+    fn address(&self, hardware: Mac, address: Mac, added: bool, wire: &mut Radios) {
+        let Some(station) = self.with_hardware(hardware) else { return };
+        if !added {
+            wire.remove(station, address);
+        } else if wire.station_of(address).is_none() {
+            wire.add(station, address);
+        }
+    }
+}
+
+fn hardware_of(mut mac: Mac) -> Mac {
+    mac.0[0] |= HARDWARE_BIT;
+    mac
+}
+
+impl Surroundings<Tag> for RadioHosts {
+    fn deliver(&mut self, station: u32, delivery: Delivery<'_, Tag>) -> bool {
+        let Delivery { due, frame, tag, power_w } = delivery;
+        let rate_bps = tag.rate_bps(0).unwrap_or(0);
+        let shift_db = self.world.as_ref().map_or(0.0, |world| world.shift_db(station as usize));
+        let message = Message::Deliver {
+            receiver: self.hardware[station as usize].0,
+            frame: frame.to_vec(),
+            rate_index: rate_index(tag.frequency_mhz, rate_bps).unwrap_or(0),
+            signal_dbm: (10.0 * power_w.max(1e-16).log10() + 30.0 + shift_db).clamp(-100.0, 20.0) as i32,
+            frequency_mhz: tag.frequency_mhz,
+        };
+        let taken = self.socket.tell(message).is_ok();
+        self.ledger.delivered(due, taken);
+        taken
+    }
+
+    fn finish(&mut self, _: u32, _: Ns, tag: &Tag, attempts: u32, fate: Fate) {
+        let status = Message::Status {
+            transmitter: tag.transmitter.0,
+            flags: tag.told(fate),
+            signal_dbm: ACK_DBM,
+            chain: carried_out(&tag.chain, attempts),
+            cookie: tag.cookie,
+        };
+        let _ = self.socket.tell(status); // a radio that is gone waits for nothing
+    }
+
+    fn listens(&self, kind: u32) -> bool {
+        self.ledger.teller.listens(kind)
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.ledger.teller.tell(event);
+    }
+}
+
+impl Hosts for RadioHosts {
+    type Wire = Radios;
+
+    fn watch(&self, epoll: &Epoll) -> io::Result<()> {
+        Ok(epoll.add(&self.socket, EpollEvent::new(EpollFlags::EPOLLIN, 0))?)
+    }
+
+    fn wanted_at(&self) -> Ns {
+        self.register_at
+    }
+
+    fn read(&mut self, _: u64, carrier: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
+        for _ in 0..BATCH {
+            match self.socket.read() {
+                Ok(Heard::Message(Message::Sent(sent))) => self.sent(&sent, carrier),
+                Ok(Heard::Message(Message::Address { transmitter, address, added })) => {
+                    self.address(Mac(transmitter), Mac(address), added, &mut carrier.wire);
+                }
+                Ok(Heard::Registered(Ok(()))) => eprintln!("mediumd: the registration was lost; registered again"),
+                Ok(Heard::Malformed) => carrier.count_drop(Cause::Malformed),
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(Errno::ENOBUFS as i32) => {
+                    let now = self.ledger.now();
+                    self.ledger.lateness.lost(now);
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn mind(&mut self, _: &mut Carrier<Radios>, _: &Epoll) -> io::Result<()> {
+        let now = self.ledger.now();
+        if now >= self.register_at {
+            self.register_at = now + REGISTRATION_NS;
+            let _ = self.socket.register(); // tried again
+        }
+        Ok(())
+    }
+
+    fn set_mesh(&mut self, carrier: &mut Carrier<Radios>, mesh: Mesh) {
+        let Some(world) = &mut self.world else { return };
+        let changed = world.replace(mesh);
+        for &station in &changed {
+            let (before, now) = (carrier.wire.address_of(station as u32), world.address(station).map(Mac));
+            if before != now {
+                carrier.wire.set(station as u32, now);
+                self.hardware[station] = now.map_or(Mac([0; 6]), hardware_of);
+            }
+        }
+        // Most requests move one station, and many a second may come.
+        if let &[station] = &changed[..] {
+            carrier.set_links(station as u32, world.leaving(station), world.arriving(station));
+        } else {
+            carrier.set_all_links(world.links());
+        }
+    }
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+}
+
+// The netlink socket to mac80211_hwsim.
+
+/// Frames of a second at 20 Mbit/s.
+const KERNEL_BUFFER_BYTES: usize = 4 << 20;
+const MESSAGE_BYTES: usize = 16_384;
+/// Above all process numbers (22 bits), below those that the kernel counts down from the top.
+const OWN_PORTS: u32 = 1 << 30;
+const PORT_ATTEMPT_SHIFT: u32 = 22;
+const PORT_ATTEMPTS: u32 = 16;
+
+/// What the kernel says.
+#[derive(Debug)]
+pub enum Heard {
+    /// A message of a radio.
+    Message(Message),
+    /// The answer to a registration: Ok, or the error number.
+    Registered(Result<(), i32>),
+    /// Not understood.
+    Malformed,
+    /// An answer that nobody waits for.
+    Other,
+}
+
+/// The socket.
+pub struct RadioSocket {
+    socket: Socket,
+    family: u16,
+    sequence: u32,
+    registration: u32,
+    buffer: Vec<u8>,
+}
+
+impl RadioSocket {
+    /// Opens it and makes it the medium of all radios of this network namespace.
+    ///
+    /// # Errors
+    /// One line: what the host lacks.
+    pub fn open() -> Result<Self, String> {
+        let told = |error: io::Error| format!("netlink: {error}");
+        let mut socket = Socket::new(NETLINK_GENERIC).map_err(told)?;
+        bind(&mut socket).map_err(told)?;
+        socket.connect(&SocketAddr::new(0, 0)).map_err(told)?;
+        let family = resolve(&socket)?;
+        let (sequence, registration) = (1, 0);
+        let mut opened = RadioSocket { socket, family, sequence, registration, buffer: vec![0; MESSAGE_BYTES] };
+        opened.register().map_err(told)?;
+        loop {
+            match opened.read().map_err(told)? {
+                Heard::Registered(Ok(())) => break,
+                Heard::Registered(Err(code)) => {
+                    return Err(format!("registering with mac80211_hwsim: {}", refusal(code)));
+                }
+                _ => {}
+            }
+        }
+        let _ = setsockopt(&opened.socket, sockopt::RcvBufForce, &KERNEL_BUFFER_BYTES); // else what there is must do
+        opened.socket.set_non_blocking(true).map_err(told)?;
+        Ok(opened)
+    }
+
+    /// Asks to be the medium; `Heard::Registered` is the answer, EBUSY if it is already.
+    ///
+    /// # Errors
+    /// When the kernel takes no message.
+    pub fn register(&mut self) -> io::Result<()> {
+        self.registration = self.sequence;
+        self.put(Message::Register, NLM_F_REQUEST | NLM_F_ACK)
+    }
+
+    /// Tells the kernel something.
+    ///
+    /// # Errors
+    /// When the kernel takes no message.
+    pub fn tell(&mut self, message: Message) -> io::Result<()> {
+        self.put(message, NLM_F_REQUEST)
+    }
+
+    fn put(&mut self, message: Message, flags: u16) -> io::Result<()> {
+        let mut message = GenlMessage::from_payload(message);
+        message.set_resolved_family_id(self.family);
+        send(&self.socket, message, flags, self.sequence)?;
+        self.sequence = self.sequence.wrapping_add(1);
+        Ok(())
+    }
+
+    /// Reads one message.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is none; ENOBUFS when the kernel had to lose some.
+    pub fn read(&mut self) -> io::Result<Heard> {
+        let mut space = self.buffer.as_mut_slice();
+        let (length, from) = self.socket.recv_from(&mut space, 0)?;
+        if from.port_number() != 0 {
+            return Ok(Heard::Other); // another process
+        }
+        let Ok(message) = NetlinkMessage::<GenlMessage<Message>>::deserialize(&self.buffer[..length]) else {
+            return Ok(Heard::Malformed);
+        };
+        Ok(match message.payload {
+            NetlinkPayload::InnerMessage(inner) => Heard::Message(inner.payload),
+            NetlinkPayload::Error(error) if message.header.sequence_number == self.registration => {
+                Heard::Registered(error.code.map_or(Ok(()), |code| Err(-code.get())))
+            }
+            _ => Heard::Other,
+        })
+    }
+}
+
+impl AsFd for RadioSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Takes a port that nobody gets by itself. hwsim takes the end of *any* netlink socket with its medium's port number for
+/// the medium's end, whatever that socket's protocol is; and what the kernel gives is the process's number, to one socket
+/// of each protocol, and in each namespace of processes.
+fn bind(socket: &mut Socket) -> io::Result<()> {
+    let own = std::process::id();
+    let mut result = Ok(());
+    for attempt in 0..PORT_ATTEMPTS {
+        result = socket.bind(&SocketAddr::new(OWN_PORTS | attempt << PORT_ATTEMPT_SHIFT | own, 0));
+        if !result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) {
+            break;
+        }
+    }
+    result
+}
+
+fn refusal(code: i32) -> String {
+    let advice = match code {
+        libc::EBUSY => "; another medium (wmediumd, mediumd) has its radios: end it first",
+        libc::EPERM => "; run as root",
+        libc::EOPNOTSUPP => "; its radios have several channels: load it with channels=1",
+        _ => "",
+    };
+    format!("{}{advice}", io::Error::from_raw_os_error(code))
+}
+
+/// The number that the kernel gave to the family.
+fn resolve(socket: &Socket) -> Result<u16, String> {
+    let name = Message::family_name();
+    let nlas = vec![GenlCtrlAttrs::FamilyName(name.into())];
+    let request = GenlMessage::from_payload(GenlCtrl { cmd: GenlCtrlCmd::GetFamily, nlas });
+    let told = |error: io::Error| format!("netlink: looking for {name}: {error}");
+    send(socket, request, NLM_F_REQUEST, 0).map_err(told)?;
+    let (answer, _) = socket.recv_from_full().map_err(told)?;
+    let answer = NetlinkMessage::<GenlMessage<GenlCtrl>>::deserialize(&answer);
+    let attributes = match answer.map_err(|error| format!("netlink: looking for {name}: {error}"))?.payload {
+        NetlinkPayload::InnerMessage(message) => message.payload.nlas,
+        _ => return Err("there is no mac80211_hwsim here; try: modprobe mac80211_hwsim radios=3".into()),
+    };
+    let number = attributes.iter().find_map(|attribute| match attribute {
+        GenlCtrlAttrs::FamilyId(number) => Some(*number),
+        _ => None,
+    });
+    number.ok_or_else(|| format!("netlink: {name} has no number"))
+}
+
+fn send<I>(socket: &Socket, message: I, flags: u16, sequence: u32) -> io::Result<()>
+where
+    I: NetlinkSerializable + NetlinkDeserializable + Into<NetlinkPayload<I>>,
+{
+    let mut header = NetlinkHeader::default();
+    header.flags = flags;
+    header.sequence_number = sequence;
+    let mut message = NetlinkMessage::new(header, message.into());
+    message.finalize();
+    let mut bytes = vec![0; message.buffer_len()];
+    message.serialize(&mut bytes);
+    socket.send(&bytes, 0).map(|_| ())
+}

@@ -1,0 +1,286 @@
+//! Hosts with TAP devices: a flood of one costs the others and the daemon little; and the devices, in the hosts'
+//! namespaces.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::net::UdpSocket;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use nix::net::if_::if_nametoindex;
+use nix::sched::{CloneFlags, setns};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use pacelab_engine::{NEVER, Ns};
+use pacelab_hwsim::mesh::Mesh;
+
+use crate::air::pump::{Hosts, Ledger};
+use crate::config::{Mac, Tap as Place};
+use crate::frames::carrier::Carrier;
+use crate::frames::ethernet::Ethernet;
+use crate::frames::{Cause, Delivery, Event, Fate, Surroundings, Verdict};
+use crate::syscalls;
+
+/// Frames read of one TAP in a row, before the others and the air have their turn.
+const BATCH: usize = 16;
+/// A host whose frames are dropped so many times in a row is not read for a while: a flood must not cost the daemon
+/// more than the air does.
+const REFUSALS: u32 = 8;
+const PAUSE_NS: Ns = 1_000_000;
+/// A TAP that cannot be read (its interface is down, or gone) is tried again after this.
+const ERROR_PAUSE_NS: Ns = 100_000_000;
+
+/// How far a host may be read.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    refusals: u32,
+    /// Not read until then; 0: read.
+    paused_until: Ns,
+    /// Paused for its full queue: room there ends the pause.
+    ends_with_room: bool,
+}
+
+/// The hosts, by station.
+pub struct TapHosts {
+    taps: Vec<Tap>,
+    readings: Vec<Reading>,
+    queue_pkts: usize,
+    ledger: Ledger,
+}
+
+impl TapHosts {
+    /// Behind these devices.
+    pub fn new(taps: Vec<Tap>, queue_pkts: u32, ledger: Ledger) -> Self {
+        TapHosts { readings: vec![Reading::default(); taps.len()], taps, queue_pkts: queue_pkts as usize, ledger }
+    }
+
+    fn pause(&mut self, station: usize, until: Ns, ends_with_room: bool, epoll: &Epoll) -> io::Result<()> {
+        let reading = &mut self.readings[station];
+        reading.paused_until = until;
+        reading.ends_with_room = ends_with_room;
+        Ok(epoll.delete(&self.taps[station])?)
+    }
+}
+
+impl Surroundings<()> for TapHosts {
+    fn deliver(&mut self, station: u32, Delivery { due, frame, .. }: Delivery<'_, ()>) -> bool {
+        let taken = self.taps[station as usize].write(frame).is_ok();
+        self.ledger.delivered(due, taken);
+        taken
+    }
+
+    fn finish(&mut self, _: u32, _: Ns, (): &(), _: u32, _: Fate) {}
+
+    fn listens(&self, kind: u32) -> bool {
+        self.ledger.teller.listens(kind)
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.ledger.teller.tell(event);
+    }
+}
+
+impl Hosts for TapHosts {
+    type Wire = Ethernet;
+
+    fn watch(&self, epoll: &Epoll) -> io::Result<()> {
+        for (station, tap) in self.taps.iter().enumerate() {
+            epoll.add(tap, EpollEvent::new(EpollFlags::EPOLLIN, station as u64))?;
+        }
+        Ok(())
+    }
+
+    fn wanted_at(&self) -> Ns {
+        self.readings.iter().map(|reading| reading.paused_until).filter(|&until| until > 0).fold(NEVER, Ns::min)
+    }
+
+    fn read(&mut self, token: u64, carrier: &mut Carrier<Ethernet>, epoll: &Epoll) -> io::Result<()> {
+        let station = token as usize;
+        for _ in 0..BATCH {
+            let slot = carrier.slot();
+            let result = self.taps[station].read(carrier.space(slot));
+            let now = self.ledger.now();
+            let length = match result {
+                Ok(length) => length,
+                Err(error) => {
+                    carrier.unread(slot);
+                    let nothing = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+                    return if nothing { Ok(()) } else { self.pause(station, now + ERROR_PAUSE_NS, false, epoll) };
+                }
+            };
+            carrier.advance(now, self);
+            let verdict = carrier.arrive(now, station as u32, slot, length, (), self);
+            let reading = &mut self.readings[station];
+            reading.refusals = if verdict == Verdict::Taken { 0 } else { reading.refusals + 1 };
+            if reading.refusals >= REFUSALS {
+                reading.refusals = 0;
+                return self.pause(station, now + PAUSE_NS, verdict == Verdict::Dropped(Cause::Queue), epoll);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the pauses that are over.
+    fn mind(&mut self, carrier: &mut Carrier<Ethernet>, epoll: &Epoll) -> io::Result<()> {
+        let mut now = 0;
+        for station in 0..self.readings.len() {
+            let Reading { paused_until, ends_with_room, .. } = self.readings[station];
+            if paused_until == 0 {
+                continue;
+            }
+            if now == 0 {
+                now = self.ledger.now();
+            }
+            let has_room = ends_with_room && carrier.queue_pkts(station as u32) < self.queue_pkts;
+            if has_room || paused_until <= now {
+                self.readings[station].paused_until = 0;
+                let wanted = EpollEvent::new(EpollFlags::EPOLLIN, station as u64);
+                epoll.add(&self.taps[station], wanted)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_mesh(&mut self, _: &mut Carrier<Ethernet>, _: Mesh) {}
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+}
+
+// The devices.
+
+/// Frames that the kernel holds until they are read. Large enough for a burst while the daemon sleeps, so that the
+/// interface queue that drops is the engine's.
+const RING_FRAMES: u32 = 256;
+
+/// One station's TAP device: it lives as long as this value, and no longer than the process.
+#[derive(Debug)]
+pub struct Tap {
+    device: File,
+}
+
+/// What is known of a TAP besides.
+#[derive(Debug)]
+pub struct TapInfo {
+    /// Its number in its namespace.
+    pub ifindex: u32,
+    name: String,
+    /// /proc/net/dev of its namespace; None where /proc has none.
+    counters: Option<File>,
+}
+
+impl Tap {
+    /// Creates the device in its station's namespace and brings it up.
+    ///
+    /// # Errors
+    /// One line: what the host lacks.
+    pub fn create(place: &Place, mac: Mac, mtu_bytes: u32) -> Result<(Self, TapInfo), String> {
+        inside(place.netns.as_deref(), || create_here(&place.name, mac, mtu_bytes))
+    }
+
+    /// Reads one frame.
+    pub fn read(&self, space: &mut [u8]) -> io::Result<usize> {
+        (&self.device).read(space)
+    }
+
+    /// Hands a frame to the host.
+    pub fn write(&self, frame: &[u8]) -> io::Result<()> {
+        (&self.device).write(frame).map(|_| ())
+    }
+}
+
+impl AsFd for Tap {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.device.as_fd()
+    }
+}
+
+fn create_here(name: &str, mac: Mac, mtu_bytes: u32) -> Result<(Tap, TapInfo), String> {
+    let told = |what: &str, error: io::Error| format!("{what} TAP {name:?}: {error}{}", advice(&error));
+    let device = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun");
+    let device = device.map_err(|error| format!("opening /dev/net/tun: {error}{}", advice(&error)))?;
+    syscalls::create_tap(device.as_fd(), name).map_err(|error| told("creating", error))?;
+    // Any socket serves as the door for interface ioctls.
+    let socket = UdpSocket::bind("0.0.0.0:0").map_err(|error| told("opening a socket for", error))?;
+    let door = socket.as_fd();
+    syscalls::set_mac(door, name, mac).map_err(|error| told("setting the address of", error))?;
+    syscalls::set_mtu(door, name, mtu_bytes).map_err(|error| told("setting the MTU of", error))?;
+    syscalls::set_queue_length(door, name, RING_FRAMES).map_err(|error| told("setting the queue of", error))?;
+    syscalls::bring_up(door, name).map_err(|error| told("bringing up", error))?;
+    let ifindex = if_nametoindex(name).map_err(|error| told("finding", error.into()))?;
+    let counters = File::open("/proc/thread-self/net/dev").ok();
+    Ok((Tap { device }, TapInfo { ifindex, name: name.into(), counters }))
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; run as root",
+        Some(libc::EBUSY) => "; an interface of this name exists: remove it or choose another name",
+        Some(libc::ENOENT | libc::ENXIO | libc::ENODEV) => {
+            "; try: modprobe tun; mkdir -p /dev/net; mknod /dev/net/tun c 10 200"
+        }
+        _ => "",
+    }
+}
+
+impl TapInfo {
+    /// Frames that the kernel dropped since the start, its ring being full; None where that cannot be read.
+    pub fn ring_drops(&mut self) -> Option<u64> {
+        let file = self.counters.as_mut()?;
+        let mut text = String::new();
+        file.rewind().ok()?;
+        file.read_to_string(&mut text).ok()?;
+        dropped_on_send(&text, &self.name)
+    }
+}
+
+/// The fourth counter of the sending side in /proc/net/dev.
+fn dropped_on_send(table: &str, name: &str) -> Option<u64> {
+    const PLACE: usize = 8 + 3;
+    let mut rows = table.lines().filter_map(|line| line.trim_start().split_once(':'));
+    let (_, row) = rows.find(|&(interface, _)| interface == name)?;
+    row.split_whitespace().nth(PLACE)?.parse().ok()
+}
+
+/// Does `work` inside the network namespace that `path` names (None: the present one). Only the calling thread goes there.
+///
+/// # Errors
+/// That the namespace cannot be entered, as one line; then what `work` returns.
+fn inside<T>(path: Option<&Path>, work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    let Some(path) = path else { return work() };
+    let told = |what: &str, error: io::Error| {
+        format!("{what} network namespace {}: {error}{}", path.display(), entry_advice(&error))
+    };
+    let home = File::open("/proc/thread-self/ns/net").map_err(|error| told("remembering the own", error))?;
+    let there = File::open(path).map_err(|error| told("opening", error))?;
+    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|error| told("entering", error.into()))?;
+    let result = work();
+    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|error| told("coming back from", error.into()))?;
+    result
+}
+
+fn entry_advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => "; run as root",
+        Some(libc::ENOENT) => "; `ip netns add NAME` makes /run/netns/NAME",
+        Some(libc::EINVAL) => "; that is no network namespace",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drops_of_the_sending_side_are_found() {
+        let table = "Inter-|   Receive                |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+            lo:       1       2    3    4    5     6          7         8        9       10   11   12   13    14      15         16\n  \
+            air0: 0 0 0 0 0 0 0 0 90 1 0 981 0 0 0 0\n";
+        assert_eq!(dropped_on_send(table, "air0"), Some(981));
+        assert_eq!(dropped_on_send(table, "lo"), Some(12));
+        assert_eq!(dropped_on_send(table, "air1"), None);
+    }
+}

@@ -1,0 +1,225 @@
+"""The book of claims as plain data: what `pacelab report` prints, the same for HTML and PDF.
+
+Everything comes from the claim files and what is stored beside them (outcomes and pictures of full runs): nothing is
+run, and the same files give the same book.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pacelab.claims.figures import caption, render_svg
+from pacelab.claims.load import Paper, load_paper, select_claims
+from pacelab.claims.model import Claim
+from pacelab.claims.outcome import MET, Outcome, Verdict, all_outcomes, decisive, load_pictures
+from pacelab.claims.picture import Picture
+from pacelab.claims.report import band_text, number_text, ours_text, reach_text, scenario_text, was_source, was_text
+from pacelab.claims.standing import STATED, WAS, Standing, change_of, passed, standings, verdict_before
+
+MARKS = {
+    Verdict.REPRODUCED.value: "●",
+    Verdict.HOLDS.value: "◉",
+    Verdict.DIRECTION.value: "◐",
+    Verdict.NOT.value: "○",
+    Verdict.CONTRADICTED.value: "⊗",
+    Verdict.INCONSISTENT.value: "≠",
+    Verdict.OWN.value: "+",
+    Verdict.NOT_RUN.value: "–",
+}
+"""Beside the words, for the eye that runs down a column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One check: what the paper has, what we measured, and what the tested reasons make of it."""
+
+    number: int
+    role: str
+    what: str
+    paper: str
+    band: str
+    band_from: str
+    ours: str
+    verdict: str
+    was: str
+    was_verdict: str
+    """The same as it was; empty where that was not run."""
+    reasons: tuple[tuple[str, bool], ...]
+    """For each tested reason the number that it gives, and whether that passes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One claim."""
+
+    id: str
+    where: str
+    title: str
+    quote: str
+    scenario: str
+    notes: str
+    verdict: str
+    was: str
+    """The second set-up and how we know, empty where none is declared."""
+    was_verdict: str
+    was_seeds: int
+    before: str
+    """The verdict by the rules before."""
+    change: str
+    seeds: int
+    rows: tuple[Row, ...]
+    telling: Row | None
+    """The headline check that decides."""
+    details: tuple[int, int]
+    """Details that pass, and all."""
+    reasons: tuple[str, ...]
+    """Names of the tested reasons."""
+    reason: str
+    judgement: str
+    shows: str
+    drawing: str
+    """Name of the figure's file, empty where there is none."""
+    caption: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One paper."""
+
+    paper: Paper
+    entries: tuple[Entry, ...]
+    stated: Standing
+    was: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """All of it. `drawings` are the figures by name: SVG."""
+
+    chapters: tuple[Chapter, ...]
+    drawings: Mapping[str, bytes]
+
+
+def write_book(name: str) -> Book:
+    """The book of the claims called for by an id, a paper or `all`; ConfigError names what there is."""
+    claims = select_claims(name)
+    outcomes = all_outcomes(claims)
+    stands = {(one.paper, one.setup): one for one in standings(claims, outcomes)}
+    chapters: list[Chapter] = []
+    drawings: dict[str, bytes] = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        pictures = load_pictures(paper)
+        mine = [claim for claim in claims if claim.paper == paper]
+        drawings |= {
+            f"{one.id}.svg": render_svg(pictures[one.id], captioned=False) for one in mine if one.id in pictures
+        }
+        entries = tuple(_entry(claim, outcomes[claim.id], pictures.get(claim.id)) for claim in mine)
+        stated, was = stands[paper, STATED], stands[paper, WAS]
+        chapters.append(Chapter(paper=load_paper(paper), entries=entries, stated=stated, was=was))
+    return Book(chapters=tuple(chapters), drawings=drawings)
+
+
+def _entry(claim: Claim, outcome: Outcome, picture: Picture | None) -> Entry:
+    setup, was = claim.as_it_was or None, outcome["as_it_was"] or {"verdict": "", "seeds": 0, "checks": []}
+    rows = tuple(_rows(claim, outcome, was))
+    found = [Verdict(check["verdict"]) for check in outcome["checks"]]
+    return Entry(
+        id=claim.id,
+        where=", ".join(part for part in (f"Sec. {claim.section}", claim.where) if part),
+        title=claim.title,
+        quote=_flat(claim.quote),
+        scenario=scenario_text(claim),
+        notes=_flat(claim.notes),
+        verdict=outcome["verdict"],
+        was=f"{_capital(was_text(setup))}. {was_source(setup)}" if setup else "",
+        was_verdict=was["verdict"],
+        was_seeds=was["seeds"],
+        before=verdict_before(claim),
+        change=change_of(claim, outcome),
+        seeds=outcome["seeds"],
+        rows=rows,
+        telling=rows[decisive(claim, found)] if rows else None,
+        details=passed(outcome, "detail"),
+        reasons=tuple(why["name"] for why in outcome["why"]),
+        reason=_flat(claim.reason),
+        judgement=_flat(" ".join([claim.judgement, _contradicted(claim)])),
+        shows=_flat(claim.shows),
+        drawing=f"{claim.id}.svg" if picture else "",
+        caption=caption(picture) if picture else "",
+    )
+
+
+def _rows(claim: Claim, outcome: Outcome, was: Outcome) -> list[Row]:
+    rows = []
+    for place, (check, found) in enumerate(zip(claim.checks, outcome["checks"], strict=False)):
+        tested = [why["checks"][place] for why in outcome["why"]]
+        second = was["checks"][place] if was["checks"] else None
+        rows.append(
+            Row(
+                number=place + 1,
+                role=check.role,
+                what=check.what,
+                paper=_signs(number_text(check.paper)),
+                band=_signs(band_text(check)),
+                band_from="; ".join(part for part in (check.band_from, _signs(reach_text(check, found))) if part),
+                ours=_signs(ours_text(found)),
+                verdict=found["verdict"],
+                was=_signs(ours_text(second)) if second else "",
+                was_verdict=second["verdict"] if second else "",
+                reasons=tuple((_signs(ours_text(one)), one["verdict"] in MET) for one in tested),
+            )
+        )
+    return rows
+
+
+def _contradicted(claim: Claim) -> str:
+    return f"The paper's own simulator, run here: {claim.contradicted}" if claim.contradicted else ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _signs(text: str) -> str:
+    """As printers set numbers: minus signs, and relations in one character."""
+    return re.sub(r"-(?=[\dai])", "−", text).replace(">=", "≥").replace("<=", "≤")
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+TITLE = "The book of claims"
+SUBTITLE = "Five papers on TCP over multihop 802.11, run again."
+ABSTRACT = (
+    "Each claim of the five papers that can be measured was written down as a scenario, a number and a band, and "
+    "then run on PaceLab's simulator of the 802.11 DCF. This book has a verdict, a value with its interval and a "
+    "reason for every one of them, as the paper states its set-up and, where that is declared, as it most likely "
+    "was. Few numbers come out as printed; most directions do, once the setting that the paper leaves unsaid is "
+    "found: the routing protocol, the retries of the MAC, who senses whom."
+)
+HOW_TO_READ = (
+    "A claim is one statement of a paper: a number, a curve, or a sentence. It has a scenario and checks. Its "
+    "headline checks, in bold, measure the quoted sentence and decide; details, which the paper prints beside it, "
+    "are judged alike, counted and shown; what the paper does not print is ours, and not counted. docs/verdicts.md "
+    "has the rules in full; they were written down before the runs.",
+    "Ours is the mean over the seeds, each a run of the whole scenario, and the half width of its 95 % t interval. A "
+    "sentence without a number holds (◉) when the whole interval lies in its band; that something brings nothing is "
+    "such a sentence, with a band around no difference. A number is reproduced (●) when it could be one more run of "
+    "ours: the band of its rounding, widened by the prediction interval of our runs, holds our mean, and that "
+    "prediction is narrow enough to say something. Where a number is missed and every direction is met, the verdict "
+    "is direction only (◐). Else it is not reproduced (○); contradicted (⊗) where the paper's own simulator, run "
+    "here, says otherwise; inconsistent (≠) where the paper's numbers contradict each other. Extensions of ours (+) "
+    "and what was not yet run in full (–) are no verdicts.",
+    "As stated is what the paper says, with our defaults where it is silent. As it was is one declared second "
+    "set-up: what its authors most likely ran, by the period or by a calibration that says what was fitted and what "
+    "was held out. Until these rules every check decided and bands were the printed rounding alone; the verdicts of "
+    "that day stand beside the new ones, with what changed.",
+    "Where a check fails, reasons were tested: the same scenario with one thing changed, on fewer seeds. A ✓ says "
+    "that the check is met then. The judgement below weighs them. It was written after the runs; the bands were not "
+    "moved.",
+    "Figures have the paper's shape. Beside each stands what the paper's own figure shows, as far as its caption and "
+    "text tell; we could not read numbers off it.",
+)

@@ -1,1 +1,0 @@
-"""The book of the papers' claims, as page, text and PDF."""

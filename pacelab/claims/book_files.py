@@ -1,0 +1,259 @@
+"""The book of claims as one HTML file and as PDF.
+
+The HTML has styles and figures inside it, no script: it is readable and printable anywhere. The PDF is set by Typst,
+tagged for screen readers (PDF/UA), the same bytes each time. Typst comes as a wheel for every platform that holds
+compiler and fonts, so a laptop needs nothing else. WeasyPrint would print the HTML as it is, but needs Pango from the
+system; a browser is far more, and other on every machine.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import tempfile
+from dataclasses import asdict
+from html import escape
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pacelab import __version__
+from pacelab.claims.book import ABSTRACT, HOW_TO_READ, MARKS, SUBTITLE, TITLE, Book, Chapter, Entry, Row
+from pacelab.claims.outcome import Verdict
+from pacelab.claims.standing import COLUMNS, Standing
+from pacelab.console import install
+from pacelab.errors import HostError
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8888; --soft: #8882; }
+body { font: 1rem/1.5 Georgia, "Libertinus Serif", serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1, h2, h3 { line-height: 1.2; } h2 { margin-top: 3rem; border-bottom: 2px solid; } h3 { margin: 2.5rem 0 .5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font: .85rem/1.35 system-ui, sans-serif; margin: 1rem 0; }
+caption { text-align: left; font-weight: bold; padding: .3rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .25rem .5rem; border-bottom: 1px solid var(--line); }
+th.n, td.n { text-align: right; font-variant-numeric: tabular-nums; } td.v { white-space: nowrap; }
+thead th { border-bottom: 2px solid; } td small { opacity: .8; }
+blockquote { margin: .5rem 0 .5rem 1.5rem; font-style: italic; }
+.meta { font: .85rem/1.4 system-ui, sans-serif; } th.check { font-weight: normal; }
+figure { margin: 1rem 0; display: grid; grid-template-columns: 3fr 1fr; gap: 1rem; align-items: start; }
+figure img { width: 100%; background: white; } figcaption { font: .85rem/1.4 system-ui, sans-serif; }
+@media (prefers-color-scheme: dark) { body { background: #121212; color: #e8e8e8; } a { color: #9bb8ff; } }
+@media (max-width: 45rem) { figure { grid-template-columns: 1fr; } }
+@media print { body { max-width: none; font-size: 9pt; } h2 { break-before: page; } h3 { break-after: avoid; }
+  figure, tr { break-inside: avoid; } a { color: inherit; text-decoration: none; } }
+"""
+
+
+def render_html(book: Book) -> bytes:
+    """The whole file."""
+    papers = "".join(_chapter(chapter, book) for chapter in book.chapters)
+    contents = "".join(
+        f'<li><a href="#{chapter.paper.id}">{escape(chapter.paper.title)}</a></li>' for chapter in book.chapters
+    )
+    text = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(TITLE)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<header><h1>{escape(TITLE)}</h1><p>{escape(SUBTITLE)} PaceLab {__version__}.</p></header>
+<main>
+<section><p>{escape(ABSTRACT)}</p>{_overview(book)}<nav aria-label="Papers"><ol>{contents}</ol></nav></section>
+<section><h2>How to read this</h2>{"".join(f"<p>{escape(text)}</p>" for text in HOW_TO_READ)}</section>
+{papers}</main>
+</body>
+</html>
+"""
+    return text.encode()
+
+
+def _overview(book: Book) -> str:
+    names = [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value]
+    rows = []
+    for chapter in book.chapters:
+        name = f'<a href="#{chapter.paper.id}">{escape(chapter.paper.authors)}</a>'
+        rows += [_standing_row(name, chapter.stated, names), _standing_row("", chapter.was, names)]
+    head = "".join(f'<th scope="col" class="n">{MARKS[name]} {name}</th>' for name in names)
+    return _table("Claims by verdict", f'<th scope="col">paper</th><th scope="col">set-up</th>{head}', rows)
+
+
+def _standing_row(name: str, standing: Standing, names: list[str]) -> str:
+    cells = "".join(f'<td class="n">{standing.counts[verdict]}</td>' for verdict in names)
+    first = f'<th scope="row">{name}</th>' if name else "<td></td>"
+    return f"<tr>{first}<td>{standing.setup}</td>{cells}</tr>"
+
+
+def _chapter(chapter: Chapter, book: Book) -> str:
+    paper = chapter.paper
+    rows = [_summary_row(entry) for entry in chapter.entries]
+    head = "".join(
+        f'<th scope="col">{name}</th>'
+        for name in ("claim", "deciding check", "paper", "ours", "as stated", "as it was", "reason")
+    )
+    return (
+        f'<section id="{paper.id}"><h2>{escape(paper.title)}</h2>'
+        f'<p class="meta">{escape(paper.authors)}. {escape(paper.venue)}.</p><p>{escape(paper.judgement)}</p>'
+        + _table(f"The {len(rows)} claims of [{paper.id}]", head, rows)
+        + _changes(chapter)
+        + "".join(_entry(entry, book) for entry in chapter.entries)
+        + "</section>"
+    )
+
+
+def _changes(chapter: Chapter) -> str:
+    """Old and new verdicts side by side."""
+    rows = [
+        f'<tr><th scope="row"><a href="#{entry.id}">{escape(entry.where)}</a></th><td>{_verdict(entry.before)}</td>'
+        f"<td>{_verdict(entry.verdict)}</td><td>{escape(entry.change)}</td></tr>"
+        for entry in chapter.entries
+    ]
+    names = ("claim", "by the rules before", "as stated, now", "what changed")
+    head = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return _table("Verdicts by the rules before and now", head, rows)
+
+
+def _summary_row(entry: Entry) -> str:
+    row = entry.telling
+    what, paper, ours = (escape(row.what), _paper(row), escape(row.ours)) if row else ("", "", "")
+    name = f'<a href="#{entry.id}">{escape(entry.where)}</a><br><small>{escape(entry.title)}</small>'
+    met, details = entry.details
+    count = f"<br><small>details: {met} of {details}</small>" if details else ""
+    verdicts = f"<td>{_verdict(entry.verdict)}{count}</td><td>{_verdict(entry.was_verdict)}</td>"
+    cells = f'<td>{what}</td><td>{paper}</td><td class="n">{ours}</td>{verdicts}'
+    return f'<tr><th scope="row">{name}</th>{cells}<td>{escape(entry.reason)}</td></tr>'
+
+
+def _entry(entry: Entry, book: Book) -> str:
+    parts = [
+        f'<article id="{entry.id}"><h3>{escape(entry.where)}: {escape(entry.title)}</h3>',
+        f'<p class="meta">{_verdict(entry.verdict)} · <code>{entry.id}</code></p>',
+        f"<blockquote>{escape(entry.quote)}</blockquote>",
+        f'<p class="meta">{escape(entry.scenario)}.</p>',
+    ]
+    if entry.was:
+        parts.append(f'<p class="meta">{escape(entry.was)} {_verdict(entry.was_verdict)}</p>')
+    if entry.rows:
+        both = any(row.was for row in entry.rows)
+        columns = [("check", ""), ("paper [band], and why so", ""), ("as stated", ' class="n"'), ("verdict", "")]
+        columns += [("as it was", ' class="n"'), ("verdict", "")] if both else []
+        head = '<th scope="col" class="n">no.</th>' + "".join(
+            f'<th scope="col"{kind}>{name}</th>' for name, kind in columns
+        )
+        seeds = f"Checks, n = {entry.seeds} seeds" + (f", as it was {entry.was_seeds}" if both else "")
+        parts.append(_table(seeds, head, [_check_row(row, both=both) for row in entry.rows]))
+    if entry.reasons:
+        head = '<th scope="col">check</th>' + "".join(
+            f'<th scope="col" class="n">{escape(name)}</th>' for name in entry.reasons
+        )
+        parts.append(_table("The same with one thing changed", head, [_reason_row(row) for row in entry.rows]))
+    parts += [f"<p>{escape(entry.judgement)}</p>"] if entry.judgement else []
+    parts.append(f'<p class="meta">By the rules before: {_verdict(entry.before)}. {escape(entry.change)}</p>')
+    parts += [f'<p class="meta">Notes: {escape(entry.notes)}</p>'] if entry.notes else []
+    if entry.drawing:
+        parts.append(_figure(entry, book))
+    return "".join(parts) + "</article>\n"
+
+
+def _check_row(row: Row, *, both: bool) -> str:
+    what = f"<b>{escape(row.what)}</b>" if row.role == "headline" else f"{escape(row.what)} <small>({row.role})</small>"
+    second = f'<td class="n">{escape(row.was)}</td><td class="v">{_verdict(row.was_verdict)}</td>' if both else ""
+    return (
+        f'<tr><td class="n">{row.number}</td><th scope="row" class="check">{what}</th>'
+        f"<td>{_paper(row)} <small>{escape(row.band_from)}</small></td>"
+        f'<td class="n">{escape(row.ours)}</td><td class="v">{_verdict(row.verdict)}</td>{second}</tr>'
+    )
+
+
+def _reason_row(row: Row) -> str:
+    cells = "".join(f'<td class="n">{escape(text)}{" ✓" if passes else ""}</td>' for text, passes in row.reasons)
+    return f'<tr><th scope="row">{row.number}. {escape(row.what)}</th>{cells}</tr>'
+
+
+def _figure(entry: Entry, book: Book) -> str:
+    source = f"data:image/svg+xml;base64,{base64.b64encode(book.drawings[entry.drawing]).decode()}"
+    alternative = escape(f"Our measurement for {entry.where}: {entry.title}. The numbers are in the table above.")
+    shows = f"<p><b>The paper's figure:</b> {escape(entry.shows)}</p>" if entry.shows else ""
+    return (
+        f'<figure><img src="{source}" alt="{alternative}">'
+        f"<figcaption><p><b>Ours:</b> {escape(entry.caption)}</p>{shows}</figcaption></figure>"
+    )
+
+
+def _table(caption: str, head: str, rows: list[str]) -> str:
+    body = "".join(rows)
+    return (
+        f'<div class="scroll" role="group" aria-label="{escape(caption)}" tabindex="0"><table>'
+        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _paper(row: Row) -> str:
+    return f"{escape(row.paper)} [{escape(row.band)}]" if row.paper != "-" else f"[{escape(row.band)}]"
+
+
+def _verdict(verdict: str) -> str:
+    return f"{MARKS[verdict]} {verdict}" if verdict else ""
+
+
+TEMPLATE = files("pacelab.claims") / "book.typ"
+EPOCH = 0
+"""Time of creation in the file: none that would change it."""
+
+
+def has_typst() -> bool:
+    """Whether a PDF can be set here."""
+    return find_spec("typst") is not None
+
+
+def what_is_missing() -> str:
+    """What a PDF takes."""
+    return f"Typst is not installed here: {install('pacelab[report]')}"
+
+
+def check_pdf() -> None:
+    """HostError unless Typst is here."""
+    if not has_typst():
+        raise HostError(f"setting the PDF: {what_is_missing()}")
+
+
+def render_pdf(book: Book) -> bytes:
+    """The whole file."""
+    check_pdf()
+    typst: Any = import_module("typst")
+    with tempfile.TemporaryDirectory(prefix="pacelab-") as folder:
+        root = Path(folder)
+        for name, content in book.drawings.items():
+            (root / name).write_bytes(content)
+        (root / "report.json").write_text(json.dumps(_document(book)), encoding="utf-8")
+        (root / "book.typ").write_text(TEMPLATE.read_text(encoding="utf-8"), encoding="utf-8")
+        made: bytes = typst.compile(
+            str(root / "book.typ"), ignore_system_fonts=True, pdf_standards="ua-1", timestamp=EPOCH
+        )
+        return made
+
+
+def _document(book: Book) -> dict[str, Any]:
+    return {
+        "title": TITLE,
+        "subtitle": SUBTITLE,
+        "version": __version__,
+        "abstract": ABSTRACT,
+        "how_to_read": HOW_TO_READ,
+        "marks": MARKS,
+        "verdicts": [*COLUMNS, Verdict.NOT_RUN.value, Verdict.OWN.value],
+        "papers": [_chapter_data(chapter) for chapter in book.chapters],
+    }
+
+
+def _chapter_data(chapter: Chapter) -> dict[str, Any]:
+    return {
+        **chapter.paper.model_dump(),
+        "standings": [{"setup": one.setup, "counts": dict(one.counts)} for one in (chapter.stated, chapter.was)],
+        "claims": [asdict(entry) for entry in chapter.entries],
+    }

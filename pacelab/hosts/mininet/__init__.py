@@ -1,1 +1,0 @@
-"""Networks built by Mininet-WiFi, and Mininet's command line on ours."""

@@ -1,1 +1,0 @@
-"""Stations that move between gateways, and switches that a controller leads."""

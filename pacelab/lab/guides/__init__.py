@@ -1,1 +1,0 @@
-"""The eight labs' own cells, one module each."""

@@ -1,0 +1,122 @@
+"""What the values of some options stand for: PHYs, bundles of what TCPs differ in, delays of hosts, places of kernels.
+
+Of a PHY and of a bundle: what follows from the choice where the experiment says nothing. What of a TCP has no option of
+its own (tick, first timeout, recovery) is the engine's, by the same name.
+
+Source: PHYs IEEE Std 802.11-2020, Clauses 15 and 16 (b), 17 (a), 18 (g, its OFDM rates); `ns2-2001`
+tcl/lib/ns-default.tcl of ns-2.1b8a: minrto_ 1, windowInit_ 2; packetSize_ is its segment, and IP adds 20 bytes.
+"""
+
+# ruff: noqa: D102 - `topologies.domain` documents the methods of `HostDelay`, as of all domains
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from pacelab.topologies.domain import Choice
+from pacelab.units import BPS_PER_MBPS
+
+
+def _bps(*mbps: float) -> tuple[int, ...]:
+    return tuple(round(rate * BPS_PER_MBPS) for rate in mbps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phy:
+    """One PHY."""
+
+    name: str
+    rates_bps: tuple[int, ...]
+    basic_rate_bps: int
+    """RTS and CTS, and MAC ACKs unless --mac-ack says otherwise."""
+    rate_bps: int
+    """Data rate by default: its highest."""
+    mac_ack: str
+    """Rate of MAC ACKs by default."""
+
+    @property
+    def rates(self) -> Choice:
+        """Its data rates, as on the command line in Mbit/s."""
+        return Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in self.rates_bps})
+
+
+_DSSS = _bps(1, 2, 5.5, 11)
+_OFDM = _bps(6, 9, 12, 18, 24, 36, 48, 54)
+
+PHYS: Mapping[str, Phy] = MappingProxyType(
+    {
+        "802.11b": Phy(name="802.11b", rates_bps=_DSSS, basic_rate_bps=_DSSS[0], rate_bps=_DSSS[-1], mac_ack="basic"),
+        **{
+            name: Phy(name=name, rates_bps=_OFDM, basic_rate_bps=_OFDM[0], rate_bps=_OFDM[-1], mac_ack="mandatory")
+            for name in ("802.11a", "802.11g")
+        },
+    }
+)
+"""Name -> PHY."""
+
+ALL_RATES = Choice({f"{rate / BPS_PER_MBPS:g}": rate for rate in sorted((*_DSSS, *_OFDM))})
+"""Every data rate of some PHY."""
+
+
+MOST_S = 1.0
+_MEAN_OF = "exponential:"
+
+
+@dataclass(frozen=True, slots=True)
+class HostDelay:
+    """What a packet takes between the link layer of a wireless host and the host, `--host-delay`.
+
+    Seconds, the same for each packet, or `exponential:` and their mean.
+    """
+
+    @property
+    def allowed(self) -> str:
+        return f"a number of seconds from 0 to {MOST_S:g}, or {_MEAN_OF}MEAN"
+
+    def parse(self, text: str) -> str:
+        self.check(text)
+        return text
+
+    def check(self, value: Any) -> None:
+        try:
+            seconds = float(value.removeprefix(_MEAN_OF)) if isinstance(value, str) else math.nan
+        except ValueError:
+            seconds = math.nan
+        if not 0 <= seconds <= MOST_S:
+            raise ValueError(f"{value!r}: allowed is {self.allowed}")
+
+    def show(self, value: Any) -> str:
+        return str(value)
+
+
+def air_host_delay(value: str) -> dict[str, Any] | None:
+    """In the words of the air configuration; None of 0."""
+    seconds = float(value.removeprefix(_MEAN_OF))
+    if not seconds:
+        return None
+    if value.startswith(_MEAN_OF):
+        return {"kind": "exponential", "mean_s": seconds}
+    return {"kind": "fixed", "s": seconds}
+
+
+NS2_OF_2001 = "ns2-2001"
+"""Of radio, headers and TCP: as ns-2.1b8a had it."""
+
+NS2_OF_2001_RATE_BPS = 2_000_000
+"""Its data rate by default, `bandwidth_` of Mac/802_11."""
+
+TCP_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "rfc": {},
+        NS2_OF_2001: {"min_rto_s": 1.0, "initial_window_pkts": 2, "headers": NS2_OF_2001},
+    }
+)
+"""Name -> options and their defaults."""
+
+
+HERE, VM, UML = "here", "vm", "uml"
+PLACES = (HERE, VM, UML)

@@ -1,0 +1,87 @@
+"""What this host has and lets an agent do: capabilities, network interfaces; and the error when it lacks something."""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+import struct
+from pathlib import Path
+
+
+class AgentError(Exception):
+    """One line: what was attempted: what happened; what to do. The command line ends with exit code 3."""
+
+
+# Capabilities (linux/capability.h): what root may do, but not in a container that was not given it.
+
+_BITS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
+
+
+def lacking(*names: str) -> str:
+    """Those of these capabilities that this process is without; empty when it has all."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    held = next(int(line.split()[1], 16) for line in lines if line.startswith("CapEff:"))
+    return " and ".join(name for name in names if not held >> _BITS[name] & 1)
+
+
+def check_permitted() -> None:
+    """AgentError when this process may not have packets of this host, or send its own."""
+    if lacks := lacking("CAP_NET_ADMIN", "CAP_NET_RAW"):
+        raise AgentError(f"not permitted without {lacks}; run as root, in a container with {in_container(lacks)}")
+
+
+def in_container(lacks: str) -> str:
+    """What gives a container the capabilities that `lacking` named."""
+    return " ".join(f"--cap-add {name.removeprefix('CAP_')}" for name in lacks.split(" and "))
+
+
+# Network interfaces, asked by ioctl: /sys may show those of another namespace.
+
+_SIOCGIFFLAGS = 0x8913
+_SIOCGIFMTU = 0x8921
+_SIOCGIFADDR = 0x8915
+_NAME_BYTES = 15
+_UP = 0x1
+
+
+def mtu_of(interface: str) -> int:
+    """MTU in bytes; AgentError when there is no such interface."""
+    if not 0 < len(interface.encode()) <= _NAME_BYTES:
+        raise AgentError(f"interface {interface!r}: no such interface; {_present()}")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFMTU, struct.pack("16si16x", interface.encode(), 0))
+        except OSError:
+            raise AgentError(f"interface {interface!r}: no such interface; {_present()}") from None
+    return int(struct.unpack("16si16x", answer)[1])
+
+
+def check_wired(interface: str | None) -> None:
+    """AgentError when there is no such interface; `wire+` is iptables' own for all whose names begin so."""
+    if interface is not None and not interface.endswith("+"):
+        mtu_of(interface)
+
+
+def is_up(interface: str) -> bool | None:
+    """Whether it is switched on, None when there is none. (Of its carrier the kernel tells up to a second later.)"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFFLAGS, struct.pack("16sH14x", interface.encode(), 0))
+        except OSError:
+            return None
+    return bool(struct.unpack("16sH14x", answer)[1] & _UP)
+
+
+def address_of(interface: str) -> str:
+    """Its IPv4 address; AgentError when it has none, or there is no such interface."""
+    mtu_of(interface)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            answer = fcntl.ioctl(asked, _SIOCGIFADDR, struct.pack("16s16x", interface.encode()[:_NAME_BYTES]))
+        except OSError:
+            raise AgentError(f"interface {interface!r}: it has no IPv4 address") from None
+    return socket.inet_ntoa(answer[20:24])
+
+
+def _present() -> str:
+    return "there are " + ", ".join(name for _index, name in socket.if_nameindex())

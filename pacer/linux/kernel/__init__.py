@@ -1,1 +1,0 @@
-"""What agents ask of the kernel: queues, rules, pacing, retries, stations."""

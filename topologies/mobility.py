@@ -1,0 +1,213 @@
+"""The part `mobility` of a topology file, and the walks that it says: waypoints, a trace (`walks`), or drawn by seed.
+
+Random waypoint and Gauss-Markov: each node has a stream of its own. Positions are rounded to millimetres, and each leg
+begins at the rounded one, so that the last bit of a machine's cosine reaches no result.
+
+Source: [camp] T. Camp, J. Boleng, V. Davies, "A survey of mobility models for ad hoc network research", WCMC 2(5),
+2002, Sec. 2.2 and 2.5
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from random import Random
+from statistics import NormalDist
+
+from pydantic import Field
+
+from pacelab.topologies.document import Document, Length, Part, Reach, Speed, Time
+from pacelab.topologies.document import Place as Key
+from pacelab.topologies.walks import Area, Place, Walk, distance_m, read_bonnmotion, read_setdest, simplified
+
+EDGE = 0.1
+"""Gauss-Markov: nearer to an edge than this share of the area a node's mean direction is to the middle."""
+DIRECTION_SD = math.pi / 4
+"""Gauss-Markov: standard deviation of the direction. [camp] gives none."""
+SPEED_SD = 0.25
+"""Gauss-Markov: of the speed, as a share of its mean. [camp] gives none."""
+
+
+def random_waypoint(
+    area: Area, starts: tuple[Place, ...], *, slowest: float, fastest: float, pause_s: float, until_s: float, seed: int
+) -> tuple[Walk, ...]:
+    """Each node walks to a place drawn at random at a speed drawn between the two (m/s, above 0), pauses, walks on.
+
+    Deviates: a node starts where the network has it, so the first minutes are not the stationary state. Speeds above 0
+    keep the mean from falling for ever.
+    """
+    walks = []
+    for node, start in enumerate(starts):
+        random = Random(f"random-waypoint {seed} {node}")  # only its random(), whose sequence Python guarantees
+        now_s, here = 0.0, start
+        points: list[tuple[float, Place]] = []
+        while now_s < until_s:
+            goal = _mm(random.random() * area.width_m, random.random() * area.height_m)
+            speed = slowest + random.random() * (fastest - slowest)
+            length = distance_m(here, goal)
+            if length == 0:
+                continue
+            now_s, here = now_s + length / speed, goal
+            points.append((now_s, here))
+            if pause_s > 0:
+                now_s += pause_s
+                points.append((now_s, here))
+        walks.append(Walk(start, simplified(points, start)))
+    return tuple(walks)
+
+
+def gauss_markov(
+    area: Area, starts: tuple[Place, ...], *, speed: float, memory: float, step_s: float, until_s: float, seed: int
+) -> tuple[Walk, ...]:
+    """Speed and direction are `memory` (0..1) of what they were `step_s` before, the rest of their means and chance.
+
+        s_n = a s + (1 - a) s_mean + sqrt(1 - a^2) s_x          and so the direction
+
+    Near an edge the mean direction is to the middle; who would step out of the area stays at its edge.
+    """
+    walks = []
+    normal, chance = NormalDist(), math.sqrt(1 - memory * memory)
+    for node, start in enumerate(starts):
+        random = Random(f"gauss-markov {seed} {node}")
+        now_s, here = 0.0, start
+        pace, direction = speed, 2 * math.pi * random.random()
+        middle = direction
+        points: list[tuple[float, Place]] = []
+        while now_s < until_s:
+            if _near_edge(here, area):
+                middle = math.atan2(area.height_m / 2 - here[1], area.width_m / 2 - here[0])
+                middle += 2 * math.pi * round((direction - middle) / (2 * math.pi))  # the short way round
+            draws = [normal.inv_cdf((int(random.random() * 2**52) + 0.5) / 2**52) for _ in range(2)]
+            pace = memory * pace + (1 - memory) * speed + chance * SPEED_SD * speed * draws[0]
+            direction = memory * direction + (1 - memory) * middle + chance * DIRECTION_SD * draws[1]
+            length = max(pace, 0.0) * step_s
+            x = min(max(here[0] + length * math.cos(direction), 0.0), area.width_m)
+            y = min(max(here[1] + length * math.sin(direction), 0.0), area.height_m)
+            now_s, here = now_s + step_s, _mm(x, y)
+            points.append((now_s, here))
+        walks.append(Walk(start, simplified(points, start)))
+    return tuple(walks)
+
+
+def _near_edge(here: Place, area: Area) -> bool:
+    sides = ((here[0], area.width_m), (here[1], area.height_m))
+    return any(not EDGE * length <= at <= (1 - EDGE) * length for at, length in sides)
+
+
+def _mm(x: float, y: float) -> Place:
+    return round(x, 3), round(y, 3)
+
+
+READERS = {"setdest": read_setdest, "bonnmotion": read_bonnmotion}
+
+
+class MovePart(Part):
+    """The node is at `to` at the time `at`, and on straight lines in between."""
+
+    node: str
+    at: Time
+    to: list[Length] = Field(min_length=2, max_length=2)
+
+
+class RandomWaypointPart(Part):
+    """See `random_waypoint`."""
+
+    speed: list[Speed] = Field(min_length=2, max_length=2)
+    pause: Time = 0.0
+    until: Time
+    seed: int = Field(default=1, ge=0)
+
+
+class GaussMarkovPart(Part):
+    """See `gauss_markov`."""
+
+    speed: Speed
+    memory: float = Field(default=0.75, ge=0, le=1)
+    step: Time = 1.0
+    until: Time
+    seed: int = Field(default=1, ge=0)
+
+
+class MobilityPart(Part):
+    """How radios walk within an area from (0, 0) on: by waypoints, a trace beside the file, or a model. One of them."""
+
+    area: list[Reach] = Field(min_length=2, max_length=2)
+    waypoints: list[MovePart] | None = None
+    setdest: str | None = None
+    bonnmotion: str | None = None
+    random_waypoint: RandomWaypointPart | None = Field(default=None, alias="random-waypoint")
+    gauss_markov: GaussMarkovPart | None = Field(default=None, alias="gauss-markov")
+
+    @property
+    def ways(self) -> dict[str, bool]:
+        """Ways to walk, and whether each is given."""
+        return {
+            "waypoints": self.waypoints is not None,
+            "setdest": self.setdest is not None,
+            "bonnmotion": self.bonnmotion is not None,
+            "random-waypoint": self.random_waypoint is not None,
+            "gauss-markov": self.gauss_markov is not None,
+        }
+
+
+class MobilityReader:
+    """Makes walks of the part. `folder` is where a trace is looked for; None: nowhere."""
+
+    def __init__(self, document: Document, part: MobilityPart, folder: Path | None) -> None:
+        self._document, self._part, self._folder = document, part, folder
+        self._area = Area(part.area[0], part.area[1])
+        given = [way for way, there in part.ways.items() if there]
+        if len(given) != 1:
+            raise document.error(("mobility",), f"{len(given)} ways to walk; allowed is one of {', '.join(part.ways)}")
+        self._way = given[0]
+        self.said = self._way
+        """The way to walk, in words."""
+        self.trace = b""
+        """The trace as it was read."""
+
+    def walks(self, starts: Mapping[int, Place]) -> tuple[Walk, ...]:
+        """A walk for each radio; `starts` are their numbers and where the file has them."""
+        part, area, places = self._part, self._area, tuple(starts.values())
+        if self._way in READERS:
+            return self._read(part.setdest or part.bonnmotion or "", places)
+        for number, start in starts.items():
+            self.check_within(("nodes", number, "at"), start)
+        if (drawn := part.random_waypoint) is not None:
+            slowest, fastest = drawn.speed
+            if fastest < slowest:
+                key = ("mobility", "random-waypoint", "speed")
+                raise self._document.error(key, f"allowed are two speeds that rise, from {slowest:g} m/s on")
+            self.said += f", seed {drawn.seed}"
+            times = {"pause_s": drawn.pause, "until_s": drawn.until}
+            return random_waypoint(area, places, slowest=slowest, fastest=fastest, **times, seed=drawn.seed)
+        steps = part.gauss_markov
+        assert steps is not None
+        if steps.step <= 0:
+            raise self._document.error(("mobility", "gauss-markov", "step"), "allowed is more than 0 s")
+        self.said += f", seed {steps.seed}"
+        times = {"step_s": steps.step, "until_s": steps.until}
+        return gauss_markov(area, places, speed=steps.speed, memory=steps.memory, **times, seed=steps.seed)
+
+    def check_within(self, key: Key, place: Place) -> None:
+        """Refuse a place of the file that is beyond the area."""
+        try:
+            self._area.check(0, *place)
+        except ValueError as error:
+            raise self._document.error(key, str(error).removeprefix("line 0: ")) from None
+
+    def _read(self, name: str, places: tuple[Place, ...]) -> tuple[Walk, ...]:
+        key = ("mobility", self._way)
+        if self._folder is None:
+            raise self._document.error(key, "a trace is another file; allowed is it in a file of your own")
+        self.said += f" {name}"
+        try:
+            self.trace = (self._folder / name).read_bytes()
+            text = self.trace.decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise self._document.error(key, f"reading {name}: {why}; allowed is a text in UTF-8") from None
+        try:
+            return READERS[self._way](text, self._area, places)
+        except ValueError as error:
+            raise self._document.error(key, f"{name}: {error}") from None

@@ -1,0 +1,207 @@
+"""Code of a user's own while it runs: files beside it, random numbers, a bound on memory, a word when it takes long.
+
+Files that lie beside a file and that it imports are found there from wherever it is named. Python's and NumPy's shared
+random numbers are the seed's meanwhile. Code that says what a network is may take so much memory. Code that does not
+return is waited for, and somebody should know for what.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+NEVER = frozenset({"pacelab", *sys.stdlib_module_names})
+"""What these names stand for does not depend on where a file lies."""
+
+
+class Beside:
+    """The modules and packages in the folder of a file that it imports, or that these import: name -> where."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.found: dict[str, Path] = {}
+        self._loaded: dict[str, ModuleType] = {}
+        todo = [path]
+        while todo:
+            for name in sorted(_imported(todo.pop().read_bytes()) - NEVER - self.found.keys()):
+                package = path.parent / name / "__init__.py"
+                place = package if package.is_file() else path.parent / f"{name}.py"
+                if place.is_file() and not place.samefile(path):
+                    self.found[name] = place
+                    todo += self.files(name)
+
+    def files(self, name: str) -> list[Path]:
+        """All of this module or package."""
+        place = self.found[name]
+        return sorted(place.parent.rglob("*.py")) if place.name == "__init__.py" else [place]
+
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of the file, and where it imports files beside it of these, too."""
+        from hashlib import sha256  # it loads OpenSSL
+
+        digest = sha256(self._path.read_bytes())
+        for name in sorted(self.found):
+            for file in self.files(name):
+                digest.update(b"\0" + file.relative_to(self.found[name].parent).as_posix().encode())
+                digest.update(b"\0" + file.read_bytes())
+        return digest.hexdigest()
+
+    def lend(self, names: dict[str, Any]) -> None:
+        """From now on these names are these files in what the code of this namespace imports, also when it runs."""
+
+        def imports(name: str, scope: Any = None, local: Any = None, wanted: Any = (), level: int = 0) -> ModuleType:
+            top = name.partition(".")[0]
+            if level or top not in self.found:
+                return builtins.__import__(name, scope, local, wanted or (), level)
+            there = self._loaded.get(name)
+            if there and all(hasattr(there, part) for part in wanted or ()):  # in a function, for each packet
+                return there if wanted else self._loaded[top]
+            with self._importable():
+                return builtins.__import__(name, scope, local, wanted or ())
+
+        names["__builtins__"] = vars(builtins) | {"__import__": imports}
+
+    @contextlib.contextmanager
+    def _importable(self) -> Iterator[None]:
+        """Meanwhile these names are these files, read once; afterwards they are what they were before."""
+        before = self._taken_out()
+        sys.modules.update(self._loaded)
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+            self._loaded = self._taken_out()
+            sys.modules.update(before)
+
+    def find_spec(self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        """As Python's import asks (see `importlib.abc.MetaPathFinder`)."""
+        return spec_from_file_location(name, self.found[name]) if name in self.found else None
+
+    def _taken_out(self) -> dict[str, ModuleType]:
+        """Those modules, out of the loaded ones."""
+        names = [name for name in sys.modules if name.partition(".")[0] in self.found]
+        return {name: sys.modules.pop(name) for name in names}
+
+
+@lru_cache(maxsize=64)
+def _imported(text: bytes) -> frozenset[str]:
+    """Modules that it may import, without what follows their first dot; none of what is no Python."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):  # ValueError: older Pythons say so of a null character
+        return frozenset()
+    whole = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    whole += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+    return frozenset(name.partition(".")[0] for name in whole)
+
+
+@contextlib.contextmanager
+def shared_draws(seed: int, *, text: str = "") -> Iterator[None]:
+    """Meanwhile who draws from `random` itself, or from `numpy.random`, draws the seed's numbers; then both go on as
+    before. NumPy is loaded only where it is already, or where the `text` that runs names it.
+    """
+    before = random.getstate()
+    random.seed(seed)
+    try:
+        with _numpy_draws(seed) if "numpy" in sys.modules or "numpy" in text else contextlib.nullcontext():
+            yield
+    finally:
+        random.setstate(before)
+
+
+@contextlib.contextmanager
+def _numpy_draws(seed: int) -> Iterator[None]:
+    try:
+        import numpy.random as shared
+    except ImportError:
+        yield
+        return
+    before = shared.get_state()  # noqa: NPY002  # it is what users draw from
+    shared.seed(divmod(seed, 2**32))  # noqa: NPY002
+    try:
+        yield
+    finally:
+        shared.set_state(before)  # noqa: NPY002
+
+
+MOST_BYTES = 2**31
+"""Address space, of which numerical libraries reserve much for each core where such code imports them."""
+_TAKEN = Path("/proc/self/statm")
+"""Of Linux; elsewhere nothing is bounded."""
+_ONE_AT_A_TIME = threading.RLock()
+"""The bound is the process's: of two threads each would take the other's for what was there before."""
+
+
+@contextlib.contextmanager
+def bounded() -> Iterator[None]:
+    """Meanwhile this process may take so much more, and no more: beyond that is a MemoryError."""
+    if not _TAKEN.is_file():
+        yield
+        return
+    import resource
+
+    with _ONE_AT_A_TIME:
+        before, hard = resource.getrlimit(resource.RLIMIT_AS)
+        most = int(_TAKEN.read_text().split()[0]) * resource.getpagesize() + MOST_BYTES
+        if before != resource.RLIM_INFINITY and before <= most:
+            yield
+            return
+        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (before, hard))
+
+
+PATIENCE_S = 5.0
+"""How long one waits without a word."""
+_said: set[str] = set()
+"""Once in each process: a network is made several times in a run."""
+
+
+@contextlib.contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """Meanwhile, after a while, one line on stderr says that `what` is waited for."""
+    timer = threading.Timer(PATIENCE_S, say, (what,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def say(what: str) -> None:
+    """Say that `what` is waited for, unless that was said."""
+    if what not in _said:
+        _tell(what)
+        _said.add(what)
+
+
+def tell_by(tell: Callable[[str], None]) -> None:
+    """In a worker: `tell` what is waited for, instead of stderr. Others may wait for the same."""
+    global _tell
+    _tell = tell
+
+
+def _on_stderr(what: str) -> None:
+    if sys.stderr is None:
+        return
+    line = f"{what} has not returned for {PATIENCE_S:g} s; it is waited for, Ctrl-C ends it"
+    with contextlib.suppress(OSError):
+        print(f"pacelab: {line}", file=sys.stderr)
+
+
+_tell = _on_stderr

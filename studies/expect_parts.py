@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pacelab
-from pacelab.pacer.core.expect import PACE, ExpectedAck
+from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
 from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def expect_gateway(_settings: HookSettings) -> Hook:
     """Pacelab's own scheme at the gateway: TCP-GAP behind ACKs that wait for a segment that is due."""
-    from pacelab.pacer.core.expect import PACE, ExpectedAck
+    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
     from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 
     return ExpectedAck(TcpGapGateway(TcpGapGatewayConfig(pace=PACE)))
@@ -20,7 +20,7 @@ def expect_gateway(_settings: HookSettings) -> Hook:
 
 def expect_station(_settings: HookSettings) -> Hook:
     """The same at a station: it paces its data, and its ACKs wait for a segment that is due."""
-    from pacelab.pacer.core.expect import PACE, ExpectedAck
+    from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
     from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 
     return ExpectedAck(TcpGapSender(TcpGapSenderConfig(pace=PACE)))

@@ -2,7 +2,7 @@
 
 1. `pacelab.units` is a leaf.
 2. `topologies` and `pacer.core` see `pacelab.units` and themselves only; the core does no I/O and reads no clock. A
-   paper's folder or file in it sees contract, segments, `pacing` and only those papers that it is built on.
+   paper's folder in it sees contract, segments, `pacing` and only those papers that it is built on.
 3. `pacer.linux` sees `pacer.core`; `controller` sees `pacer.core` at most.
 4. `pacelab` joins the parts, but not `labs`, `grading`, `controller`: it reaches these through entry points.
    `labs` and `grading` see pacelab's public API only.
@@ -33,16 +33,11 @@ PAPERS: dict[str, list[str]] = {
     "candidates": ["pacing"],
     "expect": ["pacing", "tcp_gap"],
 }
-"""Folders and files of pacer.core, a paper each -> the others that it is built on; its docstring says so, too."""
-PAPERS_OF_ONE_FILE = ("expect",)
+"""Folders of pacer.core, a paper each -> the other folders there that it is built on; its docstring says so, too."""
 
 
 def paper_sees(name: str) -> list[str]:
     return [UNITS, *LEAVES, *(f"{CORE}.{other}" for other in (name, *PAPERS[name]))]
-
-
-def place_of(name: str) -> str:
-    return f"pacer/core/{name}.py" if name in PAPERS_OF_ONE_FILE else f"pacer/core/{name}"
 
 
 SEES = {
@@ -51,7 +46,7 @@ SEES = {
     "pacer/__init__.py": [],
     "pacer/core": [UNITS, *LEAVES],
     "pacer/core/pacing": [UNITS, *LEAVES, f"{CORE}.pacing"],
-    **{place_of(name): paper_sees(name) for name in PAPERS},
+    **{f"pacer/core/{name}": paper_sees(name) for name in PAPERS},
     "pacer/linux": [UNITS, CORE, "pacelab.pacer.linux"],
     "controller": [UNITS, CORE, "pacelab.controller"],
     "pacelab": ["pacelab"],
@@ -128,14 +123,10 @@ def test_arrows_hold() -> None:
 
 
 def test_arrows_know_every_paper() -> None:
-    core = ROOT / "pacer" / "core"
-    folders = {path.parent.name for path in core.glob("*/__init__.py")}
-    files = {path.stem for path in core.glob("*.py")} - {"__init__", "null", *(leaf.split(".")[-1] for leaf in LEAVES)}
-    assert folders == {"pacing", *PAPERS} - set(PAPERS_OF_ONE_FILE)
-    assert files == set(PAPERS_OF_ONE_FILE)
+    folders = {path.parent.name for path in (ROOT / "pacer" / "core").glob("*/__init__.py")}
+    assert folders == {"pacing", *PAPERS}
     for name, others in PAPERS.items():
-        place = ROOT / place_of(name)
-        said = (place if place.suffix else place / "__init__.py").read_text("utf-8")
+        said = (ROOT / "pacer" / "core" / name / "__init__.py").read_text("utf-8")
         assert [other for other in others if f"`{other}`" not in said] == []
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.contract import Hook, Point
-from pacelab.pacer.core.expect import PACE, ExpectedAck
+from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
 from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
 from pacelab.pacer.core.tcp_ap.hooks import TcpApSender

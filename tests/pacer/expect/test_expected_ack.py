@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.contract import Event, EventMask, Point, TransmitResult
-from pacelab.pacer.core.expect import ExpectedAck, ExpectedAckConfig
+from pacelab.pacer.core.expect.expected_ack import ExpectedAck, ExpectedAckConfig
 from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.core.segment import RST, SYN, FlowKey, seq_diff
 

@@ -6,17 +6,18 @@ program that is missing is skipped aloud.
 """
 
 import argparse
+import os
+import re
+import shutil
 import statistics
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 
-import air
-import beside
-import bound
-import child
+import cost
 import curve
 import layout
 import ours
-import readme
 from duels import RANDOM_S, SHORT, all_duels
 
 PEAK_LIMIT_MB = 150
@@ -44,11 +45,11 @@ def main() -> int:
         medians: dict[str, float] = {}
         met = [_duels(pairs, medians)]
         if given.readme:
-            readme.write(medians)
+            write_sentence(medians)
         _short(pairs)
         _bounds(min(pairs, 3), medians)
         met += [_memory(), _curves(min(pairs, 3), large=given.large)]
-    except (child.ChildFailedError, ValueError) as error:
+    except (cost.ChildFailedError, ValueError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     print("every measured target met" if all(met) else "a target was MISSED")
@@ -71,7 +72,7 @@ def _duels(pairs: int, medians: dict[str, float]) -> bool:
 
 def _short(repeats: int) -> None:
     whole_s = [ours.chain(seconds=SHORT_S).whole_cpu_s for _ in range(SHORT * repeats)]
-    bare_s = min(child.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
+    bare_s = min(cost.run([sys.executable, "-c", ""]).cpu_s for _ in range(repeats))
     reached = "reached" if min(whole_s) < SHORT_CPU_S else "not reached"
     print(f"pacelab run chain, {SHORT_S} s: {min(whole_s):.2f} s of CPU in all, {bare_s:.2f} s of it Python's start")
     print(f"    (least of {len(whole_s)}, their median {statistics.median(whole_s):.2f}); ", end="")
@@ -79,24 +80,24 @@ def _short(repeats: int) -> None:
 
 
 def _bounds(repeats: int, medians: dict[str, float]) -> None:
-    if reason := bound.missing():
+    if reason := loop_missing():
         print(f"what it would take to be faster still: skipped: {reason}\n", flush=True)
         return
-    bound.build()
+    build_loop()
     runs = {
         "aodv_chain": (lambda: ours.chain("--no-wired", "--window", "3", "--routing", "aodv"), 8, 10.0),
         "random_layout": (lambda: ours.engine(_random_layout()), 120, 20.0),
     }
     for name, (run, stations, goal) in runs.items():
         cheapest = min((run() for _ in range(repeats)), key=lambda done: done.cpu_s)
-        loop_s = bound.loop_s(events=cheapest.events, stations=stations, repeats=repeats)
+        least_s = loop_s(events=cheapest.events, stations=stations, repeats=repeats)
         known = {"events": cheapest.events, "ratio": medians.get(name), "goal": goal}
-        print("\n".join(bound.lines(name, ours_s=cheapest.cpu_s, loop_s=loop_s, **known)))
+        print("\n".join(bound_lines(name, ours_s=cheapest.cpu_s, loop_s=least_s, **known)))
     print(flush=True)
 
 
 def _random_layout() -> str:
-    return air.config(layout.load(), seconds=RANDOM_S, rate_bps=11_000_000, routing="aodv")
+    return layout.config(layout.load(), seconds=RANDOM_S, rate_bps=11_000_000, routing="aodv")
 
 
 def _memory() -> bool:
@@ -117,11 +118,81 @@ def _curves(repeats: int, *, large: bool) -> bool:
         points = curve.measure(series, repeats)
         text = curve.lines(series, points, repeats)
         if series is curve.ACTIVE:
-            text += beside.lines(points, large=large)
+            text += curve.ns2_lines(points, large=large)
         print("\n".join(text) + "\n", flush=True)
         curves.append((series, points))
     print(f"figure: {curve.draw(curves, repeats)}")
     return all(curve.exponent(series, points) <= series.limit for series, points in curves)
+
+
+# What it would take to be faster still: as many events as a run has in a bare loop, the agenda and nothing else. Above
+# that loop lies what the frames need: at each event a station is brought up to date, and each frame is noted at every
+# station that hears it. Below it one gets only with fewer events.
+
+ROOT = Path(__file__).parent.parent
+MANIFEST = ROOT / "medium" / "Cargo.toml"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "medium" / "target"))
+BINARY = TARGET / "release" / "examples" / "bare_loop"
+
+
+def loop_missing() -> str | None:
+    """Why the loop cannot be made here, or None."""
+    return None if BINARY.exists() or shutil.which("cargo") else "cargo is not installed"
+
+
+def build_loop() -> None:
+    """Compile the loop unless it is up to date."""
+    if shutil.which("cargo"):
+        crate = ["-p", "pacelab-engine", "--example", "bare_loop"]
+        cost.run(["cargo", "build", "-q", "--release", "--locked", "--manifest-path", MANIFEST, *crate])
+
+
+def loop_s(*, events: int, stations: int, repeats: int) -> float:
+    """CPU seconds of the bare loop, the least of some runs."""
+    return min(cost.run([BINARY, str(events), str(stations)]).cpu_s for _ in range(repeats))
+
+
+def bound_lines(name: str, *, ours_s: float, loop_s: float, events: int, ratio: float | None, goal: float) -> list[str]:
+    """The bound as text; `ratio`: times ns-2, where it was measured."""
+    ours_ns, loop_ns = 1e9 * ours_s / events, 1e9 * loop_s / events
+    text = [
+        f"{name}: {events} events, {ours_ns:.0f} ns of CPU each; in a bare loop (agenda alone) {loop_ns:.0f} ns,"
+        f" {100 * loop_ns / ours_ns:.0f} %"
+    ]
+    if ratio is not None:
+        text.append(
+            f"    {ratio:.1f}x ns-2 now; {goal:g}x takes {ours_ns * ratio / goal:.0f} ns an event;"
+            f" {ratio * ours_ns / loop_ns:.0f}x if frames cost nothing; more only with fewer events"
+        )
+    return text
+
+
+# README's sentence on speed, written from what was measured: `--readme`.
+
+README = Path(__file__).parent.parent / "README.md"
+WORDS = (
+    "Speed, CPU per delivered packet side by side (`make bench`, 2 cores, `make guided`): {aodv_chain} times "
+    "ns-2\nand {static_chain} times ns-3 on a 7-hop chain, {gap_chain} times ns-2 with TCP-GAP's Python in the loop, "
+    "{random_layout} times\nns-2 on 120 nodes with 8 flows."
+)
+STANDS = re.compile(r"Speed, CPU per delivered packet .*? with 8 flows\.", re.DOTALL)
+
+
+def sentence(medians: Mapping[str, float]) -> str:
+    """Of the medians by the names of duels.py's functions; ValueError where one was skipped."""
+    shown = {name: f"{median:.0f}" if median >= 10 else f"{median:.2g}" for name, median in medians.items()}
+    try:
+        return WORDS.format(**shown)
+    except KeyError as missing:
+        raise ValueError(f"{missing.args[0]} was not measured: README's sentence needs ns-2 and ns-3") from None
+
+
+def write_sentence(medians: Mapping[str, float], readme: Path = README) -> None:
+    """Put the sentence in its place; ValueError where README has none."""
+    text, count = STANDS.subn(lambda _: sentence(medians), readme.read_text(encoding="utf-8"))
+    if count != 1:
+        raise ValueError(f"{readme}: {count} sentences on speed; there must be one")
+    readme.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

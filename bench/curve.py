@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import air
+import cost
+import layout
+import ns2
 import ours
-from ratio import TRIES
+from cost import TRIES
 
 OUT = Path(__file__).parent / "out" / "cost-by-nodes.png"
 RATE_BPS = 2_000_000
@@ -53,19 +55,19 @@ class Point:
 
 
 def _idle(nodes: int, seconds: float) -> str:
-    return air.config(air.one_active_chain(nodes), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
+    return layout.config(layout.one_active_chain(nodes), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
 
 
 def _active(nodes: int, seconds: float) -> str:
-    return air.config(air.many_active_chains(nodes), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
+    return layout.config(layout.many_active_chains(nodes), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
 
 
 def _flows(flows: int, seconds: float) -> str:
-    return air.config(air.many_active_chains(496, flows=flows), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
+    return layout.config(layout.many_active_chains(496, flows=flows), seconds=seconds, rate_bps=RATE_BPS, window_pkts=3)
 
 
 def _load(window_pkts: int, seconds: float) -> str:
-    return air.config(air.many_active_chains(496), seconds=seconds, rate_bps=RATE_BPS, window_pkts=window_pkts)
+    return layout.config(layout.many_active_chains(496), seconds=seconds, rate_bps=RATE_BPS, window_pkts=window_pkts)
 
 
 ACTIVE = Series(
@@ -111,7 +113,7 @@ SERIES = (
 def measure(series: Series, repeats: int) -> list[Point]:
     """The run of least CPU at each size: what else a computer does only adds. Sizes in turn, `repeats` times.
 
-    A curve that misses its target is measured on, see `ratio.TRIES`.
+    A curve that misses its target is measured on, see `cost.TRIES`.
     """
     configs = {size: series.config(size, series.seconds) for size in series.sizes}
     points: list[Point] = []
@@ -171,3 +173,35 @@ def draw(curves: Sequence[tuple[Series, Sequence[Point]]], repeats: int) -> Path
     OUT.parent.mkdir(exist_ok=True)
     figure.savefig(OUT, dpi=120)
     return OUT
+
+
+# ns-2 on the curve of active chains (`ACTIVE`), as far as it gets in bounded time. It has no fixed routes for radios,
+# so its chains find theirs by AODV: once, a few packets each.
+
+SECONDS, LIMIT_S = 10, 240
+NODES, LARGE = (64, 496), (1000, 2000)
+
+
+def ns2_lines(points: Sequence[Point], *, large: bool) -> list[str]:
+    """A line for each number of nodes: its CPU per delivered packet beside ours, its memory."""
+    if reason := ns2.missing():
+        return [f"    ns-2 beside it: skipped: {reason}"]
+    mine = {point.size: point for point in points}
+    return [_line(mine[nodes]) for nodes in (*NODES, *(LARGE if large else ()))]
+
+
+def _line(point: Point) -> str:
+    head = f"    {point.size:5} nodes  ns-2"
+    chains = layout.many_active_chains(point.size)
+    try:
+        long, short = (
+            ns2.layout(chains, seed=1, seconds=seconds, rate_mbps=2, window_pkts=3, limit_s=LIMIT_S)
+            for seconds in (1 + SECONDS, 1)
+        )
+    except cost.ChildFailedError as error:
+        return f"{head}: not within {LIMIT_S} s ({error})"
+    per_packet_us = 1e6 * (long.cpu_s - short.cpu_s) / (sum(long.delivered_pkts) - sum(short.delivered_pkts))
+    return (
+        f"{head} {per_packet_us:9.2f} us per delivered packet, {per_packet_us / point.per_packet_us:.1f} times ours;"
+        f" start-up {short.cpu_s:.1f} s of CPU; {long.peak_mb:.0f} MB"
+    )

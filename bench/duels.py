@@ -7,12 +7,11 @@ beside it.
 
 from collections.abc import Callable, Iterator
 
-import air
 import layout
 import ns2
 import ns3
 import ours
-from ratio import Cost, Ratio, measure
+from cost import Cost, Ratio, measure
 
 NS3_S, RANDOM_S = 60, 60
 SHORT = 3
@@ -74,7 +73,7 @@ def lred_chain(pairs: int) -> Ratio:
 def random_layout(pairs: int) -> Ratio:
     """120 nodes in 2500 x 1000 m, 8 flows, 11 Mbit/s, AODV in both, on the same positions."""
     drawn = layout.load()
-    configs = {s: air.config(drawn, seconds=s, rate_bps=11_000_000, routing="aodv") for s in (1, RANDOM_S)}
+    configs = {s: layout.config(drawn, seconds=s, rate_bps=11_000_000, routing="aodv") for s in (1, RANDOM_S)}
     return measure(
         name="120 nodes, 8 flows, 11 Mbit/s, AODV",
         other="ns-2",

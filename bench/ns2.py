@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import child
+import cost
 from layout import Calls, Layout, Scene
 
 SCRIPTS = Path(__file__).parent / "ns2"
@@ -131,17 +131,17 @@ def mobility(*, walks: Path, nodes: int, flows: Sequence[tuple[int, int]], seed:
     return [int(word) for word in _after("delivered", _ns("mobility.tcl", options).stdout)]
 
 
-def _ns(script: str, options: dict[str, object], limit_s: float | None = None) -> child.Child:
+def _ns(script: str, options: dict[str, object], limit_s: float | None = None) -> cost.Child:
     words = [word for name, value in options.items() for word in (f"-{name}", str(value))]
     bounded = [] if limit_s is None else ["timeout", str(limit_s)]
-    return child.run([*bounded, "ns", SCRIPTS / script, *words])
+    return cost.run([*bounded, "ns", SCRIPTS / script, *words])
 
 
-def _kbps(done: child.Child) -> list[float]:
+def _kbps(done: cost.Child) -> list[float]:
     return [float(word) for word in _after("kbps", done.stdout)]
 
 
-def _run(delivered: Sequence[str], done: child.Child) -> TcpRun:
+def _run(delivered: Sequence[str], done: cost.Child) -> TcpRun:
     return TcpRun(delivered_pkts=tuple(int(word) for word in delivered), cpu_s=done.cpu_s, peak_mb=done.peak_mb)
 
 

@@ -4,7 +4,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import child
+import cost
 
 SOURCE = Path(__file__).parent / "ns3" / "chain.cc"
 BINARY = Path(__file__).parent / "out" / "ns3-chain"
@@ -33,11 +33,11 @@ def build() -> None:
         return
     BINARY.parent.mkdir(exist_ok=True)
     libraries = [f"-lns3-{name}" for name in LIBRARIES]
-    child.run(["g++", "-O2", "-std=c++17", SOURCE, "-o", BINARY, *libraries])
+    cost.run(["g++", "-O2", "-std=c++17", SOURCE, "-o", BINARY, *libraries])
 
 
 def chain(*, hops: int, window_pkts: int, rate_mbps: int = 2, seed: int = 1, seconds: float = 60) -> TcpRun:
     """One NewReno flow over a chain on fixed routes, RTS on."""
     options = {"hops": hops, "rate": rate_mbps, "window": window_pkts, "seed": seed, "seconds": seconds}
-    done = child.run([BINARY, *(f"--{name}={value}" for name, value in options.items())])
+    done = cost.run([BINARY, *(f"--{name}={value}" for name, value in options.items())])
     return TcpRun(delivered_pkts=int(done.stdout.split()[1]), cpu_s=done.cpu_s)

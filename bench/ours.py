@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import child
+import cost
 
 COMMAND = Path(sys.executable).parent / "pacelab"
 CHAIN = ("chain", "--hops", "7", "--rate", "2", "--seed", "1")
@@ -33,7 +33,7 @@ def missing() -> str | None:
 def command(*options: str) -> Run:
     """`pacelab run OPTIONS --json` in a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
-        done = child.run([COMMAND, "run", *options, "--json", "--out", f"{folder}/run"])
+        done = cost.run([COMMAND, "run", *options, "--json", "--out", f"{folder}/run"])
     document = json.loads(done.stdout)
     return Run(
         cpu_s=document["host"]["cpu_s"],
@@ -51,5 +51,5 @@ def chain(*options: str, seconds: int = CHAIN_S) -> Run:
 
 def engine(config: str) -> Run:
     """One air configuration, no hooks, in a process of its own."""
-    done = child.run([sys.executable, ENGINE_CHILD], stdin=config)
+    done = cost.run([sys.executable, ENGINE_CHILD], stdin=config)
     return Run(whole_cpu_s=done.cpu_s, peak_mb=done.peak_mb, **json.loads(done.stdout))

@@ -5,12 +5,16 @@ udp      write ns2-more.csv       chain    write ns2-more-chain.csv       random
 hybrid   write ns2-hybrid.csv (10 minutes of processor time)
 plane    write ns2-plane.csv (5 minutes)
 calls    write ns2-calls.csv (2 minutes)
+aodv     write ns2-aodv.csv: how often AODV acts on a chain, from the router trace
 """
 
 import csv
 import json
+import re
 import statistics
 import sys
+import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,6 +76,20 @@ RANDOM_COMMENT = """\
 {seed}, whose totals differ least between ns-2's seeds, of 1 to 3); flows of 2 to 6 hops. ns2: ns-2 2.35 by
 bench/ns2/layout.tcl, AODV, TCP NewReno, window 32, 1460 B, 802.11b 11 Mbit/s, RTS on, otherwise as ns2-chain.csv;
 kbit/s in order over seconds 0 to the end, per flow; cpu_s of the whole process on the machine that made the file."""
+
+AODV_CASES = [(hops, rate, window) for hops in (4, 7) for rate in (2, 11) for window in (2, 3, 4, 8, 32)]
+AODV_S = 200
+AODV_HEADER = """\
+# ns-2 2.35 (Debian ns2) by bench/ns2/chain.tcl through `python bench/reference.py aodv`: the chains of ns2-chain.csv
+# (AODV, 200 m, one TCP NewReno flow), with what the router trace of the whole chain counts in 200 s. rreq_origin:
+# requests by the node that wants the route (hop count 1 when sent); rreq_forward: relayed requests; rrep_origin,
+# rrep_forward: replies made and relayed; rerr: errors sent; drop_link: TCP packets (data and ACK) dropped because the
+# MAC gave up a frame to the next hop, those flushed from the queue with it included; drop_no_route: TCP packets for
+# which a relay had no route.
+hops,rate_mbps,max_window_pkts,seed,goodput_kbps,rreq_origin,rreq_forward,rrep_origin,rrep_forward,rerr,drop_link,drop_no_route
+"""
+COLUMNS = AODV_HEADER.splitlines()[-1].split(",")[5:]
+REQUEST_HOPS = re.compile(r"\[0x2 (\d+) ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +276,22 @@ def random_layout(seconds: float = 60, seed: int = 2) -> None:
     print(document["ns2"])
 
 
+def aodv() -> None:
+    """Run all cases with three seeds each."""
+    lines = AODV_HEADER.splitlines()
+    for hops, rate, window in AODV_CASES:
+        for seed in (1, 2, 3):
+            with tempfile.NamedTemporaryFile("r", suffix=".tr") as trace:
+                run = ns2.chain(
+                    hops=hops, rate_mbps=rate, window_pkts=window, seed=seed, seconds=AODV_S, trace=trace.name
+                )
+                counts = Counter(kind for line in trace if (kind := _kind(line)))
+            kbps = run.delivered_pkts[0] * 11.68 / AODV_S
+            lines.append(f"{hops},{rate},{window},{seed},{kbps:.1f}," + ",".join(str(counts[name]) for name in COLUMNS))
+            print(lines[-1], flush=True)
+    _write("ns2-aodv.csv", lines)
+
+
 def _chain_plan() -> Iterator[tuple[str, int, int, float, int]]:
     for spacing in (150, 240):
         for rate in (2, 11):
@@ -278,6 +312,22 @@ def _chain_kbps(*, hops: int, window_pkts: int, rate_mbps: float, seed: int, **o
     return run.delivered_pkts[0] * KBIT_PER_SEGMENT / 200
 
 
+def _kind(line: str) -> str | None:
+    """The column that a trace line counts in."""
+    event = line[0]
+    if event == "D":
+        reason = line.split()[4]
+        return {"CBK": "drop_link", "NRTE": "drop_no_route"}.get(reason)
+    if event not in "sf":
+        return None
+    if "(REQUEST)" in line:
+        found = REQUEST_HOPS.search(line)
+        return "rreq_origin" if found and found[1] == "1" else "rreq_forward"
+    if "(REPLY)" in line:
+        return "rrep_origin" if event == "s" else "rrep_forward"
+    return "rerr" if "(ERROR)" in line else None
+
+
 def _rows(name: str) -> list[dict[str, str]]:
     with (DATA / name).open() as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
@@ -295,7 +345,7 @@ def _write(name: str, lines: list[str]) -> None:
 
 if __name__ == "__main__":
     jobs = {"check": check, "udp": udp, "chain": chain, "random": random_layout, "hybrid": hybrid}
-    jobs |= {"plane": plane, "calls": calls}
+    jobs |= {"plane": plane, "calls": calls, "aodv": aodv}
     if len(sys.argv) != 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pacelab.grading.receive.texts import READER
+from pacelab.grading.plain import READER
 
 LEAVE = "leave it out"
 MAIN = f'{LEAVE}, or put it under `if __name__ == "__main__":`'

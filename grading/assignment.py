@@ -1,4 +1,4 @@
-"""What an assignment is: a template, checks with points, and the names that a submission must define.
+"""What an assignment is: a template, checks with points, the names that a submission must define; planted mistakes.
 
 Invariants, checked on construction
 1. The points of the checks that hold for a version sum to `TOTAL_POINTS`.
@@ -16,6 +16,7 @@ from pacelab import ConfigError
 
 if TYPE_CHECKING:
     from pacelab.grading.lab import Lab
+
 
 TOTAL_POINTS = 100
 HERE = Path(__file__).parent / "assignments"
@@ -146,3 +147,28 @@ class Assignment:
     def stamp(self) -> str:
         """How a submission says which assignment and version it answers, as in `PACELAB_ASSIGNMENT = "3/1"`."""
         return f"{self.number}/{self.version}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planted:
+    """One misconception.
+
+    A wrong solution, made of a model solution by a change, with the checks that must catch it. A check that catches no
+    planted mistake proves nothing; a mistake that costs other points than those meant for it is a rubric that students
+    will rightly complain about. `tests/grading` grades them all.
+    """
+
+    name: str
+    misconception: str
+    changes: tuple[tuple[str, str], ...]
+    """Texts of the model solution, each found once, with what stands there instead."""
+    loses: tuple[str, ...]
+    """Ids of the checks that give less than all of their points; all others give all."""
+
+    def apply(self, model: str) -> str:
+        """The wrong solution."""
+        for old, new in self.changes:
+            if model.count(old) != 1:
+                raise ValueError(f"planted {self.name!r}: {model.count(old)} places in the model read {old!r}")
+            model = model.replace(old, new)
+        return model

@@ -287,7 +287,7 @@ def check(
 ) -> None:
     """Run the public checks on your own file before you hand it in. Exit code 1 when one fails."""
     from pacelab.grading.assignments import find_assignment
-    from pacelab.grading.check import check_file, guess
+    from pacelab.grading.handout import check_file, guess
     from pacelab.grading.records.report import text_report, to_json
 
     _check(not file.is_dir(), f"{str(file)!r}: a folder; name the file in it that you work in")

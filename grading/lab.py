@@ -33,8 +33,7 @@ from pacelab import (
 )
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.inside.worker import revive
-from pacelab.grading.lender import Lender, parts_of
-from pacelab.grading.remote import Note, RemoteHook, RemoteObject
+from pacelab.grading.remote import Lender, Note, RemoteHook, RemoteObject, parts_of
 from pacelab.grading.sandbox import Box
 from pacelab.grading.session import ASLEEP_S, IMPORTING, AnySession, LocalSession, Malformed, Raised, Session
 

@@ -28,10 +28,9 @@ from py_compile import PycInvalidationMode
 
 import pacelab
 from pacelab import HostError
-from pacelab.grading.cgroup import Cgroup
 from pacelab.grading.inside.guards import landlock_version
 from pacelab.grading.inside.worker import HELPERS
-from pacelab.grading.leftovers import BOX, own_mark
+from pacelab.grading.leftovers import BOX, Cgroup, own_mark
 
 NOBODY = 65_534
 FIRST_USER = 231_000

@@ -30,13 +30,12 @@ from typing import TYPE_CHECKING, Any
 
 from pacelab import PaceLabError
 from pacelab.grading.advice import advice
-from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.inside import wire
-from pacelab.grading.plain import plain
+from pacelab.grading.plain import Unfit, checked, plain
 from pacelab.grading.sandbox import Box, Started
 
 if TYPE_CHECKING:
-    from pacelab.grading.lender import Lender
+    from pacelab.grading.remote import Lender
 
 SAMPLE_S = 0.1
 CALL_CPU_S = 0.2

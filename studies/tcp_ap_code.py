@@ -39,12 +39,11 @@ from typing import TYPE_CHECKING
 
 from pacelab.experiment.experiment import Experiment
 from pacelab.pacer.core.contract import Drop
-from pacelab.pacer.core.pacing.outstanding import Outstanding
-from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
+from pacelab.pacer.core.pacing.paced_flow import ReleaseSchedule
+from pacelab.pacer.core.pacing.tcp_seen import Outstanding
 from pacelab.pacer.core.segment import seq_diff
 from pacelab.pacer.core.tcp_gap import equations
-from pacelab.pacer.core.tcp_gap.flow import DownHalf, TcpGapFlow
-from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
+from pacelab.pacer.core.tcp_gap.gateway import DownHalf, TcpGapFlow, TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.pace_estimator import AS_EVALUATED, PaceConfig, PaceEstimator, RoundTripTimeout
 from pacelab.pacer.core.tcp_gap.sender import SenderFlow, TcpGapSender, TcpGapSenderConfig
 from pacelab.results.metrics import estimate

@@ -1,4 +1,4 @@
-"""A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-topology.md.
+"""A user's own topology: a YAML file, or a Python file that defines `topology(**options)`. See docs/own-code.md.
 
 Errors are `file:line: key: what is wrong; what is allowed`.
 """

@@ -13,7 +13,7 @@ pickle, no NaN, no object of anybody's own.
 
 Operations
     load                                                import the file; the value: its public classes, functions
-    borrow PARTS                                        these names are the reference's from now on (`lender`):
+    borrow PARTS                                        these names are the reference's from now on (`Lender`):
                                                         new, call and get are what may be asked of them
     new CLASS KEYWORDS ARGUMENTS                        make an object; the value is its number
     call OBJECT METHOD ARGUMENTS KEYWORDS               OBJECT None: a function of the module

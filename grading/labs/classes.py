@@ -12,8 +12,7 @@ import pacelab
 from pacelab import Experiment, PaceLabError, Pacer, Sample, run_pacer
 from pacelab.grading.assignment import Check, Finding, Wrong
 from pacelab.grading.lab import Lab, exactly, near, numeric
-from pacelab.grading.labs.exercises import TOLERANCE
-from pacelab.grading.labs.hand_in import reference
+from pacelab.grading.labs.exercises import TOLERANCE, reference
 from pacelab.grading.remote import RemoteObject
 from pacelab.grading.session import AnySession, StudentFailure
 

@@ -1,23 +1,78 @@
-"""A function of an exercise, called with drawn parameters: each answer must be the model's.
+"""A lab as an assignment, and its exercises: functions called with drawn parameters, each answer must be the model's.
 
 An exercise has parts, each with its points: the first is the thing itself, the others are its corners. A corner counts
-only where the thing itself is right: alone it would be earned by a constant.
+only where the thing itself is right: alone it would be earned by a constant. A lab's text is the master's, its model
+what stands there between BEGIN and END SOLUTION. Lab 0 asks for functions on what a run measured, which must say what
+PaceLab says of the same run.
 """
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
 
-from pacelab.grading.assignment import Check, Wrong
+from pacelab import Experiment, compare
+from pacelab.grading.assignment import Assignment, Check, Wrong
 from pacelab.grading.inside.worker import plain
-from pacelab.grading.lab import Lab
-from pacelab.grading.labs.hand_in import reference
+from pacelab.grading.lab import Lab, near
+from pacelab.grading.receive.notebook import needed
+from pacelab.grading.receive.statements import statements_of
+
+MASTERS = Path(__file__).parent / "masters"
+SOLUTION = re.compile(r"^( *)# BEGIN SOLUTION\n(.*?)^ *# END SOLUTION\n", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabHandIn(Assignment):
+    """One lab. `file` is its master's name: a student's notebook bears it, too."""
+
+    @property
+    def lean(self) -> bool:
+        """The other cells run experiments and draw."""
+        return True
+
+    @property
+    def handed_out(self) -> str:
+        """The master."""
+        return _text(self.file)
+
+    @property
+    def model(self) -> str:
+        """The functions and classes asked for, solved, with what they need."""
+        return _taken(self.file, self.names, r"\2")
+
+    @property
+    def template(self) -> str:
+        """The same as students get it."""
+        return _taken(self.file, self.names, r"\1raise lab.Todo\n")
+
+
+@functools.cache
+def _text(file: str) -> str:
+    return (MASTERS / file).read_text(encoding="utf-8")
+
+
+@functools.cache
+def _taken(file: str, names: tuple[str, ...], instead: str) -> str:
+    text = SOLUTION.sub(instead, _text(file))
+    return "\n\n".join(needed(statements_of(ast.parse(text), text.split("\n")), file, names, [])) + "\n"
+
+
+@functools.cache
+def reference(model: str) -> dict[str, Any]:
+    """What a model's text defines, in this process: ours it is."""
+    names: dict[str, Any] = {}
+    exec(compile(model, "model", "exec"), names)
+    return names
+
 
 Arguments = dict[str, Any]
 Draw = Callable[[Random], Arguments]
@@ -124,3 +179,60 @@ def agree(expected: Any, got: Any) -> bool:
 def _short(value: Any) -> str:
     text = f"{value:.6g}" if isinstance(value, float) else repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
+
+
+T = {3: 4.303, 4: 3.182, 5: 2.776}
+"""Samples -> Student's factor of the 95 % interval, as the lab gives it."""
+
+
+def _drawn(draw: Random) -> Experiment:
+    return Experiment(
+        topology="chain",
+        topology_options={"hops": draw.randrange(1, 7)},
+        payload_bytes=draw.choice((576, 1000, 1460)),
+        window_pkts=draw.choice((8, 16, 32, 64)),
+        duration_s=draw.randrange(4, 9),
+        seed=draw.randrange(1, 1_000_000),
+    )
+
+
+def goodput(lab: Lab) -> None:
+    """Of the one flow of a run."""
+    experiment = _drawn(lab.random("goodput of a run"))
+    (flow,) = lab.baseline(experiment)["flows"]
+    mine = lab.function("goodput_bps")(flow["delivered_pkts"], experiment.payload_bytes, experiment.duration_s)
+    near(flow["goodput_bps"], mine, what="goodput_bps() of a run's packets", tolerance=1e-3)
+
+
+def interval(lab: Lab) -> None:
+    """Of a few seeds."""
+    draw = lab.random("interval of runs")
+    count, found = draw.choice(list(T)), dict[str, Any]()
+    while not found.get("half_width"):  # a window may be too small for seeds to differ
+        (row,) = compare(_drawn(draw), schemes=["newreno"], seeds=count, jobs=1).rows
+        found = row["goodput_bps"]
+    samples = {"$list": list(found["samples"])}
+    mine = lab.function("half_width")(samples, T[count])
+    near(found["half_width"], mine, what=f"half_width() of the goodput of {count} seeds", tolerance=2e-3)
+
+
+LAB0 = (
+    Check(
+        id="goodput-run",
+        title="goodput of a run, as PaceLab has it",
+        points=25,
+        run=goodput,
+        needs=("goodput_bps",),
+        hint="the lab's own cell does the same with its run",
+        simulates=True,
+    ),
+    Check(
+        id="interval-runs",
+        title="the interval of a few seeds, as PaceLab has it",
+        points=25,
+        run=interval,
+        needs=("half_width",),
+        hint="the lab's own cell does the same at 7 hops",
+        simulates=True,
+    ),
+)

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pacelab.grading.assignment import Check
-from pacelab.grading.labs import classes, draws, runs
-from pacelab.grading.labs.exercises import Exercise, Part, each
-from pacelab.grading.labs.hand_in import LabHandIn
+from pacelab.grading.labs import classes, draws, exercises
+from pacelab.grading.labs.exercises import Exercise, LabHandIn, Part, each
 
 
 def _roles_of(answer: Any) -> list[list[str]]:
@@ -320,7 +319,7 @@ LABS: Mapping[str, LabHandIn] = MappingProxyType(
     {
         str(lab.number): lab
         for lab in (
-            _lab(0, "tour and first comparison", "lab0_tour.py", LAB0, runs.LAB0),
+            _lab(0, "tour and first comparison", "lab0_tour.py", LAB0, exercises.LAB0),
             _lab(1, "hidden, exposed, far apart", "lab1_hidden_exposed.py", LAB1),
             _lab(2, "TCP's window over a chain", "lab2_window.py", LAB2),
             _lab(

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
-from pacelab.grading.plain import folded, plain
+from pacelab.grading.plain import folded, most_bytes, plain
 from pacelab.grading.receive.places import BadPlace, Item, opened_zip, split_name, tops
 from pacelab.grading.receive.submission import defines, guessed
-from pacelab.grading.receive.texts import most_bytes
 
 MAX_TOPS = 200
 """Of these many two tell a class."""

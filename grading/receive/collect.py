@@ -16,7 +16,7 @@ from pathlib import Path
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment
 from pacelab.grading.examiner import Examiner
-from pacelab.grading.plain import folded, plain
+from pacelab.grading.plain import folded, most_bytes, plain
 from pacelab.grading.receive.classes import bears, is_class, is_wrapped
 from pacelab.grading.receive.places import (
     EMPTY,
@@ -33,7 +33,6 @@ from pacelab.grading.receive.places import (
 )
 from pacelab.grading.receive.platforms import HandIn, canvas_name, exported, nearly_all, stripped
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.receive.texts import most_bytes
 
 MAX_ARCHIVE_BYTES = 64 << 20
 """Of one student's archive, packed."""

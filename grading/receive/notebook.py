@@ -13,20 +13,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pacelab.grading.receive.magics import CELL_MAGIC, KEEPING, parsed
+from pacelab.grading.plain import READER, most_bytes
 from pacelab.grading.receive.statements import (
+    CELL_MAGIC,
     FUTURE,
+    KEEPING,
     PACKAGE,
     Statement,
     alias_of,
     is_future,
     listed,
     outside,
+    parsed,
     statements_of,
     there_of,
     with_changes,
 )
-from pacelab.grading.receive.texts import READER, most_bytes
 
 MAX_CELLS = 1000
 DEFINED = re.compile(r"\b(?:def|class|import)[ \t]+(\w+)|^(\w+)[ \t]*[:=]", re.MULTILINE)

@@ -1,15 +1,64 @@
-"""The statements of a cell: what each gives a meaning, what it needs, and why it is left out if it is."""
+"""Python of hand-ins: the statements of a cell, what each gives a meaning, what it needs; and which modules it imports.
+
+A cell is read without the statements that IPython alone understands. A statement that is left out says why. Modules of
+a student's own are those of the files beside the graded one that it imports, and that they import in turn.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pacelab.grading.receive.magics import MAGICIAN
+from pacelab.grading.plain import decoded
 from pacelab.grading.sandbox import AVAILABLE
+
+KEEPING = re.compile(r"(?:\s*%%(?:time|timeit|capture)\b[^\n]*)+")
+"""Magics at the top of a cell that run it as it is."""
+CELL_MAGIC = re.compile(r"\s*(%%\w*)")
+REST = r"(?:\\\n|[^\n])*"
+MAGIC = re.compile(rf"([ \t]*)(?:[%!?]{REST}|%{{0,2}}[\w.*]+\?\??[ \t]*(?=\n|\Z))")
+ASSIGNED = re.compile(rf"([ \t]*[^\W\d][\w., \t]*=[ \t]*)[%!]{REST}")
+"""IPython's own statements: `%magic`, `!command`, `?name`, `name?`; `files = !ls`."""
+PIECE = re.compile(
+    r"""(\"{3}|'{3})(?:\\.|[^\\])*?(?:\1|\Z)|(["'])(?:\\.|[^\\\n])*?(?:\2|(?=\n)|\Z)|\#[^\n]*|\\\n|[^"'\#()\[\]{}\\\n]+""",
+    re.DOTALL,
+)
+"""Of Python's text: a string, a comment, a line that goes on, or what is neither these nor a bracket."""
+MAGICIAN = "get_ipython"
+"""What IPython calls in their place."""
+
+
+def parsed(source: str) -> tuple[ast.Module, list[str]]:
+    """A cell and its lines; what IPython alone understands is taken out only of what is no Python."""
+    try:
+        return ast.parse(source), source.split("\n")
+    except SyntaxError:
+        python = _without_magics(source)
+        return ast.parse(python), python.split("\n")
+
+
+def _without_magics(source: str) -> str:
+    """Without lines of IPython's own, which it looks for where a statement starts; all others stay where they were."""
+    made: list[str] = []
+    at, depth, starts = 0, 0, True
+    while at < len(source):
+        if starts and (magic := MAGIC.match(source, at) or ASSIGNED.match(source, at)):
+            instead = f"{MAGICIAN}()" if magic.re is ASSIGNED else "pass"
+            made.append(magic[1] + instead + "\n" * magic[0].count("\n"))
+            at, starts = magic.end(), False
+            continue
+        piece = PIECE.match(source, at)
+        token = piece[0] if piece else source[at]
+        depth = max(0, depth + (token in "([{") - (token in ")]}"))
+        starts = token == "\n" and depth == 0
+        made.append(token)
+        at += len(token)
+    return "".join(made)
+
 
 READING = frozenset(name for kind in (str, tuple, frozenset, float) for name in dir(kind)) | {
     "get",
@@ -240,3 +289,79 @@ def _called(node: ast.AST) -> list[str]:
 def _importable(module: str, local: Collection[str]) -> bool:
     top = module.split(".")[0]
     return top in sys.stdlib_module_names or top in local or f"{top}.py" in local
+
+
+MAX_HELPERS = 50
+OTHERWISE = "use Python's own modules, and what the template imports of pacelab"
+
+
+def modules_beside(main: str, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Path below the graded file's folder -> text, of the other Python files there."""
+    top = main.rpartition("/")[0]
+    found = {}
+    for name, content in files.items():
+        if name == main or not name.endswith(".py") or not (not top or name.startswith(f"{top}/")):
+            continue
+        below = name[len(top) + 1 :] if top else name
+        if all(part.isidentifier() for part in below.removesuffix(".py").split("/")):
+            found[below], _ = decoded(content)
+    return found
+
+
+def imported(source: str, beside: Mapping[str, str], problems: list[str]) -> dict[str, str]:
+    """Those of `beside` that the source imports, directly or not. A name of Python's own is never the student's."""
+    found: dict[str, str] = {}
+    waiting = [("", source)]
+    while waiting:
+        where, text = waiting.pop()
+        for module in _imports(text, where):
+            for path in _paths(module):
+                if path not in beside or path in found:
+                    continue
+                if module.split(".")[0] in sys.stdlib_module_names:
+                    note = f"{path} bears the name of one of Python's own modules, which is imported instead: rename it"
+                    if note not in problems:
+                        problems.append(note)
+                elif len(found) < MAX_HELPERS:
+                    found[path] = beside[path]
+                    waiting.append((path, beside[path]))
+    return found
+
+
+def lacking(source: str, local: Collection[str]) -> tuple[str, ...]:
+    """What the outermost level of a file imports, unguarded, that is not there when it is graded."""
+    found: dict[str, int] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import | ast.ImportFrom) and not getattr(node, "level", 0):
+            gone = [alias.name for alias in node.names if alias not in there_of(node, local)]
+            found |= dict.fromkeys(
+                gone if isinstance(node, ast.Import) else [f"{node.module}.{name}" for name in gone], node.lineno
+            )
+    return tuple(f"line {line}: {name} is not there when it is graded: {OTHERWISE}" for name, line in found.items())
+
+
+def _imports(text: str, path: str) -> Iterator[str]:
+    """Dotted names of modules that a text imports; `path` is its own, for relative imports."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    package = path.split("/")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            if base:
+                yield base
+            yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
+
+
+def _paths(module: str) -> Iterator[str]:
+    """Files that importing the module reads."""
+    parts = module.split(".")
+    for count in range(1, len(parts) + 1):
+        stem = "/".join(parts[:count])
+        yield f"{stem}.py"
+        yield f"{stem}/__init__.py"

@@ -17,11 +17,10 @@ from typing import Any
 
 from pacelab import ConfigError
 from pacelab.grading.assignment import Assignment, Number, label
-from pacelab.grading.plain import plain
-from pacelab.grading.receive.modules import imported, modules_beside
+from pacelab.grading.plain import READER, decoded, most_bytes, other_kind, plain
 from pacelab.grading.receive.notebook import cells_of, is_notebook, module_of
 from pacelab.grading.receive.places import CODE, BadPlace, Item, file_at, opened
-from pacelab.grading.receive.texts import READER, decoded, most_bytes, other_kind
+from pacelab.grading.receive.statements import imported, modules_beside
 
 STAMP = re.compile(r"""^PACELAB_ASSIGNMENT\s*=\s*["'](\d+)/(\d+)["']""", re.MULTILINE)
 

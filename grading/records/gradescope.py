@@ -179,6 +179,8 @@ def _packages(number: Number) -> Iterator[tuple[Path, str]]:
 def _tree(top: Path, name: str) -> Iterator[tuple[Path, str]]:
     for folder, folders, files in os.walk(top, followlinks=True):
         folders[:] = sorted(item for item in folders if item not in SKIPPED)
+        if Path(folder).name == "masters":  # in a clone that is labs/, which may hold notebooks of this user's
+            folders.clear()
         for file in sorted(files):
             path = Path(folder) / file
             if path.suffix not in (".pyc", ".a") and path.is_file():

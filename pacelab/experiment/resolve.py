@@ -35,7 +35,7 @@ from pacelab.units import BPS_PER_MBPS
 def load_topology(name: str | PathLike[str], *, direction: str | None = None, **options: Any) -> Topology:
     """Build the topology called `name`, for example `load_topology("chain", hops=7, wired=False)`.
 
-    `name` may be the path of a YAML or Python file (docs/own-topology.md). `direction` is "up" (wireless to wired),
+    `name` may be the path of a YAML or Python file (docs/own-code.md). `direction` is "up" (wireless to wired),
     "down" or "mixed" where the topology offers it (None: its first one); `options` are its own (see
     `pacelab topologies NAME`), lengths in metres. Raises ConfigError for an unknown name, option or value.
     """

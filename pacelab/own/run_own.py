@@ -79,7 +79,7 @@ class _Pace:
 
 
 class _Estimator:
-    """A student's pacer as the hooks want it (see `pacelab.pacer.core.pacing.pace.Estimator`)."""
+    """A student's pacer as the hooks want it (see `pacelab.pacer.core.tcp_gap.pace_estimator.Estimator`)."""
 
     def __init__(self, code: OwnCalls, pacer: Pacer) -> None:
         self._code = code

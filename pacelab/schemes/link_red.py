@@ -9,7 +9,7 @@ from pacelab.schemes.scheme import HookSettings, Scheme, Style
 
 if TYPE_CHECKING:
     from pacelab.pacer.core.contract import Hook
-    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
+    from pacelab.pacer.core.link_red.link_red import ExtraBackoff
 
 
 def link_red(settings: HookSettings) -> Hook:
@@ -28,7 +28,7 @@ def link_red_marking(settings: HookSettings) -> Hook:
 
 def link_pacing(settings: HookSettings) -> Hook:
     """Adaptive pacing in the link layer, always."""
-    from pacelab.pacer.core.link_red.link_pacing import LinkPacing
+    from pacelab.pacer.core.link_red.link_red import LinkPacing
 
     return LinkPacing(extra_backoff(settings))
 
@@ -49,8 +49,7 @@ def link_red_marking_pacing(settings: HookSettings) -> Hook:
 
 def extra_backoff(settings: HookSettings) -> ExtraBackoff:
     """Adaptive pacing of one node, for its timing and by its clock."""
-    from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff
-    from pacelab.pacer.core.link_red.timing import TIMINGS
+    from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff
 
     timing = replace(TIMINGS[settings.phy], rts=settings.rts)
     return ExtraBackoff(timing, wall_clock=settings.extra_backoff == "wall-clock")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def ap_sender(settings: HookSettings) -> Hook:
     """TCP-AP by the n-hop delay."""
-    from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+    from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
 
     return TcpApSender(hops=settings.pace_hops)
 
@@ -20,7 +20,7 @@ def ap_sender(settings: HookSettings) -> Hook:
 def ap_sender_out_of_interference(settings: HookSettings) -> Hook:
     """TCP-AP by the out-of-interference delay: one hop more than carrier sense reaches."""
     from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
-    from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+    from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
 
     return TcpApSender(hops=out_of_interference_hops(settings.sense_hops))
 

@@ -35,7 +35,7 @@ def vagp_gateway(settings: HookSettings, *, reading: str = "printed") -> Hook:
 
 def vagp_gateway_fixed(settings: HookSettings) -> Hook:
     """VAGP's parts around a given rate."""
-    from pacelab.pacer.core.vagp.fixed_rate import FixedConfig
+    from pacelab.pacer.core.vagp.bandwidth_controller import FixedConfig
     from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
     assert settings.pace_rate_bps is not None  # Scheme.check saw to it
@@ -44,7 +44,7 @@ def vagp_gateway_fixed(settings: HookSettings) -> Hook:
 
 def vagp_gateway_expect(settings: HookSettings) -> Hook:
     """VAGP's parts around our own controller."""
-    from pacelab.pacer.core.vagp.expect_controller import ExpectConfig
+    from pacelab.pacer.core.vagp.bandwidth_controller import ExpectConfig
     from pacelab.pacer.core.vagp.gateway import Vagp, VagpConfig
 
     quality = _quality(settings, reading="expected")
@@ -53,7 +53,7 @@ def vagp_gateway_expect(settings: HookSettings) -> Hook:
 
 def voice_reporter(settings: HookSettings, *, reading: str = "printed") -> Hook:
     """Reports of a station's calls to the gateway."""
-    from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
+    from pacelab.pacer.core.vagp.quality_evaluator import VoiceReporter
 
     return VoiceReporter(_quality(settings, reading=reading))
 

@@ -1,4 +1,4 @@
-"""A traffic file: which flows there are, when they start and stop, and what they carry (docs/own-topology.md).
+"""A traffic file: which flows there are, when they start and stop, and what they carry (docs/own-code.md).
 
     version: 1
     flows:

@@ -23,7 +23,7 @@ from pacelab.controller.web import client as rest
 from pacelab.controller.web.serve import LARGEST_BODY_BYTES
 from pacelab.errors import ConfigError
 from pacelab.hosts.agents.run import Lead, Orders, flow_report, make_hook, offered, own_name, read_limits
-from pacelab.pacer.core.candidates.fixed_rate import FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRatePacer
 from pacelab.pacer.core.null import NullHook
 from pacelab.schemes import HookSettings
 from tests.controller.fabric import ip

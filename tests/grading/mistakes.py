@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pacelab.grading.assignments.planted import Planted
+from pacelab.grading.assignment import Planted
 
 # Wrong solutions of the labs' exercises, made by hand: each with the checks that must catch it, and no others.
 

@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pacelab import ConfigError
-from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.batch import slug
 from pacelab.grading.inside import wire
 from pacelab.grading.labs.rubrics import LABS
+from pacelab.grading.plain import Unfit, checked
 from pacelab.grading.receive.collect import collect
 from pacelab.grading.receive.platforms import exported
 from pacelab.grading.receive.submission import read_submission

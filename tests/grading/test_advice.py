@@ -16,12 +16,12 @@ import pytest
 from pacelab import Drop, Forward
 from pacelab.grading.assignment import Wrong
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.check import NO_WALLS
+from pacelab.grading.handout import NO_WALLS
 from pacelab.grading.inside.worker import MOST_YIELDED, Worker, describe, drain, plain, seed_alike
 from pacelab.grading.judge import Terms, Verdict, judge
 from pacelab.grading.lab import MAX_STEPS, Lab, _asked, near
+from pacelab.grading.plain import READER
 from pacelab.grading.receive.submission import Submission
-from pacelab.grading.receive.texts import READER
 from pacelab.grading.sandbox import Walls
 from pacelab.grading.session import Raised
 from pacelab.lab import exercise

@@ -17,14 +17,13 @@ import pytest
 from pacelab.grading import examiner as examiner_module
 from pacelab.grading import judge as judge_module
 from pacelab.grading import lab as lab_module
-from pacelab.grading.answers import Unfit, checked
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.examiner import Examiner, Settings
 from pacelab.grading.inside import wire
 from pacelab.grading.judge import NOT_GRADED, Verdict, judge
 from pacelab.grading.lab import Lab
 from pacelab.grading.labs.rubrics import LABS
-from pacelab.grading.plain import plain
+from pacelab.grading.plain import Unfit, checked, plain
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import html_report, text_report
 from pacelab.grading.sandbox import Limits, Walls

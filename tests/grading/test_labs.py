@@ -20,7 +20,7 @@ from pacelab.grading.assignment import Assignment
 from pacelab.grading.assignments import find_assignment
 from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.lab import RemoteFunction
-from pacelab.grading.labs.hand_in import SOLUTION
+from pacelab.grading.labs.exercises import SOLUTION
 from pacelab.grading.labs.rubrics import LABS
 from pacelab.grading.receive.notebook import Module, module_of
 from pacelab.grading.receive.submission import Submission, read_submission
@@ -128,13 +128,11 @@ def test_the_rubric_is_of_the_exercises(name: str) -> None:
 
 
 def test_every_lab_is_one() -> None:
-    """The package has them as links, which become files in a wheel."""
+    """The package has their folder as a link, which becomes files in a wheel."""
     masters = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "labs").glob("lab[0-9]*.py")}
     linked = {lab.file: lab.handed_out for lab in LABS.values()}
     differ = sorted(name for name in linked.keys() | masters.keys() if linked.get(name) != masters.get(name))
-    assert not differ, (
-        f"{differ}: grading/labs/masters/ must have a link to each lab of labs/, CONTRIBUTING.md says how"
-    )
+    assert not differ, f"{differ}: grading/labs/rubrics.py must have each lab of labs/, grading/labs/masters link to it"
 
 
 @pytest.mark.usefixtures("engine")

@@ -21,8 +21,8 @@ from pacelab.grading.assignments.make_examples import write
 from pacelab.grading.commands import _similar
 from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Terms, Verdict, judge
-from pacelab.grading.receive.modules import lacking
 from pacelab.grading.receive.notebook import module_of
+from pacelab.grading.receive.statements import lacking
 from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.records.roster import Student

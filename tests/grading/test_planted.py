@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
-from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Wrong
-from pacelab.grading.assignments import ASSIGNMENTS, registry
+from pacelab.grading import assignments
+from pacelab.grading.assignment import TOTAL_POINTS, Assignment, Planted, Wrong
+from pacelab.grading.assignments import ASSIGNMENTS
 from pacelab.grading.assignments.a2_window.checks import _choice
 from pacelab.grading.assignments.a3_gateway_pacer.hook import AT_ONCE
 from pacelab.grading.assignments.a4_link_red import checks as a4_checks
-from pacelab.grading.assignments.planted import Planted
 from pacelab.grading.judge import Listener, Terms, Verdict, judge
 from pacelab.grading.receive.submission import Submission
 from pacelab.grading.records.report import text_report
@@ -229,8 +229,8 @@ def test_every_check_catches_a_planted_mistake(number: int) -> None:
 
 def test_every_folder_of_an_assignment_is_in_the_registry_at_its_number() -> None:
     folders = {path.parent.name for path in (Path(__file__).parents[2] / "grading/assignments").glob("*/checks.py")}
-    listed = re.findall(r"assignments\.(\w+)\.checks", Path(registry.__file__).read_text("utf-8"))
-    assert folders == set(listed), "import it in grading/assignments/registry.py, and add it to ASSIGNMENTS"
+    listed = re.findall(r"assignments\.(\w+)\.checks", Path(assignments.__file__).read_text("utf-8"))
+    assert folders == set(listed), "import it in grading/assignments/__init__.py, and add it to ASSIGNMENTS"
     assert {number: made.number for number, made in ASSIGNMENTS.items()} == {number: number for number in ASSIGNMENTS}
 
 

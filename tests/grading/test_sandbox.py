@@ -14,15 +14,13 @@ from typing import ForwardRef
 import pytest
 
 from pacelab import HostError
-from pacelab.grading import check, sandbox
+from pacelab.grading import handout, sandbox
 from pacelab.grading import session as session_module
-from pacelab.grading.assignments import find_assignment
-from pacelab.grading.assignments.registry import ASSIGNMENTS
+from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.judge import Verdict
 from pacelab.grading.lab import Lab
-from pacelab.grading.lender import Lender, parts_of
 from pacelab.grading.records.report import text_report
-from pacelab.grading.remote import RemoteHook
+from pacelab.grading.remote import Lender, RemoteHook, parts_of
 from pacelab.grading.sandbox import AVAILABLE, Box, Limits, Walls, walls
 from pacelab.grading.session import Malformed, Raised, Session, TooMuch
 from pacelab.own import bases
@@ -225,9 +223,9 @@ def test_who_has_neither_name_spaces_nor_landlock_is_refused_and_may_check_the_o
     monkeypatch.setattr(sandbox, "landlock_version", lambda: 0)
     with pytest.raises(HostError, match="could read and write your files: bubblewrap is not used; mend that"):
         walls.__wrapped__(weak=True, bubblewrap=False)
-    monkeypatch.setattr(check, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
+    monkeypatch.setattr(handout, "walls", lambda weak: walls.__wrapped__(weak=weak, bubblewrap=False))
     (tmp_path / "interference.py").write_text(find_assignment(1).model)
-    verdict = check.check_file(tmp_path / "interference.py", find_assignment(1))
+    verdict = handout.check_file(tmp_path / "interference.py", find_assignment(1))
     assert (verdict.points, verdict.notes[-1]) == (verdict.total, "checked without a sandbox")
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pacelab.grading import check
+from pacelab.grading import handout
 from pacelab.grading.assignments import find_assignment
-from pacelab.grading.check import guess
+from pacelab.grading.handout import guess
 from pacelab.grading.inside.worker import Worker
+from pacelab.grading.plain import READER
 from pacelab.grading.receive.submission import Submission, read_submission, stamped_number
-from pacelab.grading.receive.texts import READER
 
 ASSIGNMENT = find_assignment(3)
 TEMPLATE = ASSIGNMENT.template
@@ -125,9 +125,9 @@ def test_without_a_sandbox_it_is_said_what_is_not_there_when_it_is_graded(
     imports = "import json, beside_it, pacelab\nfrom pacelab import Forward, run\nimport pytest\n"
     (tmp_path / FILE).write_text(f"{guarded}{imports}{TEMPLATE}")
     (tmp_path / "beside_it.py").touch()
-    monkeypatch.setattr(check.sys, "platform", "darwin")
+    monkeypatch.setattr(handout.sys, "platform", "darwin")
     monkeypatch.syspath_prepend(tmp_path)
-    problems = check.check_file(tmp_path / FILE, ASSIGNMENT).problems
+    problems = handout.check_file(tmp_path / FILE, ASSIGNMENT).problems
     assert [problem.partition(" is not there when it is graded: use")[0] for problem in problems[:2]] == [
         "line 6: pacelab.run",
         "line 7: pytest",

@@ -16,9 +16,8 @@ import pytest
 
 from pacelab import HostError
 from pacelab.grading import leftovers, sandbox
-from pacelab.grading.cgroup import Cgroup
 from pacelab.grading.inside import guards
-from pacelab.grading.leftovers import BOX, GROUP, sweep
+from pacelab.grading.leftovers import BOX, GROUP, Cgroup, sweep
 from pacelab.grading.sandbox import SANDBOX_USERS, Box, Walls, walls
 from pacelab.grading.session import Session
 
@@ -237,6 +236,6 @@ def test_system_v_objects_of_sandboxes_are_removed() -> None:
 
 
 def test_a_group_that_cannot_be_made_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("pacelab.grading.cgroup.ROOT", tmp_path)
+    monkeypatch.setattr("pacelab.grading.leftovers.CGROUPS", tmp_path)
     assert Cgroup.make("v2", 1 << 20) is None
     assert Cgroup.make("v1", 1 << 20) is None

@@ -155,9 +155,9 @@ def test_arrows_know_every_paper() -> None:
         ("controller/app.py", "from pacelab.topologies import chain"),
         ("pacelab/running/runner.py", "from tests.medium import anchors"),
         ("pacelab/running/runner.py", "import pacer"),
-        ("pacelab/cli/main.py", "import pacelab.grading.check"),
+        ("pacelab/cli/main.py", "import pacelab.grading.handout"),
         ("labs/first.py", "from pacelab.running.runner import run"),
-        ("grading/check.py", "from pacelab._medium import run"),
+        ("grading/handout.py", "from pacelab._medium import run"),
     ],
 )
 def test_arrows_catch_a_planted_breach(path: str, source: str) -> None:
@@ -171,7 +171,7 @@ def test_arrows_catch_a_planted_breach(path: str, source: str) -> None:
         ("pacer/core/gap.py", "from pacelab.pacer.core.segment import Segment\nfrom random import Random"),
         ("pacelab/running/runner.py", "import os\nfrom pacelab import _medium\nfrom pacelab.pacer.core import null"),
         ("labs/first.py", "import pacelab\nfrom pacelab import __version__"),
-        ("grading/check.py", "from pacelab.grading.sandbox import Sandbox"),
+        ("grading/handout.py", "from pacelab.grading.sandbox import Sandbox"),
     ],
 )
 def test_arrows_let_the_drawn_ones_pass(path: str, source: str) -> None:

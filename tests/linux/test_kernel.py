@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from network import PACELAB, Host, Line, RunningAgent, iperf, why_not
 
 from pacelab.hosts.network.tcp import data_socket, listening_descriptor
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
+from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.segment import SYN, FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.linux.agent import ROLES, AgentConfig

@@ -15,7 +15,7 @@ from test_tap_plan import plan_of
 from pacelab.hosts.plan import Plan
 from pacelab.hosts.traffic.meter import Playout, report
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
-from pacelab.pacer.core.vagp import voice_reporter
+from pacelab.pacer.core.vagp import quality_evaluator
 from pacelab.pacer.linux.packet import PacketReader
 from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet, voice_report
 from pacelab.pacer.linux.write import build
@@ -51,7 +51,7 @@ def test_voice_report_is_an_xr_packet_of_the_size_the_simulator_counts() -> None
     assert report[:8] == bytes.fromhex("80cf") + struct.pack("!HI", 10, 9)
     assert report[8:16] == bytes.fromhex("fe000008") + struct.pack("!I", 9)
     assert report[16:] == struct.pack("!IIIQQ", 5, 1, 2, 100_000_000, 61_234_567)
-    assert len(report) == voice_reporter.REPORT_BYTES
+    assert len(report) == quality_evaluator.REPORT_BYTES
 
 
 @pytest.mark.parametrize("cut", [0, 7, 8, 11, 40, 43])

@@ -96,11 +96,11 @@ def test_what_was_found_follows_from_the_intervals() -> None:
     ]
 
 
-# The examples of docs/own-topology.md run as they stand there.
+# The examples of docs/own-code.md run as they stand there.
 
-OWN_TOPOLOGY = (Path(__file__).parents[2] / "docs" / "own-topology.md").read_text("utf-8")
-CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", OWN_TOPOLOGY, re.DOTALL)
-(CROSS,) = re.findall(r"```python\n(.*?)```", OWN_TOPOLOGY, re.DOTALL)
+OWN_CODE = (Path(__file__).parents[2] / "docs" / "own-code.md").read_text("utf-8")
+CORNER, TRAFFIC = re.findall(r"```yaml\n(.*?)```", OWN_CODE, re.DOTALL)
+(CROSS,) = re.findall(r"```python\n(.*?)```", OWN_CODE, re.DOTALL)
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_documented_python_topology_runs(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.usefixtures("engine", "files")
 def test_its_own_options_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
-    (command,) = re.findall(r"^    pacelab (compare cross.py .*)$", OWN_TOPOLOGY, re.MULTILINE)
+    (command,) = re.findall(r"^    pacelab (compare cross.py .*)$", OWN_CODE, re.MULTILINE)
     words = [*shlex.split(command, comments=True), "--seeds", "1", "--seconds", "0.2"]
     assert main([*words, "--jobs", "1", "--json", "--quiet"]) == 0
     rows = json.loads(capsys.readouterr().out)["compare"]["rows"]
@@ -165,7 +165,7 @@ def test_documented_complaint_is_the_one_that_comes(capsys: pytest.CaptureFixtur
     text = CORNER.replace("to: far, start", "to: fra, start")
     Path("corner.yaml").write_text(text)
     assert main(["run", "corner.yaml"]) == 2
-    (complaint,) = re.findall(r"^    (corner.yaml:\d+: flows.*)$", OWN_TOPOLOGY, re.MULTILINE)
+    (complaint,) = re.findall(r"^    (corner.yaml:\d+: flows.*)$", OWN_CODE, re.MULTILINE)
     assert capsys.readouterr().err == f"pacelab: {complaint}\n"
 
 

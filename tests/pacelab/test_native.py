@@ -17,8 +17,7 @@ import pytest
 
 from pacelab import native
 from pacelab.pacer.core.contract import Action, Event, Forward, Point, SegmentSeen
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
 

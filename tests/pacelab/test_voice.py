@@ -236,7 +236,7 @@ def test_vagp_judges_calls_with_the_buffer_that_they_have(monkeypatch: pytest.Mo
         told.append(getattr(config, "quality", config).playout_ns)
 
     monkeypatch.setattr("pacelab.pacer.core.vagp.gateway.Vagp.__init__", note)
-    monkeypatch.setattr("pacelab.pacer.core.vagp.voice_reporter.VoiceReporter.__init__", note)
+    monkeypatch.setattr("pacelab.pacer.core.vagp.quality_evaluator.VoiceReporter.__init__", note)
     experiment = string(scheme="vagp", playout_s=0.1)
     hooks = experiment.chosen_scheme.attach(experiment.network, experiment.hook_settings)
     assert [hook.point for hook in hooks] == ["gateway", "station"]

@@ -21,7 +21,7 @@ from pacelab.pacer.core.contract import (
     SetExtraBackoff,
     TransmitResult,
 )
-from pacelab.pacer.core.link_red.timing import TIMINGS
+from pacelab.pacer.core.link_red.link_red import TIMINGS
 from pacelab.pacer.core.segment import ACK, TCP, UDP, FlowKey, Rtp, Segment, VoiceQuality
 
 MS = 1_000_000

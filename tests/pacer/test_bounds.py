@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.segment import FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
+from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
+from pacelab.pacer.core.candidates.data_pacing import FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.contract import Point, TransmitResult
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.window_edge import WindowEdge
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
+from pacelab.pacer.core.pacing.tcp_seen import WindowEdge
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, Segment, seq_diff
 from tests.pacer.hook_shell import CALM, DOWN, MS, UP, S, Shell, data, pure_ack, voice
 

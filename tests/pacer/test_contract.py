@@ -17,20 +17,16 @@ from hypothesis import strategies as st
 
 import pacelab.pacer.core
 from pacelab import native
-from pacelab.pacer.core.candidates.ack_pacing import AckPacing, AckPacingConfig
-from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
-from pacelab.pacer.core.candidates.fixed_rate import FixedRateConfig, FixedRatePacer
-from pacelab.pacer.core.candidates.window_control import WindowControl, WindowControlConfig
+from pacelab.pacer.core.candidates.ack_control import AckPacing, AckPacingConfig, WindowControl, WindowControlConfig
+from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig, FixedRateConfig, FixedRatePacer
 from pacelab.pacer.core.contract import Event, Forward, Hook, Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.expect.expected_ack import PACE, ExpectedAck
-from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
-from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
-from pacelab.pacer.core.link_red.timing import TIMINGS
+from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig
 from pacelab.pacer.core.null import NullHook
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, seq_diff
-from pacelab.pacer.core.tcp_ap.sender import TcpApSender
+from pacelab.pacer.core.tcp_ap.hooks import TcpApSender
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig

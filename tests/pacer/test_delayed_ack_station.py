@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from pacelab.pacer.core.contract import Point, TransmitResult
 from pacelab.pacer.core.segment import FIN, SYN, FlowKey
-from pacelab.pacer.core.tcp_ap.delayed_ack_station import DelayedAckConfig, DelayedAckStation
 from pacelab.pacer.core.tcp_ap.equations import out_of_interference_hops
+from pacelab.pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
 from tests.pacer.hook_shell import DOWN, MS, UP, Shell, data, pure_ack
 
 

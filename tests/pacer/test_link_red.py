@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from pacelab.experiment.experiment import Experiment
 from pacelab.pacer.core.contract import Action, Drop, Forward, Rewrite, SetExtraBackoff, TransmitResult
 from pacelab.pacer.core.link_red.equations import drop_probability
-from pacelab.pacer.core.link_red.link_pacing import ExtraBackoff, LinkPacing
-from pacelab.pacer.core.link_red.link_red import LinkRed, LinkRedConfig
-from pacelab.pacer.core.link_red.timing import TIMINGS, LinkTiming
+from pacelab.pacer.core.link_red.link_red import TIMINGS, ExtraBackoff, LinkPacing, LinkRed, LinkRedConfig, LinkTiming
 from pacelab.pacer.core.segment import UDP, Segment
 from pacelab.running.runner import run
 from pacelab.schemes import HookSettings

@@ -95,7 +95,7 @@ Machine = Struct.new(:provider_name, :state_id, :driver, :folder) do
   def ui = Said.new
   def config = Struct.new(:vm).new(Struct.new(:networks).new($networks))
 end
-%%w[computer notebook_port].each { |part| require "%(root)s/vm/host/#{part}" }
+require "%(root)s/vm/host/computer"
 machine = Machine.new(:%(provider)s, :%(state)s, "%(driver)s", "%(folder)s")
 begin
   %(script)s

@@ -1,6 +1,8 @@
-"""Every topology, and what the lab draws, each with its command: python tools/site/gallery.py PAGES
+"""Pages of what the lab draws: python tools/site/gallery.py drawn|live PAGES
 
-The commands below are run, in this process, as they stand on the page; only the folder is another.
+drawn    every topology, and figures of runs, each with its command. The commands below are run, in this process, as
+         they stand on the page; only the folder is another
+live     the live pages, each a file of its own, and the page that lists them
 """
 
 from __future__ import annotations
@@ -11,9 +13,13 @@ import os
 import shlex
 import sys
 import tempfile
+from html import escape
 from pathlib import Path
 
 from pacelab.cli.main import main as pacelab
+from pacelab.demo.catalog import DEMOS
+from pacelab.demo.own import export_own, open_own
+from pacelab.demo.page import export
 from pacelab.topologies.registry import KINDS
 
 DRAWN = (
@@ -52,7 +58,7 @@ DRAWN = (
 """Heading, what is seen, commands; the last one's `--out` is the figure, or a folder with it."""
 
 
-def main(pages: Path) -> None:
+def drawn(pages: Path) -> None:
     """Draw, and write the page."""
     figures = pages / "gallery"
     figures.mkdir(parents=True, exist_ok=True)
@@ -76,12 +82,41 @@ def figure(figures: Path, about: str, commands: tuple[str, ...]) -> str:
         if code:
             raise SystemExit(f"{command}: {said.getvalue()}")
     out = Path(shlex.split(commands[-1])[-1])
-    drawn = out if out.is_file() else next(iter(sorted(out.glob("*.svg")) or sorted(out.glob("*.png"))))
-    name = f"{out.stem}{drawn.suffix}"
-    (figures / name).write_bytes(drawn.read_bytes())
+    file = out if out.is_file() else next(iter(sorted(out.glob("*.svg")) or sorted(out.glob("*.png"))))
+    name = f"{out.stem}{file.suffix}"
+    (figures / name).write_bytes(file.read_bytes())
     alt = about.replace("[", "(").replace("]", ")")
     return "\n".join([f"![{alt}](gallery/{name})", "", *(f"    {command}" for command in commands)])
 
 
+LIVE = ("chain", "newreno,delayed-ack")
+"""A network to draw on, and its schemes: such that need no Python, so that all of it is live."""
+
+
+def live(pages: Path) -> None:
+    """Write the live pages, each a file of its own, and the page that lists them."""
+    (pages / "live").mkdir(exist_ok=True)
+    topology, schemes = LIVE
+    export_own(open_own(topology, schemes.split(",")), pages / "live" / "own.html")
+    rows = [
+        "## A network of your own\n\nDraw it: nodes, wires, flows; two schemes side by side; save it as a file that "
+        "`pacelab run` takes.\n\n[Open it](live/own.html): the engine runs in it. "
+        "[More](docs/demos.md#any-network).\n\n"
+        f"    pacelab demo {topology} --scheme {schemes} --export own.html\n"
+    ]
+    for name, demo in DEMOS.items():
+        export(demo, pages / "live" / f"{name}.html")
+        where = "with every setting and three seeds in it, run beforehand" if demo.python else "the engine runs in it"
+        rows.append(
+            f"## {demo.title}\n\n{escape(demo.question)}\n\n"
+            f"[Open it](live/{name}.html): {where}.\n\n    pacelab demo {name} --export {name}.html\n"
+        )
+    text = (
+        "# The air, live\n\nEach is one file that needs nothing else: it may be saved and shown without a network. "
+        "[How they are used](docs/demos.md) in a lecture, on slides, in a notebook.\n\n"
+    )
+    (pages / "live.md").write_text(text + "\n".join(rows), "utf-8")
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]).resolve())
+    {"drawn": drawn, "live": live}[sys.argv[1]](Path(sys.argv[2]).resolve())

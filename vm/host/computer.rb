@@ -1,4 +1,6 @@
-# What the student's computer must have before a machine is made; each lack is told in one message.
+# On the student's computer: what it must have before a machine is made, and the port by which it reaches the notebooks.
+require "socket"
+
 module PaceLab
   # An error whose text is the whole of what Vagrant prints.
   class Failure < Vagrant::Errors::VagrantError
@@ -10,6 +12,7 @@ module PaceLab
     end
   end
 
+  # What the computer must have; each lack is told in one message.
   module Computer
     # It knows architectures and today's VirtualBox. With libvirt a distribution's older one will do.
     LEAST_VAGRANT = "2.4.9".freeze
@@ -50,6 +53,63 @@ module PaceLab
       Integer(`df -Pk "#{Dir.home}"`.lines.last.split[3]) / 1_000_000
     rescue SystemCallError, NoMethodError, TypeError, ArgumentError
       nil
+    end
+  end
+
+  # The port by which this computer reaches the notebooks: 8888, or the next that is free, chosen before the machine starts
+  # and kept for it; and the links, with that port, at the end. Vagrant's own correction does not suffice: libvirt has none
+  # and says nothing, and the others' cannot be told in the link.
+  module NotebookPort
+    GUEST = 8888
+    LAST = 8987
+
+    def self.apply(config)
+      config.trigger.before :up, :reload do |trigger|
+        trigger.ruby { |_env, machine| choose(machine) }
+      end
+      config.trigger.after :up, :reload, :provision do |trigger|
+        trigger.ruby { |_env, machine| print_links(machine) if machine.state.id == :running }
+      end
+    end
+
+    # Sets the host's side of the forwarded port. A machine that runs keeps the one that it has.
+    def self.choose(machine)
+      wanted = kept(machine)
+      unless machine.state.id == :running || free?(wanted)
+        taken = wanted
+        wanted = (GUEST..LAST).find { |port| free?(port) }
+        raise Failure, "PaceLab: no port from #{GUEST} to #{LAST} of this computer is free." unless wanted
+
+        machine.ui.warn("PaceLab: port #{taken} of this computer is taken by another program; the notebooks get #{wanted}.")
+      end
+      file(machine).write(wanted)
+      networks = machine.config.vm.networks
+      networks.find { |kind, options| kind == :forwarded_port && options[:guest] == GUEST }.last[:host] = wanted
+    end
+
+    def self.print_links(machine)
+      said = +""
+      # A restart in the middle of provisioning comes before them.
+      links = "! command -v pacelab-links >/dev/null || pacelab-links #{kept(machine)}"
+      machine.communicate.sudo(links, error_check: false) { |_kind, text| said << text }
+      machine.ui.info(said, prefix: false) unless said.empty?
+    end
+
+    def self.kept(machine)
+      Integer(file(machine).read)
+    rescue Errno::ENOENT, ArgumentError
+      GUEST
+    end
+
+    def self.file(machine)
+      machine.data_dir.join("notebook_port")
+    end
+
+    def self.free?(port)
+      TCPServer.new("127.0.0.1", port).close
+      true
+    rescue Errno::EADDRINUSE, Errno::EACCES
+      false
     end
   end
 end

@@ -40,7 +40,7 @@ if [ -z "$OFFLINE" ]; then
     /lib/systemd/systemd-networkd-wait-online --any --timeout=60
 fi
 
-sh vm/provision/all.sh
+sh vm/provision/step.sh
 
 kernel=$(uname -r)
 install -m 644 "$share/vmlinuz" "/boot/vmlinuz-$kernel"

@@ -3,9 +3,9 @@
 # Needs a wheel under dist/ (make wheel). The internet is not there: Mininet-WiFi is left out.
 export LAB_USER=vagrant OFFLINE=yes
 useradd --create-home --shell /bin/bash "$LAB_USER"
-sh vm/provision/all.sh || exit 1
+sh vm/provision/step.sh || exit 1
 touch /run/provisioned
-sh vm/provision/all.sh || exit 1
+sh vm/provision/step.sh || exit 1
 changed=$(find / -xdev -newercm /run/provisioned -type f ! -path '/var/log/*' ! -path '/home/*/.local/share/jupyter/*')
 [ -z "$changed" ] || { echo "the second time changed $changed"; exit 1; }
 sh vm/provision/links.sh

@@ -1,8 +1,15 @@
 #!/bin/sh
 # Runs one step of provisioning, a script beside this one; when it fails, says what is wrong with the machine and what to
 # do: step.sh NAME. Exits with the step's code; Mininet-WiFi's failure is said and no more, since all else works without.
+# Without a name: all that the Vagrantfile runs, in its order, on a machine that already has the kernel with the radios.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+if [ $# -eq 0 ]; then
+    for part in system environment pacelab notebooks mininet-wifi; do
+        sh "$0" $part || exit
+    done
+    exit 0
+fi
 name=$1
 case $name in
     system) title="Debian packages" && hosts=$(grep -rhoE 'https?://[^/ ]+' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null | sort -u) ;;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pacelab import FlowKey, Point, Segment
 from pacelab.grading.assignment import Wrong
-from pacelab.grading.assignments.a3_gateway_pacer.trips import (
+from pacelab.grading.assignments.a3_gateway_pacer.estimates import (
     DATA_BYTES,
     EQUAL,
     FIRST,

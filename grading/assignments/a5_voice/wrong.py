@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pacelab.grading.assignments.planted import Planted
+from pacelab.grading.assignment import Planted
 
 WRONG = (
     Planted(

@@ -77,7 +77,7 @@ export function airOf(network, air, seed) {
 
 const number = (value) => String(Number(value.toFixed(6)));
 
-/** The network as a topology file (docs/own-topology.md). */
+/** The network as a topology file (docs/own-code.md). */
 export function asYaml(network) {
   const { name, description, ranges, area_m, nodes, wires, flows, moves, rates, defaults, rts } = network;
   const text = JSON.stringify; // YAML's double quotes are JSON's

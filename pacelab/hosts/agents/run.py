@@ -107,7 +107,7 @@ def make_hook(agent: AgentName, name: str, settings: HookSettings, *, idle_too: 
 
 def _delayed_acks(policy: str) -> Hook:
     """The simulator's TCP has the policy itself; a host's TCP has a hook in front of it."""
-    from pacelab.pacer.core.tcp_ap.delayed_ack_station import DelayedAckConfig, DelayedAckStation
+    from pacelab.pacer.core.tcp_ap.hooks import DelayedAckConfig, DelayedAckStation
 
     return DelayedAckStation(DelayedAckConfig(schedule=tuple(ACK_SCHEDULES[policy])))
 

@@ -37,7 +37,7 @@ from pacelab.pacer.core.contract import (
     SegmentSeen,
     TransmitResult,
 )
-from pacelab.pacer.core.pacing.teardown import Teardown
+from pacelab.pacer.core.pacing.tcp_seen import Teardown
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
 from pacelab.units import NS_PER_S
 

@@ -1,4 +1,4 @@
-"""ACKs into the air wait only for a segment that is due: delayed ACKs for paced flows.
+"""PaceLab's own scheme: TCP-GAP's pacing behind ACKs that wait only for a segment that is due..
 
     every ACK of a receiver that acknowledges each segment is one of a group; the newest stands for all before it
     the n-th ACK of a group goes into the air
@@ -15,7 +15,8 @@ Invariants
 2. What tells of a hole goes at once: duplicate ACKs, window updates, and the first new ACK after them.
 3. Every segment but a pure ACK into the air passes untouched to the hook behind, and so does every ACK that goes.
 
-Source: pacelab's own answer to [lee] Sec. 6, which leaves open how pacing and delayed ACKs go together.
+Source: pacelab's own answer to [lee] Sec. 6, which leaves open how pacing (here [tcp-gap]'s) and delayed ACKs go
+together. Its deadlines are `pacing`'s.
 """
 
 from __future__ import annotations

@@ -17,16 +17,38 @@ from typing import Final, TypeVar
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Forward, Point, Release, SegmentSeen
-from pacelab.pacer.core.pacing.buffer_budget import BufferBudget
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.outstanding import Outstanding
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow, ReleaseSchedule
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.pacing.release_schedule import ReleaseSchedule
-from pacelab.pacer.core.pacing.teardown import Teardown
+from pacelab.pacer.core.pacing.tcp_seen import Outstanding, Teardown
 from pacelab.pacer.core.pacing.wake_heap import Wakes
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
 from pacelab.units import NS_PER_S
+
+
+class BufferBudget:
+    """The gateway's packet buffer, promised window by window: a cap on the sum of what the paced flows may buffer.
+
+    Source: [tcp-gap] Sec. 4.3: sum of awnd_i; pacing is disabled for new flows while the buffer is occupied.
+    Deviates: counted in bytes of payload, as windows are (the paper's "187 Kbytes" for 64 packets of 1460 are 93 kB).
+    """
+
+    __slots__ = ("cap_bytes", "reserved_bytes")
+
+    def __init__(self, cap_bytes: int) -> None:
+        self.cap_bytes = cap_bytes
+        self.reserved_bytes = 0
+
+    def reserve(self, wanted_bytes: int) -> bool:
+        """Promise this much if the cap allows it; all or nothing."""
+        if self.reserved_bytes + wanted_bytes > self.cap_bytes:
+            return False
+        self.reserved_bytes += wanted_bytes
+        return True
+
+    def free(self, reserved_bytes: int) -> None:
+        """Take a promise back."""
+        self.reserved_bytes -= reserved_bytes
+
 
 WIRED_TO_AIR: Final = Point.WIRED_TO_AIR
 AIR_TO_WIRED: Final = Point.AIR_TO_WIRED

@@ -15,8 +15,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar, Generic, TypeVar, final
 
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Reaction
-from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap, Wakes
 from pacelab.pacer.core.segment import FlowKey, Segment
 

@@ -11,11 +11,43 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import Protocol
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.tcp_gap import equations
 from pacelab.pacer.core.tcp_gap.equations import COV_WEIGHT, Path
 from pacelab.units import NS_PER_S
+
+
+class Estimator(Protocol):
+    """Turns the wireless round trips of one flow into its pace.
+
+    What sets the pace of a flow, as the hooks see it. `PaceEstimator` is the papers' own; a student's stands in its
+    place without the hooks' knowing.
+    """
+
+    interval_ns: int
+    """T, the time from one release to the next; 0: unpaced."""
+    rtt_wireless_ns: int | None
+    """The newest sample; None before the first one."""
+    n_hop_delay_ns: float | None
+    """Its delay over n hops, where it estimates one; counted for the result alone."""
+
+    def expect(self, *, data_bytes: int, path_rates_bps: tuple[int, ...]) -> None:
+        """A packet is about to go, and there is no sample yet."""
+
+    def sample(
+        self, now_ns: int, rtt_wireless_ns: int, *, data_bytes: int, ack_bytes: int, path_rates_bps: tuple[int, ...]
+    ) -> bool:
+        """Take in one round trip that ended now; False if it is of no use."""
+
+
+class Pace(Protocol):
+    """Makes the estimator of a new flow."""
+
+    def estimator(self) -> Estimator:
+        """A fresh one."""
+
 
 DEFAULT_SAMPLES = 50
 """N of eq. (5), which the paper does not give; 50 is that of the authors' ns-2 code of TCP-AP (`history_`). With an ACK

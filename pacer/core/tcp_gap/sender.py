@@ -14,14 +14,11 @@ from typing import ClassVar, Final
 
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Event, Point, SegmentSeen
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.outstanding import Outstanding
-from pacelab.pacer.core.pacing.pace import Pace
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.paced_flow import FlowTableConfig, PacedFlow
 from pacelab.pacer.core.pacing.pacing_hook import PacingHook
-from pacelab.pacer.core.pacing.teardown import Teardown
+from pacelab.pacer.core.pacing.tcp_seen import Outstanding, Teardown
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment, seq_diff
-from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
+from pacelab.pacer.core.tcp_gap.pace_estimator import Pace, PaceConfig
 from pacelab.units import NS_PER_US
 
 LOCAL_OUT: Final = Point.LOCAL_OUT

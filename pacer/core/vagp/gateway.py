@@ -2,7 +2,7 @@
 
     RTP and voice reports   QE, the Quality Evaluator, reads them as they pass
     clock                   BC, the Bandwidth Controller, makes the rate R of all TCP data of the calls' MOS; in its
-                            place may be a known rate (`fixed_rate`) or our own controller (`expect_controller`)
+                            place may be a known rate (`FixedRate`) or our own controller (`ExpectController`)
     WIRED_TO_AIR, TCP data  RE drops what is acknowledged already and answers it; the rest waits in its flow's queue for
                             its turn at RS, the Rate Shaper, which lets packets go at R
     AIR_TO_WIRED, ACKs      LR, Local Recovery, fills the hole of a duplicate ACK; QM, the Queue Manager, writes into
@@ -21,15 +21,19 @@ from typing import ClassVar
 
 from pacelab.pacer.core.contract import Drop, Event, Inject, Release, Resend, Rewrite, SegmentSeen
 from pacelab.pacer.core.pacing.gateway_hook import GatewayConfig, GatewayHook
-from pacelab.pacer.core.pacing.rate_shaper import RateShaper
+from pacelab.pacer.core.pacing.wake_heap import RateShaper
 from pacelab.pacer.core.segment import ACK, FIN, RST, SYN, TCP, FlowKey, Segment
-from pacelab.pacer.core.vagp.bandwidth_controller import BandwidthConfig, BandwidthController
+from pacelab.pacer.core.vagp.bandwidth_controller import (
+    BandwidthConfig,
+    BandwidthController,
+    ExpectConfig,
+    ExpectController,
+    FixedConfig,
+    FixedRate,
+)
 from pacelab.pacer.core.vagp.equations import start_rate_bps, window_pkts
-from pacelab.pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
-from pacelab.pacer.core.vagp.fixed_rate import FixedConfig, FixedRate
-from pacelab.pacer.core.vagp.flow import VagpFlow
+from pacelab.pacer.core.vagp.flow import QueueConfig, VagpFlow
 from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
-from pacelab.pacer.core.vagp.queue_manager import QueueConfig
 from pacelab.units import BITS_PER_BYTE, NS_PER_MS, NS_PER_S
 
 Controller = BandwidthController | FixedRate | ExpectController

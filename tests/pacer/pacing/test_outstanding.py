@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacelab.pacer.core.pacing.flow_table import FlowTable, FlowTableConfig
-from pacelab.pacer.core.pacing.outstanding import NOTHING, Outstanding
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
+from pacelab.pacer.core.pacing.paced_flow import FlowTable, FlowTableConfig, PacedFlow
+from pacelab.pacer.core.pacing.tcp_seen import NOTHING, Outstanding
 from pacelab.pacer.core.pacing.wake_heap import WakeHeap
 from pacelab.pacer.core.segment import ACK, FIN, FlowKey
 from tests.pacer.hook_shell import CALM, DOWN, data, pure_ack

@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from pacelab.pacer.core.candidates.data_pacing import DataPacing, DataPacingConfig
 from pacelab.pacer.core.contract import Point
-from pacelab.pacer.core.pacing.flow_pacer import FlowPacer
-from pacelab.pacer.core.pacing.flow_table import FlowTableConfig
-from pacelab.pacer.core.pacing.paced_flow import PacedFlow
-from pacelab.pacer.core.pacing.rate_shaper import RateShaper
+from pacelab.pacer.core.pacing.paced_flow import FlowPacer, FlowTableConfig, PacedFlow
+from pacelab.pacer.core.pacing.wake_heap import RateShaper
 from pacelab.pacer.core.segment import ACK, FIN, RST
 from tests.pacer.hook_shell import CALM, DOWN, MS, S, Shell, data
 

@@ -7,13 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pacelab.pacer.core.segment import FlowKey
-from pacelab.pacer.core.vagp.bandwidth_controller import AlertBy, BandwidthConfig, BandwidthController
+from pacelab.pacer.core.vagp.bandwidth_controller import (
+    AlertBy,
+    BandwidthConfig,
+    BandwidthController,
+    ExpectConfig,
+    ExpectController,
+    FixedConfig,
+)
 from pacelab.pacer.core.vagp.e_model import loss_for, mos
 from pacelab.pacer.core.vagp.equations import Reading, start_rate_bps
-from pacelab.pacer.core.vagp.expect_controller import ExpectConfig, ExpectController
-from pacelab.pacer.core.vagp.fixed_rate import FixedConfig
-from pacelab.pacer.core.vagp.quality_evaluator import VoiceState
-from pacelab.pacer.core.vagp.voice_meter import VoiceCounts
+from pacelab.pacer.core.vagp.quality_evaluator import VoiceCounts, VoiceState
 from tests.pacer.hook_shell import CALM, MS
 
 # Algorithm 1 by hand, in both readings.

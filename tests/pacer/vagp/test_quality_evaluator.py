@@ -11,9 +11,14 @@ from hypothesis import strategies as st
 from pacelab.pacer.core.contract import Point, SegmentSeen, TransmitResult
 from pacelab.pacer.core.segment import FlowKey, Rtp, VoiceQuality
 from pacelab.pacer.core.vagp.e_model import mos, mos_from_r, mouth_to_ear_ns, r_factor
-from pacelab.pacer.core.vagp.quality_evaluator import QualityConfig, QualityEvaluator
-from pacelab.pacer.core.vagp.voice_meter import MAX_PACKETS, VoiceCounts, VoiceMeter
-from pacelab.pacer.core.vagp.voice_reporter import VoiceReporter
+from pacelab.pacer.core.vagp.quality_evaluator import (
+    MAX_PACKETS,
+    QualityConfig,
+    QualityEvaluator,
+    VoiceCounts,
+    VoiceMeter,
+    VoiceReporter,
+)
 from tests.pacer.hook_shell import CALM, DOWN, FOUR_HOPS, MS, S, Shell, data, voice, voice_report
 
 # MOS against values worked out by hand.

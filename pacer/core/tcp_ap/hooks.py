@@ -1,16 +1,4 @@
-"""Dynamic delayed ACKs at a station whose TCP acknowledges every segment: all but every d-th ACK end here.
-
-    LOCAL_IN    the ends of data segments are noted
-    LOCAL_OUT   an ACK that says only that data came in order waits; the next one replaces it. The d-th segment's ACK
-                goes, and so does the one that waits for `timeout_ns`
-
-d grows as data comes in (Altman & Jimenez). The simulator's TCP receiver does the same by itself; this hook is for
-hosts whose TCP is as it is. Let their TCP send an ACK for every segment (Linux: `quickack 1` on the route).
-
-Invariants
-1. At most one ACK per flow is held, and the newest number always goes out within `timeout_ns`.
-2. Duplicate ACKs, and the first after them, go at once: a hole is told, and its end, segment by segment.
-"""
+"""The hooks of TCP-AP: pacing at the source, and dynamic delayed ACKs at a station."""
 
 from __future__ import annotations
 
@@ -20,7 +8,25 @@ from dataclasses import dataclass
 from pacelab.pacer.core.checks import require
 from pacelab.pacer.core.contract import Action, Drop, Event, EventMask, Forward, Point, SegmentSeen
 from pacelab.pacer.core.segment import SEQUENCE_SPACE, SYN, FlowKey, Segment, seq_diff
+from pacelab.pacer.core.tcp_gap.pace_estimator import PaceConfig
+from pacelab.pacer.core.tcp_gap.sender import TcpGapSender, TcpGapSenderConfig
 from pacelab.units import NS_PER_S
+
+
+class TcpApSender(TcpGapSender):
+    """TCP-AP: adaptive pacing at the source alone, with the n-hop delay of any n.
+
+    TCP-GAP's sender without its gateway: the whole RTT counts as wireless.
+
+    Source: [lee] Sec. 3.3, 5.3, after ElRakabawy, Klemm & Lindemann; the out-of-interference delay of range H_cs is
+    `hops = H_cs + 1`, so that H_cs = 3 is the four-hop delay.
+    """
+
+    def __init__(self, *, hops: int = 4, limit_to_path: bool = False) -> None:
+        """`hops` is n; unless `limit_to_path`, n may exceed the path's length. Raises ValueError."""
+        pace = PaceConfig(hops=hops, limit_to_path=limit_to_path)
+        super().__init__(TcpGapSenderConfig(pace=pace, subtract_rtt_wired=False))
+
 
 REASON = "delayed ACK"
 MAX_NOTED = 4096
@@ -67,7 +73,18 @@ class _Flow:
 
 
 class DelayedAckStation:
-    """The `station` hook of delayed ACKs.
+    """Dynamic delayed ACKs at a station whose TCP acknowledges every segment: all but every d-th ACK end here.
+
+        LOCAL_IN    the ends of data segments are noted
+        LOCAL_OUT   an ACK that says only that data came in order waits; the next one replaces it. The d-th segment's
+                    ACK goes, and so does the one that waits for `timeout_ns`
+
+    d grows as data comes in (Altman & Jimenez). The simulator's TCP receiver does the same by itself; this hook is for
+    hosts whose TCP is as it is. Let their TCP send an ACK for every segment (Linux: `quickack 1` on the route).
+
+    Invariants
+    1. At most one ACK per flow is held, and the newest number always goes out within `timeout_ns`.
+    2. Duplicate ACKs, and the first after them, go at once: a hole is told, and its end, segment by segment.
 
     Source: [lee] Sec. 3.6, after E. Altman and T. Jimenez, PWC 2003.
     Deviates: a flow whose SYN was not seen has the last d of the schedule.

@@ -1,17 +1,4 @@
-"""Data of one flow that has left and is not acknowledged: round trips, what an ACK says, copies for retransmission.
-
-It serves three places: at a wireless source from the release by the pacer on (conventional RTT), at the gateway towards
-the air likewise (RTT_wireless), and towards the wired side from forwarding on (RTT_wired).
-
-Copies are named by the shell's handles; the shell owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
-
-Invariants
-1. Karn: no sample from an ACK that may cover a retransmitted octet. After a retransmission up to sequence number m,
-   samples resume with the first ACK beyond the one that reaches m. An ACK that fills a hole also covers segments that
-   waited at the receiver for it; their "RTT" is the repair time and is thrown away with it.
-2. An ACK that covers several segments (delayed ACKs) yields one sample, from the newest of them.
-3. Memory is bounded: of more than `limit` unacknowledged segments the oldest are forgotten, their copies apart.
-4. Every handle kept comes back exactly once, from `released`, `acknowledged`, `evict` or `drain`, to be released.
+"""What a pacer reads off the TCP of others: data not yet acknowledged, a connection's end, the window promised.
 
 Sequence numbers are compared in place, once or more per packet: (a - b) % 2**32 < 2**31 says that a is not before b.
 """
@@ -21,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from pacelab.pacer.core.segment import FIN, HALF_SPACE, SEQUENCE_SPACE, Segment
+from pacelab.pacer.core.segment import ACK, FIN, HALF_SPACE, SEQUENCE_SPACE, Segment, seq_diff
 
 DEFAULT_LIMIT = 1024
 """Segments remembered per flow: sixteen times the papers' window of 64."""
@@ -33,6 +20,21 @@ NOTHING: Final = -1
 
 class Outstanding:
     """Matches the releases of one flow's data segments with the ACKs that return.
+
+    Data of one flow that has left and is not acknowledged: round trips, what an ACK says, copies for retransmission.
+
+    It serves three places: at a wireless source from the release by the pacer on (conventional RTT), at the gateway
+    towards the air likewise (RTT_wireless), and towards the wired side from forwarding on (RTT_wired).
+
+    Copies are named by the shell's handles; the shell owns the bytes (`Forward(keep=True)`, `Resend`, `Release`).
+
+    Invariants
+    1. Karn: no sample from an ACK that may cover a retransmitted octet. After a retransmission up to sequence number m,
+       samples resume with the first ACK beyond the one that reaches m. An ACK that fills a hole also covers segments
+       that waited at the receiver for it; their "RTT" is the repair time and is thrown away with it.
+    2. An ACK that covers several segments (delayed ACKs) yields one sample, from the newest of them.
+    3. Memory is bounded: of more than `limit` unacknowledged segments the oldest are forgotten, their copies apart.
+    4. Every handle kept comes back exactly once, from `released`, `acknowledged`, `evict` or `drain`, to be released.
 
     Source: [tcp-gap] Sec. 4.2, 4.3, Fig. 6 lines 12, 24, 29-30, 38; Karn's rule is RFC 6298 Sec. 3, what a duplicate
     ACK is RFC 5681 Sec. 2.
@@ -200,3 +202,68 @@ class Outstanding:
     def __len__(self) -> int:
         """Segments waiting for their ACK."""
         return len(self._ends) - self._first
+
+
+class Teardown:
+    """The proper end of a connection: FIN both ways, both acknowledged.
+
+    Source: [tcp-gap] Sec. 4.3, "proper flow termination using the FIN-ACK sequence"; RFC 9293 Sec. 3.6.
+    A lost or unseen FIN leaves the flow to its idle timeout.
+    """
+
+    __slots__ = ("_fin_end", "_finished", "has_begun")
+
+    def __init__(self) -> None:
+        self.has_begun = False
+        """A FIN was seen: before it, segments without one need not be shown."""
+        self._fin_end: list[int | None] = [None, None]
+        self._finished = [False, False]
+
+    def observe(self, segment: Segment, *, outward: bool) -> bool:
+        """Note a segment (`outward`: towards the peer of this node's side); True once both FINs are acknowledged."""
+        flags = segment.flags
+        if flags & FIN:
+            self._fin_end[outward] = segment.end_seq
+            self.has_begun = True
+        fin_end = self._fin_end[not outward]
+        if fin_end is not None and flags & ACK and seq_diff(segment.ack, fin_end) >= 0:
+            self._finished[not outward] = True
+        return self._finished[0] and self._finished[1]
+
+
+class WindowEdge:
+    """The right edge of the window that a gateway lets a sender see: it never moves back.
+
+        edge = max over all ACKs forwarded of (acknowledgement number + window written)
+
+    Invariants
+    1. A window written never ends before the edge, as long as the receiver's own does not (RFC 9293 Sec. 3.8.6: "a
+       receiver SHOULD NOT shrink the window"): a narrower window takes effect as ACKs catch up with the edge.
+    2. A window written never exceeds the receiver's own. Windows are in octets with window scaling applied, as
+       `Segment.window_bytes` is: the shell scales them back. One that is no multiple of the scale must be rounded up,
+       else the edge would move.
+    """
+
+    __slots__ = ("_fresh", "edge")
+
+    def __init__(self, *, fresh: bool) -> None:
+        """`fresh`: the connection opens here, nothing has been promised. Else the first ACK's own window has been."""
+        self.edge: int | None = None
+        """Number after the last octet promised; None before the first ACK."""
+        self._fresh = fresh
+
+    def grant(self, segment: Segment, wanted_bytes: int) -> int:
+        """The window to write into a segment of the receiver: `wanted_bytes` as far as the invariants allow."""
+        advertised_bytes = segment.window_bytes
+        if not segment.flags & ACK:  # a SYN: it counts from a number that only its answer will name
+            return min(advertised_bytes, wanted_bytes)
+        promised_bytes = self._promised_bytes(segment)
+        window_bytes = min(advertised_bytes, max(wanted_bytes, promised_bytes))
+        if self.edge is None or window_bytes > promised_bytes:
+            self.edge = (segment.ack + window_bytes) % SEQUENCE_SPACE
+        return window_bytes
+
+    def _promised_bytes(self, segment: Segment) -> int:
+        if self.edge is not None:
+            return seq_diff(self.edge, segment.ack)
+        return 0 if self._fresh else segment.window_bytes

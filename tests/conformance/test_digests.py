@@ -52,8 +52,8 @@ def by_topology() -> dict[str, list[dict[str, str]]]:
     return found
 
 
-LARGE = ("grid", "random")
-"""Take as long as all the others: `make test-thorough`."""
+LARGE = ("grid", "random", "tree", "string", "cross-gateway", "cross", "full-mesh", "cell", "reuse", "parallel")
+"""Take most of the time: `make test-thorough`. The others are a sample of networks, with all schemes that run there."""
 CASES = [
     pytest.param(rows, id=name, marks=[pytest.mark.thorough] if name in LARGE else [])
     for name, rows in by_topology().items()

@@ -313,6 +313,7 @@ def test_with_the_aodv_that_ours_follows_each_chain_has_the_rate_of_ns2(chain, o
     assert abs(got - theirs.kbps) <= theirs.half_kbps or got == pytest.approx(theirs.kbps, rel=AODV_TOLERANCE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", SATURATED, ids=lambda case: case.name)
 def test_saturated_flows_have_the_rates_that_ns2_gives_them(case, measure):
     got = measure(SATURATED)[case.name]

@@ -83,6 +83,7 @@ def test_the_rows_are_there() -> None:
     assert len(SINR) == 8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", SINR, ids=lambda case: case.name)
 def test_goodput_is_that_of_ns3s_error_model(case, measure):
     assert measure(SINR)[case.name].mean_kbps == pytest.approx(case.expected_kbps, rel=BAND)

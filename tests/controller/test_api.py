@@ -177,7 +177,7 @@ def test_the_document_describes_all_routes(client: Client) -> None:
     ]
 
 
-@pytest.mark.parametrize("requests_each", [15, pytest.param(200, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("requests_each", [5, pytest.param(200, marks=pytest.mark.thorough)])
 def test_no_request_makes_it_fail(requests_each: int) -> None:
     """By Schemathesis, in a process of its own: it makes its requests while pytest collects, in each that does."""
     pytest.importorskip("schemathesis", reason="pip install schemathesis")

@@ -284,7 +284,7 @@ def test_calls_are_as_their_text_says() -> None:
     assert sum(good for good, _ in plain) < sum(acceptable(seed, "priority")[0] for seed in SEEDS) < 40
 
 
-@pytest.mark.parametrize("seeds", [[1, 7, 8], pytest.param(SEEDS, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("seeds", [[1], pytest.param(SEEDS, marks=pytest.mark.thorough)])
 def test_two_and_eight_calls_are_as_their_text_says(seeds: Sequence[int]) -> None:
     for seed in seeds:
         (_, before), (both, after) = (acceptable(seed, scheme, 2) for scheme in ("newreno", "vagp"))

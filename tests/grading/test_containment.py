@@ -150,6 +150,7 @@ def test_a_question_that_nobody_reads_is_waited_for_under_watch(best: Walls, gra
                 session.request("call", None, "f", ["x" * 500_000], {}, doing="f()")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "body",
     [
@@ -351,6 +352,7 @@ def test_checks_are_ready_for_any_answer(number: int | str, monkeypatch: pytest.
     assert asked > (300 if isinstance(number, int) else 100)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_the_capstone_is_ready_for_any_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(fuzz("lab7", seed, monkeypatch, simulated=True) for seed in range(5)) > 15

@@ -47,6 +47,7 @@ MANY = [Submission(student=f"s{number}", source=f"return {number}\n") for number
 SETTINGS = Settings(assignment=2, weak_walls=True)
 
 
+@pytest.mark.thorough
 def test_the_same_submission_gets_the_same_verdict_behind_any_walls(grade: Judge, best: Walls) -> None:
     from pacelab.grading.sandbox import walls
 

@@ -420,6 +420,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_a_class_on_canvas_with_hostile_notebooks(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each costs itself alone, and of its own the exercise that is hostile."""

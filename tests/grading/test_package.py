@@ -72,6 +72,7 @@ def test_results_show_public_checks_and_hide_the_others(verdict: Verdict) -> Non
     json.dumps(document, allow_nan=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_package_grades_in_gradescopes_layout(tmp_path: Path) -> None:
     bwrap = shutil.which("bwrap")

@@ -139,6 +139,7 @@ def test_one_packet_per_round_trip_is_ahead_of_doing_nothing(word: str | None) -
     assert lab.score(OnePerRoundTrip, **({"word": word} if word else {})).points > 5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("master", "points"), [("lab4_tcp_gap.py", 66.2), ("lab7_capstone.py", 56.0)])
 def test_the_solutions_score_what_the_instructor_is_told(generate: ModuleType, master: str, points: float) -> None:
     solved: dict[str, Any] = {"lab": lab, "Pacer": Pacer, "statistics": statistics, "deque": deque}

@@ -25,6 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(main_job, "SECONDS", 1.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine", "small")
 def test_lab_is_this_comparison_announced_and_shown(in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     same = [

@@ -343,13 +343,14 @@ def test_tshark_shows_rts_cts_data_ack_in_order(captured: Callable[..., Path]) -
 @pytest.mark.parametrize(
     "options",
     [
-        {"topology": "hidden", "rts": False, "garbled": True},
-        {"topology": "hidden", "radio": "standard"},
-        {"topology": "cell", "radio": "sinr", "phy": "802.11a", "edca": True},
-        {"topology_options": {"hops": 4}, "routing": "aodv"},
-        {"topology_options": {"hops": 3}, "scheme": "tcp-gap"},
+        pytest.param({"topology": "hidden", "rts": False, "garbled": True}, id="hidden"),
+        pytest.param({"topology_options": {"hops": 3}, "scheme": "tcp-gap"}, id="tcp-gap"),
+        pytest.param({"topology": "hidden", "radio": "standard"}, id="standard", marks=pytest.mark.thorough),
+        pytest.param(
+            {"topology": "cell", "radio": "sinr", "phy": "802.11a", "edca": True}, id="sinr", marks=pytest.mark.thorough
+        ),
+        pytest.param({"topology_options": {"hops": 4}, "routing": "aodv"}, id="aodv", marks=pytest.mark.thorough),
     ],
-    ids=["hidden", "standard", "sinr", "aodv", "tcp-gap"],
 )
 def test_tshark_finds_nothing_malformed_and_all_checksums_right(
     captured: Callable[..., Path], options: dict[str, object], snap_bytes: int

@@ -229,7 +229,7 @@ def test_records_of_the_engine_cover_no_more_than_asked_for() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+@pytest.mark.parametrize("form", ["svg", *(pytest.param(form, marks=pytest.mark.thorough) for form in ("png", "pdf"))])
 def test_timeline_is_the_same_bytes_each_time(form: str, in_tmp: Path) -> None:
     for name in ("a", "b"):
         assert main(["timeline", "hidden", "--rts", "both", "--out", f"{name}.{form}"]) == 0

@@ -215,7 +215,7 @@ def test_rows_are_what_runs_give(most: int) -> None:
 # The rules are the texts' sentences (pacelab/demo/catalog.py), from distances alone; the runs are what the page
 # computes. What takes long is tried in full by `make test-thorough`, and a sample of it by `make test`.
 
-PLACES, PLACES_SAMPLE = 200, 12
+PLACES, PLACES_SAMPLE = 200, 4
 LONG = pytest.mark.parametrize("most", [PLACES_SAMPLE, pytest.param(PLACES, marks=pytest.mark.thorough)])
 NEVER = 4_294_967_295
 INTERFERES = 10 ** (10 / 40)

@@ -36,6 +36,7 @@ def validate(vagrantfile: Path, folder: Path) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.thorough
 @needs_vagrant
 @pytest.mark.parametrize("vagrantfile", ["Vagrantfile", "vm/box/Vagrantfile"])
 def test_vagrant_finds_it_valid(vagrantfile: str, tmp_path: Path) -> None:
@@ -44,6 +45,7 @@ def test_vagrant_finds_it_valid(vagrantfile: str, tmp_path: Path) -> None:
     assert "validated successfully" in done.stdout
 
 
+@pytest.mark.thorough
 @needs_vagrant
 def test_vagrant_finds_a_misspelt_setting(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong"

@@ -135,7 +135,7 @@ def _digest(submission: Submission, settings: Settings) -> str:
 @functools.cache
 def _code(folder: Path) -> str:
     """Of a clone that was brought up to date the version may be what it was: rubrics are known by their text."""
-    masters = (folder / "labs" / "masters").glob("*.py")  # in a clone behind a link, which `rglob` does not follow
+    masters = (folder / "labs" / "masters").glob("lab*.py")  # in a clone behind a link, which `rglob` does not follow
     texts = [path.read_bytes() for path in sorted({*folder.rglob("*.py"), *masters})]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 

@@ -155,8 +155,8 @@ def _kept(store: Path, submission: Submission, settings: Settings) -> Verdict | 
 
 # Which submissions resemble each other, as a hint and never a verdict: two students may have had the same idea.
 #
-# copydetect (MIT; winnowing after Schleimer, Wilkerson & Aiken, SIGMOD 2003, as MOSS has it) compares tokens, so that new
-# names and comments hide nothing. What the template gives is left out, and the model solution counts as one more
+# copydetect (MIT; winnowing after Schleimer, Wilkerson & Aiken, SIGMOD 2003, as MOSS has it) compares tokens, so that
+# new names and comments hide nothing. What the template gives is left out, and the model solution counts as one more
 # submission: the algorithms of PaceLab are public, and copying them is the likeliest copy.
 
 NOISE_TOKENS, GUARANTEED_TOKENS = 25, 30

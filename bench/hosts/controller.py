@@ -205,8 +205,8 @@ def handover(arguments: list[str]) -> int:
         print("no run was valid: try again on a calmer machine")
         return 1
     ratios = [row["after_bps"] / row["before_bps"] for row in rows]
-    ratio_all = estimate(ratios)
-    mean, half = ratio_all.mean, ratio_all.half_width
+    of_all = estimate(ratios)
+    mean, half = of_all.mean, of_all.half_width
     worst = max(row["silence_s"] for row in rows)
     good = worst < SILENCE_S and abs(mean - 1) <= OFF
     ratio = f"{mean:.3f} " + ("(one run, no interval)" if half is None else f"+- {half:.3f}")

@@ -272,5 +272,5 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml setup.py $(RUST)
 	@nice $(PY) tools/native & native=$$!; trap 'kill $$native' INT TERM; tools/patiently "the engine" $(CARGO) rustc --manifest-path medium/python/Cargo.toml --release --locked --lib \
 	    --features pyo3/extension-module --crate-type cdylib -- $(ENGINE_FLAGS); \
 	    code=$$?; wait; exit $$code
-	@tools/patiently "PaceLab's own package" tools/pip --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
+	@tools/patiently "PaceLab's own package" tools/sync --pip --no-deps --no-build-isolation --config-settings editable_mode=compat -e .
 	@touch $@

@@ -339,8 +339,8 @@ def _similar(
     """A line for each pair of hand-ins that resemble each other, the most alike; those of one student or group are
     left out.
     """
+    from pacelab.grading.batch import MISSING, MOST_COMPARED, available, similar, whole
     from pacelab.grading.records.roster import claimed_by
-    from pacelab.grading.similarity import MISSING, MOST_COMPARED, available, similar, whole
 
     if not available():
         log(MISSING)

@@ -29,9 +29,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from pacelab import PaceLabError
-from pacelab.grading.advice import advice
 from pacelab.grading.inside import wire
-from pacelab.grading.plain import Unfit, checked, plain
+from pacelab.grading.plain import Unfit, advice, checked, plain
 from pacelab.grading.sandbox import Box, Started
 
 if TYPE_CHECKING:

@@ -245,7 +245,7 @@ lab.on_real_hosts("lab5.voice", real, real.vary(scheme="vagp"))
 #
 # **Further reading.** D. Niculescu, K. Kim, S. Rangarajan, S. Hong: *Voice Adaptive Gateway Pacer for Wireless Multihop
 # Networks*. R. Cole, J. Rosenbluth: *Voice over IP Performance Monitoring*, Computer Communication Review 31 (2001).
-# `docs/voice.md`: what the paper leaves open. RFC 3611 (RTCP XR).
+# `docs/vagp.md`: what the paper leaves open. RFC 3611 (RTCP XR).
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** Question 1: the right pace is known only afterwards. Question 2: late packets become played

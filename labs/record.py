@@ -3,7 +3,7 @@
     sudo python labs/record.py --backend tap [NAME ...]
     python labs/record.py --backend hwsim --where uml [NAME ...]
 
-Writes into pacelab/lab/recorded/BACKEND.json. A simulated run is refused: recordings come from real hosts only.
+Writes into pacelab/lab/recorded.json. A simulated run is refused: recordings come from real hosts only.
 `--table` prints what is recorded as the table of docs/instructors.md, and runs nothing but `sim`.
 """
 

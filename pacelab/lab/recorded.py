@@ -2,7 +2,7 @@
 
 And which back ends this host has.
 
-A recording is of run.json and host.json of runs on a real back end, a line of `recorded/BACKEND.json`, written by
+A recording is of run.json and host.json of runs on a real back end, a line of `recorded.json`, written by
 `python labs/record.py` on a host that has the back end: of each experiment the run with the median goodput, and the
 goodput of all. A simulated run never becomes a recording, nor does one that says of itself that it is not valid.
 """
@@ -48,7 +48,7 @@ def back_ends() -> Table:
 
 REAL = ("tap", "hwsim")
 """Back ends with real hosts, the one that needs less first."""
-FOLDER = Path(__file__).parent / "recorded"
+FILE = Path(__file__).with_suffix(".json")
 LIVE_S = 6.0
 """Real time passes as it does: a notebook does not wait longer for each experiment, unless asked to."""
 HEADER = ("experiment", "where", "goodput per flow (kbit/s)", "sum (kbit/s)", "least to most", "fidelity")
@@ -64,7 +64,7 @@ OWN = ("backend", "backend_options", "duration_s", "seed")
 """Of a configuration, what a recording has of its own; the note says how long it ran."""
 
 VERSION = 3
-"""Of the form of the files."""
+"""Of the form of the file."""
 
 Row = tuple[Any, ...]
 Recording = dict[str, Any]
@@ -98,12 +98,12 @@ def record(
     name: str,
     back_end: str,
     experiments: tuple[Experiment, ...],
-    folder: Path | None = None,
+    file: Path | None = None,
     *,
     where: str = "here",
     repeats: int = REPEATS,
 ) -> Path:
-    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the back end's file.
+    """Run on a real back end, `repeats` times with seeds 1, 2, ..., and keep what it gave; returns the file.
 
     Raises ConfigError for a back end without real hosts, HostError when runs are not valid: the host was too busy.
     """
@@ -122,8 +122,10 @@ def record(
         runs.append(kept | {"goodputs_bps": [result.goodput_bps for result in results]})
         host = host or {key: value for key, value in results[0].host.items() if key in _HOST}
     recording = {"name": name, "backend": back_end, "where": where, "host": host, "runs": runs}
-    file = file_of(back_end, folder)
-    write_file(file, render_recordings(read_recordings(back_end, folder) | {name: recording}))
+    file = file or FILE
+    kept_before = {end: read_recordings(end, file) for end in REAL}
+    kept_before[back_end][name] = recording
+    write_file(file, render_recordings(kept_before))
     return file
 
 
@@ -141,25 +143,21 @@ def _valid_run(name: str, experiment: Experiment) -> RunResult:
     )
 
 
-def file_of(back_end: str, folder: Path | None = None) -> Path:
-    """Where the back end's recordings are kept."""
-    return (folder or FOLDER) / f"{back_end}.json"
-
-
-def read_recordings(back_end: str, folder: Path | None = None) -> dict[str, Recording]:
+def read_recordings(back_end: str, file: Path | None = None) -> dict[str, Recording]:
     """The back end's recordings by name; empty where nothing was recorded."""
-    file = file_of(back_end, folder)
+    file = file or FILE
     if not file.is_file():
         return {}
     document = json.loads(file.read_text(encoding="utf-8"))
     if document["version"] != VERSION:
         raise ConfigError(f"{file}: version {document['version']}: allowed is {VERSION}; labs/record.py records anew")
-    return {recording["name"]: recording for recording in document["recordings"]}
+    return {recording["name"]: recording for recording in document["recordings"] if recording["backend"] == back_end}
 
 
-def render_recordings(recordings: Mapping[str, Recording]) -> bytes:
-    """The file: a line each, by name."""
-    lines = [json.dumps(recordings[name], separators=(",", ":")) for name in sorted(recordings)]
+def render_recordings(recordings: Mapping[str, Mapping[str, Recording]]) -> bytes:
+    """The file, of back end -> name -> recording: a line each, by name."""
+    ordered = sorted((name, end) for end, named in recordings.items() for name in named)
+    lines = [json.dumps(recordings[end][name], separators=(",", ":")) for name, end in ordered]
     return (f'{{"version":{VERSION},"recordings":[\n' + ",\n".join(lines) + "\n]}\n").encode()
 
 
@@ -277,6 +275,17 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
 
 # Stock wmediumd: what it gave when it was measured, beside what our medium gives for the same cases.
 
+_STOCK = (
+    "stock wmediumd in interference mode under Mininet-WiFi, UDP of 8 Mbit/s offered to each sender, IBSS at 6 Mbit/s; "
+    "Mininet-WiFi 2.7 (commit eaa5accb), wmediumd branch mininet-wifi, Linux 6.1 (Debian 12) in a VM without KVM"
+)
+# Case, each sender alone and both together in Mbit/s, retries.
+_STOCK_CASES = (
+    ("hidden A->B<-C", (5.44, 5.42), (3.02, 2.91), 0),
+    ("all in range", (5.55, 5.56), (2.92, 2.74), 0),
+    ("exposed A<-B C->D", (5.53, 5.54), (2.88, 2.93), 0),
+    ("pairs 2 km apart", (5.54, 5.54), (2.99, 2.71), 0),
+)
 # The same cases for our medium, in the order of the recording; 5 km apart is one pair alone.
 _CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("shared", {"apart": 400.0, "sense": 250.0}),
@@ -288,25 +297,24 @@ _CASES: tuple[tuple[str, dict[str, Any]], ...] = (
 
 def stock_wmediumd() -> Table:
     """Goodput in Mbit/s of two senders alone and together: stock wmediumd as recorded, ours now, RTS off."""
-    recording = json.loads((FOLDER / "stock-wmediumd.json").read_text(encoding="utf-8"))
     alone = _sum_mbps(_run("in-line", {"apart": 5000.0})) / 2
     rows = []
-    for case, (layout, options) in zip(recording["cases"], _CASES, strict=True):
+    for (case, alone_mbps, together_mbps, retries), (layout, options) in zip(_STOCK_CASES, _CASES, strict=True):
         ours = _run(layout, options)
-        stock_alone = sum(case["alone_mbps"]) / len(case["alone_mbps"])
-        stock_sum = sum(case["together_mbps"])
+        stock_alone = sum(alone_mbps) / len(alone_mbps)
+        stock_sum = sum(together_mbps)
         rows.append(
             (
-                case["case"],
+                case,
                 f"{stock_sum:.2f} = {stock_sum / stock_alone:.2f} x",
-                case["retries"],
+                retries,
                 f"{_sum_mbps(ours):.2f} = {_sum_mbps(ours) / alone:.2f} x",
                 sum(node["retries"] for node in ours.run["nodes"]),
             )
         )
     header = ("case", "stock: both together", "retries", "ours: both together", "retries in 10 s")
     note = (
-        f"Mbit/s, and as a multiple of one sender alone. Stock: {recording['what']}; {recording['software']}. "
+        f"Mbit/s, and as a multiple of one sender alone. Stock: {_STOCK}. "
         "Ours: sim, 802.11g at 6 Mbit/s, saturated UDP, preset ns2, RTS off, 10 s, seed 1."
     )
     return Table(header, rows, note)

@@ -224,7 +224,7 @@ WITHIN = 0.05
 
 @pytest.fixture(scope="module")
 def walks() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("_bench_walks", ROOT / "bench" / "walks.py")
+    spec = importlib.util.spec_from_file_location("_bench_mobility", ROOT / "bench" / "mobility.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -15,9 +15,10 @@ import pytest
 
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
-from pacelab.grading import handout, similarity
+from pacelab.grading import batch, handout
 from pacelab.grading.assignments import ASSIGNMENTS, find_assignment
 from pacelab.grading.assignments.make_examples import write
+from pacelab.grading.batch import MODEL, available, similar
 from pacelab.grading.commands import _similar
 from pacelab.grading.handout import hand_out, notebook_of, update
 from pacelab.grading.judge import Terms, Verdict, judge
@@ -27,7 +28,6 @@ from pacelab.grading.receive.submission import Submission, stamped_number
 from pacelab.grading.records.gradescope import package, results
 from pacelab.grading.records.roster import Student
 from pacelab.grading.sandbox import Walls, walls
-from pacelab.grading.similarity import MODEL, available, similar
 
 
 @pytest.mark.usefixtures("engine")
@@ -141,7 +141,7 @@ def test_similar_files_are_hinted_at_and_different_ones_are_not() -> None:
 def test_of_a_long_hand_in_the_first_part_is_compared_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     if not available():
         pytest.skip("copydetect is not installed: pip install copydetect")
-    monkeypatch.setattr(similarity, "MOST_COMPARED", 4000)
+    monkeypatch.setattr(batch, "MOST_COMPARED", 4000)
     assignment = find_assignment(2)
     far = f"{'# x' * 2000}\n{assignment.model}"
     submissions = [Submission(student=name, source=text) for name, text in (("ann", far), ("bob", assignment.model))]

@@ -23,15 +23,15 @@ SHORT = Experiment(topology="hidden", duration_s=1)
 
 def test_simulation_is_never_recorded(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="allowed is one of tap, hwsim"):
-        recorded.record("x", "sim", (SHORT,), tmp_path)
+        recorded.record("x", "sim", (SHORT,), tmp_path / "recorded.json")
 
 
 def test_shipped_recordings_come_from_real_back_ends_and_say_which_run_is_shown() -> None:
-    for back_end in recorded.REAL:
-        shipped = recorded.read_recordings(back_end)
-        assert shipped
-        assert recorded.file_of(back_end).read_bytes() == recorded.render_recordings(shipped)
-        for document in shipped.values():
+    shipped = {back_end: recorded.read_recordings(back_end) for back_end in recorded.REAL}
+    assert recorded.FILE.read_bytes() == recorded.render_recordings(shipped)
+    for back_end, documents in shipped.items():
+        assert documents
+        for document in documents.values():
             assert document["backend"] == back_end
             assert_valid(document)
 
@@ -60,10 +60,10 @@ def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatc
 
     seeds: list[int] = []
     monkeypatch.setattr(recorded, "run", stand_in)
-    write_recording(tmp_path, "tap", name="lab9.other")
-    assert recorded.record("lab9.some", "tap", (SHORT,), tmp_path) == tmp_path / "tap.json"
-    assert list(recorded.read_recordings("tap", tmp_path)) == ["lab9.other", "lab9.some"]
-    document = recorded.read_recordings("tap", tmp_path)["lab9.some"]
+    file = write_recording(tmp_path, "tap", name="lab9.other")
+    assert recorded.record("lab9.some", "tap", (SHORT,), file) == file
+    assert list(recorded.read_recordings("tap", file)) == ["lab9.other", "lab9.some"]
+    document = recorded.read_recordings("tap", file)["lab9.some"]
     assert seeds == [1, 2, 2, 3]
     (shown,) = document["runs"]
     assert shown["totals"]["goodput_bps"] == 200.0
@@ -73,7 +73,7 @@ def test_recording_keeps_the_median_of_valid_runs(monkeypatch: pytest.MonkeyPatc
 def test_recording_on_a_busy_host_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(recorded, "run", lambda _: SimpleNamespace(run={"fidelity": "invalid"}))
     with pytest.raises(HostError, match="5 runs were not valid, the last one invalid: let this host do nothing else"):
-        recorded.record("lab9.some", "tap", (SHORT,), tmp_path)
+        recorded.record("lab9.some", "tap", (SHORT,), tmp_path / "recorded.json")
     assert not list(tmp_path.rglob("*.json"))
 
 
@@ -85,7 +85,7 @@ def no_real_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_real_hosts")
 def test_without_real_hosts_and_recording_the_lab_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
     shown = str(lab.on_real_hosts("lab9.none", SHORT))
     assert "sim, now" in shown
     assert "No real back end on this host. To get one: tap: modprobe tun." in shown
@@ -94,8 +94,7 @@ def test_without_real_hosts_and_recording_the_lab_says_so(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("no_real_hosts")
 def test_without_real_hosts_the_recording_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    write_recording(tmp_path, "tap")
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "FILE", write_recording(tmp_path, "tap"))
     shown = str(lab.on_real_hosts("lab9.some", SHORT))
     assert "tap, recorded 2026-01-02" in shown
     assert "144 + 119" in shown
@@ -130,21 +129,22 @@ def test_every_shipped_recording_is_of_what_its_cell_runs_today(back_end: str) -
         assert given == shipped[name]["runs"], name
 
 
-def write_recording(folder: Path, back_end: str, *, name: str = "lab9.some", **more: object) -> None:
+def write_recording(folder: Path, back_end: str, *, name: str = "lab9.some", **more: object) -> Path:
     host = {"system": "Linux", "release": "6.1", "machine": "x86_64", "cores": 2, "started_utc": "2026-01-02T03:04:05Z"}
     flows = [{"goodput_bps": 144_000.0}, {"goodput_bps": 119_000.0}]
     run = {"flows": flows, "fidelity": "valid", "config": {"duration_s": 10.0}, **more}
     run["goodputs_bps"] = [250_000.0, 263_000.0, 270_000.0]
     document = {"name": name, "backend": back_end, "host": host, "runs": [run]}
-    recorded.file_of(back_end, folder).write_bytes(recorded.render_recordings({name: document}))
+    file = folder / "recorded.json"
+    file.write_bytes(recorded.render_recordings({back_end: {name: document}}))
+    return file
 
 
 def test_live_run_stands_beside_the_recording_of_the_other_back_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """And a guest's kernel is named: its time is virtual."""
-    write_recording(tmp_path, "hwsim", guest={"kernel": "linux-6.1.0"})
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "FILE", write_recording(tmp_path, "hwsim", guest={"kernel": "linux-6.1.0"}))
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
     monkeypatch.setattr(recorded, "run", lambda experiment: run(experiment.vary(backend="sim")))
     shown = str(lab.on_real_hosts("lab9.some", SHORT))
@@ -155,7 +155,7 @@ def test_live_run_stands_beside_the_recording_of_the_other_back_end(
 
 def test_what_must_be_known_of_a_live_run_is_said_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of 6 s iperf3 may take the first one: the table has the numbers and must have the reason."""
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": Feature(name="tap", present=True, detail="")})
 
     def late(experiment: Experiment) -> object:
@@ -171,7 +171,7 @@ def test_what_must_be_known_of_a_live_run_is_said_once(monkeypatch: pytest.Monke
 def test_dead_back_end_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     there = Feature(name="back end tap", present=True, detail="")
     monkeypatch.setattr(recorded, "found_back_ends", lambda: {"tap": there})
-    monkeypatch.setattr(recorded, "FOLDER", tmp_path)
+    monkeypatch.setattr(recorded, "FILE", tmp_path / "recorded.json")
 
     def dies(experiment: Experiment) -> object:
         if experiment.backend == "tap":

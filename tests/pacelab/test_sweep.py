@@ -161,7 +161,7 @@ def test_a_run_is_known_by_the_code_that_makes_it_and_by_no_other() -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_comment_in_a_lab_keeps_the_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     root = Path(pacelab.__file__).parent
-    shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded", "data"))
+    shutil.copytree(root, tmp_path / "pacelab", ignore=shutil.ignore_patterns("static", "recorded.json", "data"))
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "pacelab/running/cache.py"))
     cache.fingerprint.cache_clear()
     before = cache.fingerprint()

@@ -266,7 +266,7 @@ def test_timeline_says_when_nothing_is_sent(in_tmp: Path, capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("page", ["docs/instruments.md", "tools/site/gallery.py"])
+@pytest.mark.parametrize("page", ["docs/instruments.md", "tools/site/pages.py"])
 def test_timelines_that_pages_ask_for_have_frames(page: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:
     commands = re.findall(r"pacelab (timeline [\w -]+)", (ROOT / page).read_text("utf-8"))
     assert any("--from" in command for command in commands)

@@ -125,12 +125,12 @@ def made() -> Iterator[tuple[str, list[str]]]:
     python = sys.executable
     for master in sorted((ROOT / "labs").glob("lab[0-9]*.py"), reverse=True):
         target = PAGES / "labs" / f"{master.stem}.md"
-        yield master.stem, [python, str(HERE / "labs.py"), str(master), str(target)]
+        yield master.stem, [python, str(HERE / "pages.py"), "lab", str(master), str(target)]
     yield "who wins", [python, str(ROOT / "studies" / "who_wins.py"), "--tables", str(PAGES / "who-wins.md")]
-    yield "gallery", [python, str(HERE / "gallery.py"), "drawn", str(PAGES)]
+    yield "gallery", [python, str(HERE / "pages.py"), "drawn", str(PAGES)]
     yield "claims", [str(PACELAB), "claims", "--docs", str(PAGES / "claims.md")]
     yield "book", [str(PACELAB), "report", "--no-pdf", "--out", str(PAGES / "book")]
-    yield "live", [python, str(HERE / "gallery.py"), "live", str(PAGES)]
+    yield "live", [python, str(HERE / "pages.py"), "live", str(PAGES)]
 
 
 def run(name: str, command: list[str]) -> Took | str:

@@ -5,7 +5,7 @@ leaf through an IP-PBX, TCP from a server on the Internet; "a worse case interfe
 relationships predominate both in the tree and the string").
 Deviates: distances, ranges, RTS and the wired rates are not given. 200 m between neighbours, RTS off; "hidden" senses
 as far as it decodes, 250 m, so that nodes two hops apart are hidden from each other. Of the presets and ranges tried
-these give what the paper measured for each traffic alone (docs/voice.md). The exchange is 1 ms away.
+these give what the paper measured for each traffic alone (docs/vagp.md). The exchange is 1 ms away.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ is started where there is none. What was said, line by line with its second, sta
 end all is destroyed. With `bare` nothing is prepared: Debian's packages, Python's and the crates come over the network,
 and the machine compiles PaceLab. `bare-wheel` has a wheel in dist/, `prepared` the packages in the box, too.
 
-MININET_WIFI_SOURCES names a folder with the archives that mininet-wifi.sh lists, for where GitHub is out of reach; then
+MININET_WIFI_SOURCES names a folder with the archives of vm/mininet-wifi.txt, for where GitHub is out of reach; then
 half a download comes first, which must cost nothing but Mininet-WiFi.
 """
 

@@ -1,19 +1,15 @@
 #!/bin/sh
 # Mininet-WiFi into /opt/mininet-wifi; `mininet-wifi-python SCRIPT` runs a script of it. From the internet, or from the
-# folder MININET_WIFI_SOURCES, which holds NAME-COMMIT.tar.gz of what is listed below, and WHEELS.
+# folder MININET_WIFI_SOURCES, which holds NAME-COMMIT.tar.gz of what vm/mininet-wifi.txt lists, and WHEELS.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 home=/opt/mininet-wifi
 cache=/var/cache/pacelab/mininet-wifi
 sources=${MININET_WIFI_SOURCES:-/srv/mininet-wifi}
-# Mininet-WiFi, and the Mininet that it needs first: URL of the commit's files, and the SHA-256 of the files themselves
-# (below is how it is taken: how GitHub packs them does not enter).
-archives='https://github.com/mininet/mininet/archive/6eb8973c0bfd13c25c244a3871130c5e36b5fbd7.tar.gz 5ad35c31c150a089f1f7918f1e0b2c3ef70aafdf4e038de03e02218ef790bcc5
-https://github.com/intrig-unicamp/mininet-wifi/archive/eaa5accbddee4f43d5743fabf6748ef5d4d75608.tar.gz 7b4c2da8ddb9259c84594fb93e5a9b964e098d05fbb1dd8d3e94038908e22110'
 # Programs that it looks for: one that makes radios, and an OpenFlow controller under its own old name.
 command -v hwsim_mgmt >/dev/null || install -m 755 "$here/provision/hwsim_mgmt" /usr/local/bin/hwsim_mgmt
 command -v controller >/dev/null || ln -s /usr/bin/ovs-testcontroller /usr/local/bin/controller
-wanted=$(echo "$archives" | cat "$here/requirements-mininet-wifi.txt" - | sha256sum)
+wanted=$(cat "$here/requirements-mininet-wifi.txt" "$here/mininet-wifi.txt" | sha256sum)
 if [ "$(cat $home/.requirements 2>/dev/null)" = "$wanted" ]; then
     exit 0
 fi
@@ -39,7 +35,7 @@ download() {
 
 rm -rf $home/src
 mkdir -p $home/src
-echo "$archives" >$home/list
+grep -v '^#' "$here/mininet-wifi.txt" >$home/list
 while read -r url hash; do
     name=$(basename "$(dirname "$(dirname "$url")")")-$(basename "$url")
     echo "$name from $url"

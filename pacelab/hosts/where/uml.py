@@ -36,14 +36,13 @@ from pacelab.hosts.where.confine import (
     memory_bytes,
     work_folder,
 )
-from pacelab.hosts.where.features import missing_for_uml
-from pacelab.hosts.where.files import GuestFiles, code_for, find_files
+from pacelab.hosts.where.files import GuestFiles, code_for, find_files, missing_for_uml
 from pacelab.hosts.where.job import SUFFIX, Source, write_job
 from pacelab.sim.engine import join_captures
 
 if TYPE_CHECKING:
     from pacelab.hosts.plan import Plan
-    from pacelab.results.pcap import PcapFile
+    from pacelab.results.folder import PcapFile
     from pacelab.results.results import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9

@@ -80,7 +80,7 @@ def _real_hosts(back_end: str, what: str) -> Feature:
 
 
 def _uml() -> Feature:
-    from pacelab.hosts.where.files import missing_for_uml
+    from pacelab.hosts.where.features import missing_for_uml
 
     lacks = list(missing_for_uml())
     detail = f"no {', '.join(name for name, _ in lacks)}" if lacks else "real Linux in virtual time, without root"

@@ -28,9 +28,10 @@ from typing import Protocol
 from pacelab.pacer.core.contract import EventMask, Hook, Point
 from pacelab.pacer.linux import kernel_pacing
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.host import AgentError, PathTable, check_permitted, check_wired, mtu_of
+from pacelab.pacer.linux.host import AgentError, check_permitted, check_wired, mtu_of
 from pacelab.pacer.linux.link_layer import KernelLink, MediumdLink
 from pacelab.pacer.linux.nfqueue import NfQueue, Queued
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.process import Guard, StopSignal, be_punctual
 from pacelab.pacer.linux.rules import Capture, Rules
 from pacelab.pacer.linux.shell import HookShell

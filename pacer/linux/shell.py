@@ -32,9 +32,9 @@ from pacelab.pacer.core.contract import (
 )
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment
 from pacelab.pacer.linux.doubts import Traffic
-from pacelab.pacer.linux.host import PathTable
 from pacelab.pacer.linux.nfqueue import Queued
 from pacelab.pacer.linux.packet import IP_HEADER_BYTES, TCP_HEADER_BYTES, PacketReader, Reason
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.status import FlowMonitor
 from pacelab.pacer.linux.write import (
     OPTION_BYTES,

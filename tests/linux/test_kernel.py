@@ -21,8 +21,8 @@ from pacelab.pacer.core.segment import SYN, FlowKey
 from pacelab.pacer.core.tcp_gap.gateway import TcpGapGateway, TcpGapGatewayConfig
 from pacelab.pacer.linux.agent import ROLES, AgentConfig
 from pacelab.pacer.linux.air_tap import Tapped
-from pacelab.pacer.linux.host import PathTable
 from pacelab.pacer.linux.link_layer import Shares, Station
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.tc_agent import BATCH_NS, TcAgent
 from pacelab.units import NS_PER_S
 

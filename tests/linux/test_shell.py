@@ -30,9 +30,10 @@ from pacelab.pacer.core.contract import (
 from pacelab.pacer.core.segment import ACK, TCP, FlowKey, Segment
 from pacelab.pacer.linux import rules
 from pacelab.pacer.linux.doubts import MANY, QUIET_NS, Traffic
-from pacelab.pacer.linux.host import AgentError, PathTable
+from pacelab.pacer.linux.host import AgentError
 from pacelab.pacer.linux.nfqueue import Queued
 from pacelab.pacer.linux.packet import PacketReader
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.pacer.linux.shell import FrameName, HookShell
 
 # The shell around a hook, on a mock: a port that writes down what it is asked. test_gateway.py has the kernel.

@@ -22,9 +22,9 @@ from pacelab.hosts.backend import _own_files, _with_code
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.network.tcp import sysctls
 from pacelab.hosts.plan import SWITCHES, dump_plan, read_plan
-from pacelab.hosts.where import confine, files, uml, vm
+from pacelab.hosts.where import confine, features, files, uml, vm
 from pacelab.hosts.where.confine import Core, cpu_seconds, exec_folder
-from pacelab.hosts.where.files import missing_for_uml
+from pacelab.hosts.where.features import missing_for_uml
 from pacelab.hosts.where.job import JOB, MESSAGES, Sink, Source, read_job, write_job
 from pacelab.options.table import BY_FIELD
 from pacelab.running.runner import in_real_time
@@ -337,7 +337,7 @@ def test_a_home_that_cannot_hold_the_guests_code_is_said(tmp_path: Path, monkeyp
 
 def test_what_is_missing_is_said_in_a_line_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(files.FOLDER, str(tmp_path))
-    monkeypatch.setattr(files, "may_trace", lambda: False)
+    monkeypatch.setattr(features, "may_trace", lambda: False)
     assert list(missing_for_uml()) == [
         ("kernel and root tree", "make uml-kernel in the source tree"),
         ("ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"),

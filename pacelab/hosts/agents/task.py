@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from pacelab.errors import ConfigError
 from pacelab.hosts.plan import Document, WholeHookSettings
 from pacelab.options.values import ALL_RATES
-from pacelab.pacer.linux.host import PathTable
+from pacelab.pacer.linux.paths import PathTable
 from pacelab.schemes import SCHEMES, find_scheme
 
 AgentName = Literal["gateway", "sender", "relay", "station"]

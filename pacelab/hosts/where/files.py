@@ -5,8 +5,7 @@
     build/uml/tree-KEY/      the root tree
     build/uml/code-KEY/      this pacelab, its engine and mediumd; made here when a run first needs it
 
-The folder is build/uml of the source tree, or the one that PACELAB_UML names. `missing_for_uml` says what a machine
-lacks of all that guests need.
+The folder is build/uml of the source tree, or the one that PACELAB_UML names.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -164,29 +161,3 @@ def _compile(tree: Path, code: Path) -> None:
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().splitlines() or ["without a word"]
         raise HostError(f"--where uml: compiling pacelab for the guest: {last[-1]}; remove {tree}, then {MEND}")
-
-
-# What this machine has of what guests need; no guest is started to find out.
-
-_TRACE_ME = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
-
-
-def missing_for_uml() -> Iterator[tuple[str, str]]:
-    """What `--where uml` lacks here, and the command that mends it."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
-        yield "x86-64 Linux", "use another machine, or --where vm"
-        return
-    from pacelab.hosts.where.confine import exec_folder
-
-    for what, check in (("kernel and root tree", find_files), ("memory to run from", exec_folder)):
-        try:
-            check()
-        except HostError as error:
-            yield what, str(error).split(": ")[-1]
-    if not may_trace():
-        yield "ptrace", "sudo sysctl kernel.yama.ptrace_scope=1; in a container: --cap-add SYS_PTRACE"
-
-
-def may_trace() -> bool:
-    """Whether a process may trace its own children, as User-Mode Linux does to run programs."""
-    return subprocess.run([sys.executable, "-I", "-S", "-c", _TRACE_ME], check=False).returncode == 0

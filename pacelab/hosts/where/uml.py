@@ -36,7 +36,8 @@ from pacelab.hosts.where.confine import (
     memory_bytes,
     work_folder,
 )
-from pacelab.hosts.where.files import GuestFiles, code_for, find_files, missing_for_uml
+from pacelab.hosts.where.features import missing_for_uml
+from pacelab.hosts.where.files import GuestFiles, code_for, find_files
 from pacelab.hosts.where.job import SUFFIX, Source, write_job
 from pacelab.sim.engine import join_captures
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
     from pacelab.experiment.experiment import Experiment
     from pacelab.experiment.resolve import load_topology
     from pacelab.grid.comparison import Comparison, compare
-    from pacelab.grid.sweep import Sweep, run_sweep
+    from pacelab.grid.grid import Sweep, run_sweep
     from pacelab.grid.sweep_plots import load_points, plot_points
     from pacelab.own.bases import LinkLayer, Pacer, Sample
     from pacelab.own.run_own import run_link_layer, run_pacer
@@ -38,9 +38,8 @@ if TYPE_CHECKING:  # the same for mypy and editors; a test holds the two lists t
         TransmitResult,
     )
     from pacelab.pacer.core.segment import FlowKey, Rtp, Segment, VoiceQuality, seq_diff
-    from pacelab.results.folder import write_file
+    from pacelab.results.folder import PcapFile, write_file
     from pacelab.results.metrics import jain
-    from pacelab.results.pcap import PcapFile
     from pacelab.results.results import RunResult, load_result
     from pacelab.running.cached import Kept
     from pacelab.running.runner import run, run_many
@@ -78,7 +77,7 @@ _PUBLIC: dict[str, str] = {
     "PaceLabError": "pacelab.errors",
     "Pacer": "pacelab.own.bases",
     "PathLoss": "pacelab.topologies.model",
-    "PcapFile": "pacelab.results.pcap",
+    "PcapFile": "pacelab.results.folder",
     "Point": "pacelab.pacer.core.contract",
     "ProtocolError": "pacelab.errors",
     "Release": "pacelab.pacer.core.contract",
@@ -91,7 +90,7 @@ _PUBLIC: dict[str, str] = {
     "Segment": "pacelab.pacer.core.segment",
     "SegmentSeen": "pacelab.pacer.core.contract",
     "SetExtraBackoff": "pacelab.pacer.core.contract",
-    "Sweep": "pacelab.grid.sweep",
+    "Sweep": "pacelab.grid.grid",
     "Topology": "pacelab.topologies.model",
     "TransmitResult": "pacelab.pacer.core.contract",
     "VoiceQuality": "pacelab.pacer.core.segment",
@@ -116,7 +115,7 @@ _PUBLIC: dict[str, str] = {
     "run_link_layer": "pacelab.own.run_own",
     "run_many": "pacelab.running.runner",
     "run_pacer": "pacelab.own.run_own",
-    "run_sweep": "pacelab.grid.sweep",
+    "run_sweep": "pacelab.grid.grid",
     "seq_diff": "pacelab.pacer.core.segment",
     "show_demo": "pacelab.demo.widget",
     "usable_cores": "pacelab.running.workers",

@@ -1,4 +1,7 @@
-"""The routes. All go through the shell; none holds state of its own."""
+"""The routes, and the models of what requests carry and answers say.
+
+All routes go through the shell; none holds state of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,184 @@ from typing import Annotated, Any
 from fastapi import FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from pacelab.controller.core.brain import Brain
 from pacelab.controller.core.frames import address_text, mac_text
 from pacelab.controller.core.messages import Entry, FiveTuple
 from pacelab.controller.core.policy import SILENT_NS, Gateway
 from pacelab.controller.openflow.shell import Shell
-from pacelab.controller.web import documents as doc
 from pacelab.units import NS_PER_S
+
+# What requests carry and answers say. Rates are bit/s, times seconds.
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
+_BYTE = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_FIRST = "(22[0-3]|2[01][0-9]|1[3-9][0-9]|12[0-689]|1[01][0-9]|[1-9][0-9]?)"
+ADDRESS = rf"^{_FIRST}\.{_BYTE}\.{_BYTE}\.{_BYTE}$"
+"""An IPv4 address that one host can have: 1 to 223 first, not 127."""
+Address = Annotated[str, Field(pattern=ADDRESS, examples=["10.77.0.3"])]
+MOST_ROWS = 256
+
+
+def _whole(value: Any) -> Any:
+    """JSON knows one kind of number: 15.0 is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Port = Annotated[int, Field(ge=0, le=65_535), BeforeValidator(_whole)]
+Limit = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Policy(_Strict):
+    """What a gateway is to do."""
+
+    scheme: Name | None = Field(default=None, description="one that its agent can run; null: as it is")
+    limits: dict[Name, Limit] = Field(
+        default={},
+        max_length=16,
+        description="settings of the scheme, by name",
+        json_schema_extra={"additionalProperties": False},  # other names than those of the pattern
+    )
+
+
+class GatewayHello(_Strict):
+    """What a gateway's agent says of itself when it starts."""
+
+    address: Address
+    schemes: list[Name] = Field(max_length=64)
+    limits: list[Name] = Field(default=[], max_length=16)
+    scheme: Name
+
+
+class FlowReport(_Strict):
+    """What an agent knows of one flow."""
+
+    src: Address
+    dst: Address
+    protocol: Annotated[int, Field(ge=0, le=255), BeforeValidator(_whole)]
+    sport: Port
+    dport: Port
+    rtt_s: Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)] | None = None
+    mos: Annotated[float, Field(ge=1, le=5, allow_inf_nan=False)] | None = None
+
+
+class GatewayReport(_Strict):
+    """What an agent does and sees, each second."""
+
+    scheme: Name
+    refused: Annotated[str, Field(max_length=300)] | None = None
+    flows: list[FlowReport] = Field(default=[], max_length=MOST_ROWS)
+
+
+class StationPlace(_Strict):
+    """Where a station is now."""
+
+    gateway: Name
+
+
+class GatewayState(BaseModel):
+    """A gateway."""
+
+    name: str
+    address: str
+    scheme: str
+    wanted_scheme: str | None
+    limits: dict[str, float]
+    schemes: list[str]
+    takes: list[str]
+    refused: str | None
+    alive: bool
+
+
+class FlowRow(BaseModel):
+    """A flow, one direction."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    flow: str
+    protocol: str
+    kind: str = Field(alias="class")
+    reason: str
+    rate_bps: int
+    packets: int
+    bytes: int
+    age_s: float
+    path: list[str]
+    rtt_s: float | None
+    mos: float | None
+
+
+class Flows(BaseModel):
+    """The fastest flows, and how many there are."""
+
+    count: int
+    flows: list[FlowRow]
+
+
+class Link(BaseModel):
+    """A link, one direction."""
+
+    src: str
+    src_port: int
+    dst: str
+    dst_port: int
+
+
+class Switch(BaseModel):
+    """A switch."""
+
+    id: str
+    name: str
+    ports: dict[str, str]
+
+
+class Station(BaseModel):
+    """An address and its place."""
+
+    address: str
+    name: str | None
+    switch: str
+    port: int
+    mac: str
+    how: str
+
+
+class Topology(BaseModel):
+    """The network as it is now."""
+
+    switches: list[Switch]
+    links: list[Link]
+    stations: list[Station]
+    counters: dict[str, int]
+
+
+class Problem(BaseModel):
+    """Why a request was not carried out."""
+
+    detail: str | list[Any]
+
+
+# The routes.
 
 MOST_STREAMS = 32
 STREAM_STEP_S = 0.1
 HEARTBEAT_S = 5.0
 SHOWN = 200
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": doc.Problem, "description": text}
+    status: {"model": Problem, "description": text}
     for status, text in ((401, "no token"), (403, "a foreign Host or Origin"), (400, "not HTTP as it should be"))
 }
 WRITES = PROBLEMS | {
-    404: {"model": doc.Problem, "description": "there is none such"},
-    409: {"model": doc.Problem, "description": "it cannot be, now"},
-    411: {"model": doc.Problem, "description": "a body without a length"},
-    413: {"model": doc.Problem, "description": "too large"},
-    422: {"model": doc.Problem, "description": "not allowed"},
+    404: {"model": Problem, "description": "there is none such"},
+    409: {"model": Problem, "description": "it cannot be, now"},
+    411: {"model": Problem, "description": "a body without a length"},
+    413: {"model": Problem, "description": "too large"},
+    422: {"model": Problem, "description": "not allowed"},
 }
 
 PAGE_HEADERS = {
@@ -46,7 +204,7 @@ PAGE_HEADERS = {
 }
 """The link holds the token: it stays on this page."""
 
-Name = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
+GatewayName = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,63}$")]
 
 
 def make_api(shell: Shell, *, names: dict[str, str], picture: dict[str, Any] | None = None) -> FastAPI:
@@ -78,17 +236,17 @@ async def _refused(_request: Request, error: Exception) -> JSONResponse:
 def _add_views(api: FastAPI, shell: Shell, names: dict[str, str]) -> None:
     """What there is to see."""
 
-    @api.get("/v1/topology", response_model=doc.Topology)
+    @api.get("/v1/topology", response_model=Topology)
     def topology() -> Any:
         """Switches, links, and which address is where."""
         return shell.ask(lambda brain, _now_ns: _topology(brain, names))
 
-    @api.get("/v1/flows", response_model=doc.Flows)
+    @api.get("/v1/flows", response_model=Flows)
     def flows(limit: Annotated[int, Query(ge=1, le=10_000)] = SHOWN) -> Any:
         """Flows with class and rate, the fastest first."""
         return shell.ask(lambda brain, now_ns: _flows(brain, now_ns, limit))
 
-    @api.get("/v1/gateways", response_model=list[doc.GatewayState])
+    @api.get("/v1/gateways", response_model=list[GatewayState])
     def gateways() -> Any:
         """Gateways with scheme and policy."""
         return shell.ask(lambda brain, now_ns: [_gateway(one, now_ns) for one in brain.policies.all()])
@@ -97,8 +255,8 @@ def _add_views(api: FastAPI, shell: Shell, names: dict[str, str]) -> None:
 def _add_gateways(api: FastAPI, shell: Shell) -> None:
     """What gateways' agents tell, and what is wanted of them."""
 
-    @api.put("/v1/gateways/{name}", response_model=doc.GatewayState, responses=WRITES)
-    def announce(name: Name, hello: doc.GatewayHello) -> Any:
+    @api.put("/v1/gateways/{name}", response_model=GatewayState, responses=WRITES)
+    def announce(name: GatewayName, hello: GatewayHello) -> Any:
         """A gateway's agent has started; the answer says what is wanted of it."""
 
         def tell(brain: Brain, now_ns: int) -> Any:
@@ -117,8 +275,8 @@ def _add_gateways(api: FastAPI, shell: Shell) -> None:
             raise HTTPException(409, found)
         return found
 
-    @api.put("/v1/gateways/{name}/policy", response_model=doc.GatewayState, responses=WRITES)
-    def want(name: Name, policy: doc.Policy) -> Any:
+    @api.put("/v1/gateways/{name}/policy", response_model=GatewayState, responses=WRITES)
+    def want(name: GatewayName, policy: Policy) -> Any:
         """Set scheme and limits of a gateway."""
 
         def tell(brain: Brain, now_ns: int) -> Any:
@@ -131,7 +289,7 @@ def _add_gateways(api: FastAPI, shell: Shell) -> None:
         return found
 
     @api.post("/v1/gateways/{name}/status", status_code=204, responses=WRITES)
-    def report(name: Name, status: doc.GatewayReport) -> Response:
+    def report(name: GatewayName, status: GatewayReport) -> Response:
         """What a gateway's agent does and sees."""
         seen = {
             FiveTuple(_number(row.src), _number(row.dst), row.protocol, row.sport, row.dport): (row.rtt_s, row.mos)
@@ -145,7 +303,7 @@ def _add_gateways(api: FastAPI, shell: Shell) -> None:
         return Response(status_code=204)
 
     @api.put("/v1/stations/{address}", status_code=204, responses=WRITES)
-    def register(address: Annotated[str, Path(pattern=doc.ADDRESS)], place: doc.StationPlace) -> Response:
+    def register(address: Annotated[str, Path(pattern=ADDRESS)], place: StationPlace) -> Response:
         """A station is at this gateway now."""
         problem = shell.ask(lambda brain, now_ns: brain.register(now_ns, _number(address), place.gateway))
         if problem is not None:
@@ -157,7 +315,7 @@ def _add_events(api: FastAPI, shell: Shell) -> None:
     """What happens, as it happens."""
     streams = [0]
 
-    @api.get("/v1/events", responses={200: {"content": {"text/event-stream": {}}}, 503: {"model": doc.Problem}})
+    @api.get("/v1/events", responses={200: {"content": {"text/event-stream": {}}}, 503: {"model": Problem}})
     async def events(since: Annotated[int | None, Query(ge=0, le=2**53)] = None) -> Response:
         """Server-sent events from now on, or from the event numbered `since` (what is still kept of it)."""
         if streams[0] >= MOST_STREAMS:

@@ -4,7 +4,7 @@
 
 is a gateway's agent at the controller: a process of its own, so that no network can hold up packets.
 
-stdin:  first what the agent says of itself (`documents.GatewayHello`), then a report each second (`GatewayReport`);
+stdin:  first what the agent says of itself (`api.GatewayHello`), then a report each second (`GatewayReport`);
 stdout: what is wanted of it, `{"scheme": ..., "limits": {...}}`, when it is first known and whenever it changes.
 JSON, an object a line. Ends when stdin does. A controller that is gone is waited for; the agent goes on meanwhile.
 """

@@ -13,10 +13,23 @@ from dataclasses import dataclass
 from pacelab.claims.figures import caption, render_svg
 from pacelab.claims.load import Paper, load_paper, select_claims
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import MET, Outcome, Verdict, all_outcomes, decisive, load_pictures
+from pacelab.claims.outcome import (
+    MET,
+    STATED,
+    WAS,
+    Outcome,
+    Standing,
+    Verdict,
+    all_outcomes,
+    change_of,
+    decisive,
+    load_pictures,
+    passed,
+    standings,
+    verdict_before,
+)
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import band_text, number_text, ours_text, reach_text, scenario_text, was_source, was_text
-from pacelab.claims.standing import STATED, WAS, Standing, change_of, passed, standings, verdict_before
 
 MARKS = {
     Verdict.REPRODUCED.value: "●",

@@ -21,8 +21,7 @@ from typing import Any
 
 from pacelab import __version__
 from pacelab.claims.book import ABSTRACT, HOW_TO_READ, MARKS, SUBTITLE, TITLE, Book, Chapter, Entry, Row
-from pacelab.claims.outcome import Verdict
-from pacelab.claims.standing import COLUMNS, Standing
+from pacelab.claims.outcome import COLUMNS, Standing, Verdict
 from pacelab.console import install
 from pacelab.errors import HostError
 

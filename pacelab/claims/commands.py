@@ -9,7 +9,7 @@ import typer
 
 from pacelab.console import log, print_json, print_table, runs_bar
 from pacelab.errors import ConfigError
-from pacelab.experiment.settings import parse_one
+from pacelab.experiment.experiment import parse_one
 from pacelab.results.folder import RUNS, check_destination, check_writable
 from pacelab.topologies.domain import Whole
 

@@ -19,8 +19,7 @@ from pacelab.claims.model import OVER_SEEDS, SCHEME, Claim, Effort, Measure, Poi
 from pacelab.claims.quantities import QUANTITIES
 from pacelab.claims.traffic_quantities import Aspect
 from pacelab.errors import ConfigError
-from pacelab.experiment.experiment import Experiment
-from pacelab.experiment.settings import find_option
+from pacelab.experiment.experiment import Experiment, find_option
 from pacelab.options.table import BY_FIELD, OPTIONS, Option
 from pacelab.results.metrics import Estimate, estimate
 from pacelab.results.results import RunResult

@@ -7,18 +7,20 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pacelab.claims.model import Check, Claim, SetUp
-from pacelab.claims.outcome import Outcome, Verdict, widest
-from pacelab.claims.standing import (
+from pacelab.claims.outcome import (
     COLUMNS,
     STATED,
     WAS,
+    Outcome,
     Standing,
+    Verdict,
     change_of,
     passed,
     standings,
     total_of,
     verdict_before,
     verdicts_document,
+    widest,
 )
 
 if TYPE_CHECKING:

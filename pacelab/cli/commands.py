@@ -12,11 +12,9 @@ import typer
 from pacelab.cli.options import with_experiment_options, with_topology_options
 from pacelab.console import log, print_json, print_table, progress_bar, runs_bar
 from pacelab.errors import ConfigError, HostError, PaceLabError
-from pacelab.experiment.experiment import Experiment, request_of
-from pacelab.experiment.settings import build_experiment, parse_one, place, split_axes
+from pacelab.experiment.experiment import Experiment, build_experiment, parse_one, place, request_of, split_axes
 from pacelab.options.table import BY_FIELD
-from pacelab.results.folder import RUNS, check_destination, write_file
-from pacelab.results.pcap import SNAP_BYTES, SNAPS, PcapFile
+from pacelab.results.folder import RUNS, SNAP_BYTES, SNAPS, PcapFile, check_destination, write_file
 from pacelab.results.quantities import SHORT_NAMES, Quantity, find_quantity
 from pacelab.topologies.domain import Whole
 

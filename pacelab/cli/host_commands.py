@@ -18,7 +18,7 @@ import typer
 from pacelab.cli.options import Command, extend, hook_parameters, with_experiment_options
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
-from pacelab.experiment.settings import build_experiment, parse_one
+from pacelab.experiment.experiment import build_experiment, parse_one
 from pacelab.hosts.agents.task import ALLOWED as PATH_RATES
 from pacelab.hosts.agents.task import AgentName, check_path_known, read_path_rates
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
@@ -223,7 +223,7 @@ def shell(
 def cleanup() -> None:
     """Remove what killed runs on real hosts have left (needs root)."""
     _need_linux()
-    from pacelab.hosts.cleanup import clean_up
+    from pacelab.hosts.machine import clean_up
 
     removed = clean_up()
     rules, folders = f"{len(removed.rules)} sets of rules of agents", f"{len(removed.folders)} folders of guests"

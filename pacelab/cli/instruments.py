@@ -10,7 +10,7 @@ import typer
 from pacelab.cli.options import with_experiment_options
 from pacelab.console import log, print_json, runs_bar, word
 from pacelab.errors import ConfigError
-from pacelab.experiment.settings import find_option, parse_one, place, split_axes
+from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
 from pacelab.show.tables import show_name
@@ -87,8 +87,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     **values: Any,
 ) -> None:
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
-    from pacelab.grid.grid import scheme_of
-    from pacelab.grid.sweep import check_sweep_folder, run_sweep
+    from pacelab.grid.grid import check_sweep_folder, run_sweep, scheme_of
     from pacelab.running.workers import Workers
 
     single, axes = split_axes(topology, values)

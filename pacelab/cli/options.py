@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pacelab.backends import BACK_ENDS
-from pacelab.experiment.settings import SET, topology_options
+from pacelab.experiment.experiment import SET, topology_options
 from pacelab.options.table import BY_FIELD, OPTIONS, Option
 from pacelab.topologies.domain import ON_OFF
 from pacelab.topologies.kind import Kind, TopologyOption

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError
-from pacelab.grid.grid import FLOWS
-from pacelab.grid.sweep import DOCUMENT, RUNS, SCHEMA_VERSION, holds_kept_runs
+from pacelab.grid.grid import DOCUMENT, FLOWS, RUNS, SCHEMA_VERSION, holds_kept_runs
 from pacelab.options import arguments
 from pacelab.options.arguments import a_text, an, checked, optional, path, switch, texts, values_by_name
 from pacelab.options.table import BY_FIELD

@@ -8,7 +8,7 @@
        |- wires        wired links, where the kernel has no netem
        |- agents       the scheme: as pacelab gateway, sender, relay, station have it
        |- iperf3, datagrams    the traffic
-    Wires, agents and datagrams are copies of the supervisor (`pacelab.hosts.fork`), the others programs.
+    Wires, agents and datagrams are copies of the supervisor (`pacelab.hosts.processes`), the others programs.
 
 Invariants
 1. Everything lives in a PID, a mount and network namespaces of the run's own, under a supervisor that dies when the

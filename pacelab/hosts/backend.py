@@ -17,7 +17,7 @@ from pacelab.topologies.own_running import Beside
 if TYPE_CHECKING:
     from pacelab.experiment.experiment import Experiment
     from pacelab.hosts.plan import Plan
-    from pacelab.results.pcap import PcapFile
+    from pacelab.results.folder import PcapFile
     from pacelab.schemes import Scheme
 
 AS_IT_IS = ("utf-8", "surrogateescape")

@@ -11,7 +11,7 @@ from pacelab.backends import CONTROLS, KINDS
 from pacelab.errors import ConfigError
 from pacelab.hosts import plan as plans
 from pacelab.hosts.changes import place_at
-from pacelab.hosts.validation import complaint
+from pacelab.hosts.plan import complaint
 from pacelab.options.voice import CODECS
 from pacelab.sim.airconfig import compile_air
 

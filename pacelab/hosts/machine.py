@@ -1,4 +1,4 @@
-"""The machine: whether it has what real hosts need, and whether it kept up with a run.
+"""The machine: whether it has what real hosts need, whether it kept up with a run, and what runs have left there.
 
 No namespace is made and nothing is started to find out what is there. Besides mediumd's own lateness, its load tells
 a good run from a bad one.
@@ -6,12 +6,15 @@ a good run from a bad one.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +22,9 @@ from typing import Any
 
 from pacelab.errors import HostError
 from pacelab.hosts.helper_client import JOIN, as_root, place
-from pacelab.hosts.processes import SAFE_PATH, environment
-from pacelab.pacer.linux.host import lacking
+from pacelab.hosts.processes import OWNER, SAFE_PATH, environment
+from pacelab.hosts.where.confine import remove_left
+from pacelab.pacer.linux.host import in_container, lacking
 
 PROGRAMS = {
     "unshare": "util-linux",
@@ -194,3 +198,84 @@ def _version(program: str, pattern: str) -> str | None:
     ran = subprocess.run([program, "--version"], capture_output=True, text=True, env=environment(), check=False)
     found = re.search(pattern, ran.stdout)
     return found[1] if found else None
+
+
+# `pacelab cleanup`: what a run may leave when all else has failed.
+#
+# A run's processes end with the one that started them, and its namespaces and interfaces with its processes. What can
+# be left are processes that the kernel could not end in time, rules and pacing of agents killed on the host itself, and
+# folders of guests.
+# Everything is told apart by who started it: nothing that is not ours, and nothing of a run that is alive, is touched.
+
+_PROC = Path("/proc")
+END_S = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was there and is not any more."""
+
+    processes: tuple[int, ...]
+    rules: tuple[str, ...]
+    folders: tuple[str, ...]
+
+
+def clean_up() -> Removed:
+    """End the processes of runs whose owner is gone, remove the rules of agents and folders of guests. Needs root."""
+    if os.geteuid() != 0:
+        raise HostError(f"cleanup: what runs leave belongs to root: run {as_root('cleanup')}")
+    if lacks := lacking("CAP_NET_ADMIN"):
+        raise HostError(f"cleanup: this root is without {lacks}; in a container: {in_container(lacks)}")
+    processes = orphans()
+    for pid in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + END_S
+    while orphans() and time.monotonic() < until:
+        time.sleep(0.05)
+    if left := orphans():
+        raise HostError(f"cleanup: processes {left} do not end, even killed; restart the machine")
+    return Removed(processes=tuple(processes), rules=tuple(_stale_rules()), folders=tuple(remove_left()))
+
+
+def orphans() -> list[int]:
+    """Processes of runs whose owner is gone."""
+    found = []
+    for folder in _PROC.iterdir():
+        if not folder.name.isdecimal():
+            continue
+        owner = _owner_of(folder)
+        if owner is not None and not _is_alive(owner):
+            found.append(int(folder.name))
+    return sorted(found)
+
+
+def start_of(pid: int) -> str | None:
+    """When a process started, in ticks since boot; None when there is none or only its remains (a zombie)."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] in ("Z", "X") else fields[19]
+
+
+def _owner_of(folder: Path) -> str | None:
+    try:
+        if start_of(int(folder.name)) is None:
+            return None
+        variables = (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    prefix = f"{OWNER}=".encode()
+    return next((text.removeprefix(prefix).decode() for text in variables if text.startswith(prefix)), None)
+
+
+def _is_alive(owner: str) -> bool:
+    pid, _, start = owner.partition(":")
+    return pid.isdecimal() and start_of(int(pid)) == start
+
+
+def _stale_rules() -> list[str]:
+    from pacelab.pacer.linux import kernel_pacing, rules
+
+    return [*rules.remove_stale(), *kernel_pacing.remove_stale()]

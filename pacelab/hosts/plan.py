@@ -2,14 +2,17 @@
 
 No command, no path and no free text is in it: numbers within limits, and names from short lists. Node names become
 names of network namespaces, so their form is narrow.
+
+And `Document`, which a plan and an agent's task are: what comes from another process, strictly read.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal, get_args
+from dataclasses import fields
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from pacelab.backends import (
     BRIDGING,
@@ -20,15 +23,60 @@ from pacelab.backends import (
     SMALLEST_DATAGRAM_BYTES,
 )
 from pacelab.errors import ConfigError
-from pacelab.hosts.validation import Document, WholeHookSettings, read_document
-from pacelab.schemes import SCHEMES
+from pacelab.schemes import SCHEMES, HookSettings
+
+# Documents that come from another process: strict models, and what is wrong with one, in a line.
+
+
+class Document(BaseModel):
+    """A strict model: no unknown field, no conversion between types, no infinite number.
+
+    Every field stands in a document, those that are None too: one that is missing is refused by its name, as is one
+    that nobody knows.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def _whole(given: Any) -> Any:
+    missing = [item.name for item in fields(HookSettings) if isinstance(given, dict) and item.name not in given]
+    if missing:
+        raise ValueError(f"{missing[0]}: it is missing")
+    return given
+
+
+WholeHookSettings = Annotated[HookSettings, BeforeValidator(_whole)]
+"""Settings with no field left to a default."""
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read_document(model: type[Model], text: bytes | str, name: str) -> Model:
+    """The document that `text` is, as JSON; ConfigError in one line names the field that is wrong."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as error:
+        raise ConfigError(f"{name}: {complaint(error)}") from None
+    except (ConfigError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: {error}") from None
+
+
+def complaint(error: ValidationError, *, given: bool = False) -> str:
+    """The first thing that is wrong: which field (of the whole document none), why, and with `given` what it was."""
+    first = error.errors(include_url=False, include_context=False, include_input=given)[0]
+    where = ".".join(map(str, first["loc"]))
+    shown = f"; given is {str(first['input'])[:60]}" if given and where else ""
+    return f"{where}: {first['msg'].removeprefix('Value error, ')}{shown}".removeprefix(": ")
+
+
+# The plan.
 
 MOST_BYTES = 524_288
 """Size of a plan as JSON; 64 hosts with 64 flows are about 20 kB, `MOST_MOVES` at most 460 kB."""
 MOST_MOVES = 4096
 
 SMALLEST_VOICE_BYTES = 12
-"""What a voice packet says of itself (`pacelab.pacer.linux.voice_format`)."""
+"""What a voice packet says of itself (`pacelab.pacer.linux.packet`)."""
 MOST_OFFERED_BPS = 400_000_000
 """More would keep the sender's process busy with packets that the air cannot carry."""
 

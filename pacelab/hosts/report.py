@@ -10,7 +10,7 @@ from typing import Any
 from pacelab.hosts.changes import Handover
 from pacelab.hosts.network.addresses import path
 from pacelab.hosts.plan import Plan
-from pacelab.hosts.traffic import iperf
+from pacelab.hosts.traffic import traffic
 from pacelab.hosts.traffic.meter import Window
 from pacelab.hosts.traffic.traffic import Measured, TcpRun
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s
@@ -113,8 +113,8 @@ def _flow(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
 def _tcp_flow(plan: Plan, measured: Measured, run: TcpRun) -> dict[str, Any]:
     window = measured.window
     segment = plan.tcp.segment_bytes
-    received = iperf.bytes_between(run.received, window.measured_ns, window.end_ns)
-    sent = iperf.bytes_between(run.sent, window.measured_ns, window.end_ns)
+    received = traffic.bytes_between(run.received, window.measured_ns, window.end_ns)
+    sent = traffic.bytes_between(run.sent, window.measured_ns, window.end_ns)
     seen = [part for part in run.sent if window.measured_ns < part.end_ns <= window.end_ns + NS_PER_S // 10]
     rtts = [part.rtt_s for part in seen if part.rtt_s is not None]
     windows = [_window_pkts(plan, part.window_bytes) for part in seen]
@@ -172,9 +172,9 @@ def _series(plan: Plan, measured: Measured, number: int) -> dict[str, Any]:
         voice = measured.datagrams[number].get("series_voice")
         return found if voice is None else found | {"voice": voice}
     run = next(run for run in measured.tcp if run.number == number)
-    sender = iperf.resample(run.sent, measured.window)
+    sender = traffic.resample(run.sent, measured.window)
     return {
-        "goodput_bps": iperf.resample(run.received, measured.window)["goodput_bps"],
+        "goodput_bps": traffic.resample(run.received, measured.window)["goodput_bps"],
         "cwnd_pkts": [_window_pkts(plan, size) for size in sender["window_bytes"]],
         "rtt_s": sender["rtt_s"],
     }
@@ -237,7 +237,7 @@ def effects(plan: Plan, measured: Measured, handovers: Sequence[Handover]) -> li
     ]
 
 
-def effect(received: Sequence[iperf.Interval], window: Window, at_s: float) -> dict[str, float | None]:
+def effect(received: Sequence[traffic.Interval], window: Window, at_s: float) -> dict[str, float | None]:
     """The longest silence of one receiver around `at_s` of the run, at most, and its goodput before and after; None
     where the run does not reach so far.
 
@@ -265,7 +265,7 @@ def sentence(row: dict[str, Any]) -> str:
     )
 
 
-def _longest_silence_s(near: Sequence[iperf.Interval]) -> float | None:
+def _longest_silence_s(near: Sequence[traffic.Interval]) -> float | None:
     heard = [part for part in near if part.payload_bytes]
     if len(heard) < 2:
         return None
@@ -275,7 +275,7 @@ def _longest_silence_s(near: Sequence[iperf.Interval]) -> float | None:
     return round(max(gaps) / NS_PER_S, 3)
 
 
-def _rate_bps(received: Sequence[iperf.Interval], window: Window, start_ns: int, end_ns: int) -> float | None:
+def _rate_bps(received: Sequence[traffic.Interval], window: Window, start_ns: int, end_ns: int) -> float | None:
     if start_ns < window.start_ns or end_ns > window.end_ns:
         return None
-    return iperf.bytes_between(received, start_ns, end_ns) * BITS_PER_BYTE * NS_PER_S / (end_ns - start_ns)
+    return traffic.bytes_between(received, start_ns, end_ns) * BITS_PER_BYTE * NS_PER_S / (end_ns - start_ns)

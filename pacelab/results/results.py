@@ -28,7 +28,7 @@ from pacelab.traffic.flows import PlannedFlow, describe_flow
 from pacelab.units import BITS_PER_BYTE
 
 if TYPE_CHECKING:
-    from pacelab.results.pcap import PcapFile
+    from pacelab.results.folder import PcapFile
 
 
 Progress = Callable[[float], None]

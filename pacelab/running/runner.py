@@ -20,13 +20,12 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.backend import RealHosts
 from pacelab.options.arguments import an, checked, function, optional, several
 from pacelab.options.values import UML
-from pacelab.results.pcap import PcapFile
+from pacelab.results.folder import PcapFile
 from pacelab.results.results import Backend, Progress, RunResult, assemble, join_series
 from pacelab.results.types import Host
 from pacelab.running.workers import ALL_CORES, Workers, each_finished, stop_is_wanted, usable_cores
 from pacelab.schemes import Scheme
-from pacelab.sim.backend import Sim
-from pacelab.sim.engine import deferred_interrupts
+from pacelab.sim.engine import Sim, deferred_interrupts
 
 BACKENDS: dict[str, Backend] = {"sim": Sim(), "tap": RealHosts("tap"), "hwsim": RealHosts("hwsim")}
 """Name -> back end; the names are those of --backend."""

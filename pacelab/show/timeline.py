@@ -16,7 +16,7 @@ from pacelab.options.arguments import above_zero, an, axes, checked, optional
 from pacelab.show.airlog import FRAMES, AirLog, Frame, Hearing, Mark, Record, find_window, read_records
 from pacelab.show.figures import LEAST_PT, short
 from pacelab.sim.airconfig import compile_air
-from pacelab.sim.backend import run_scheme
+from pacelab.sim.engine import run_scheme
 from pacelab.topologies.domain import plain
 from pacelab.units import BPS_PER_MBPS, NS_PER_MS
 

@@ -1,4 +1,6 @@
-"""The door to the Rust engine: JSON in, JSON out, its errors turned into ours. And to its joining of capture files.
+"""Back end `sim`, and the door to its Rust engine: JSON in, JSON out, its errors turned into ours.
+
+The engine runs in virtual time, with the scheme's hooks in this process. It joins capture files, too.
 
 Ctrl-C during a run, and a caller's alarm, are noted when they come and raised where the run can stop: a
 KeyboardInterrupt raised at any instruction could hit an algorithm in the middle of a packet and would look like its
@@ -17,11 +19,23 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacelab.errors import ConfigError, HostError, ProtocolError
-from pacelab.results.results import Progress
+from pacelab.options.own_code import digest_of, misnamed
+from pacelab.options.table import CONTROLS
+from pacelab.results.results import Outcome, Progress
 from pacelab.schemes import Attachment
+from pacelab.sim.airconfig import compile_air
+from pacelab.sim.own_hooks import forgetful_hooks, guard, misnamed_hooks, refuse_failed
+from pacelab.topologies.own_running import shared_draws
+from pacelab.units import ns_from_s
+
+if TYPE_CHECKING:
+    from pacelab.experiment.experiment import Experiment
+    from pacelab.results.folder import PcapFile
+    from pacelab.schemes import Scheme
+
 
 MEND = "run `make lab` in the source tree, or install a wheel for this machine: README.md says which there are"
 
@@ -154,3 +168,66 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
 
 def _never() -> None:
     """Ctrl-C is not ours to handle."""
+
+
+# The back end.
+
+
+class Sim:
+    """The engine in virtual time, the scheme's hooks in this process. Every experiment runs here."""
+
+    real_time = False
+
+    def run(
+        self,
+        experiment: Experiment,
+        scheme: Scheme,
+        *,
+        on_progress: Progress,
+        pcap: PcapFile | None,
+    ) -> Outcome:
+        """See `Backend.run`."""
+        air = compile_air(experiment)
+        if pcap is not None:
+            pcap.check()
+            air["capture"] = pcap.air_key()
+        return run_scheme(air, experiment, scheme, on_progress, None if pcap is None else pcap.write)
+
+
+def run_scheme(
+    air: dict[str, Any],
+    experiment: Experiment,
+    scheme: Scheme,
+    on_progress: Progress = lambda _fraction: None,
+    on_capture: Callable[[bytes], None] | None = None,
+) -> Outcome:
+    """Run an air configuration of the experiment with the hooks of this scheme.
+
+    Raises UserCodeError, with the place, as soon as hooks of one's own have failed; else as `run_air`.
+    """
+    make_control = None
+    misnamed_control: tuple[str, ...] = ()
+    if experiment.cc not in CONTROLS:
+        from pacelab.sim.congestion import control_maker, load_control
+
+        control = load_control(experiment.cc)
+        digest = digest_of("--cc", experiment.cc.rpartition(":")[0])
+        experiment.check_unchanged({**experiment.own_files, "cc_sha256": digest})
+        make_control = control_maker(experiment.cc, control)
+        misnamed_control = misnamed(control)
+    with shared_draws(experiment.seed):
+        attached = scheme.attach(experiment.network, experiment.hook_settings)
+        attachments, raise_failure = guard(scheme, attached)
+        notes = [*scheme.notes, *misnamed_hooks(scheme, attached), *misnamed_control]
+
+        def hear(fraction: float) -> None:
+            on_progress(fraction)
+            raise_failure()
+
+        result = run_air(air, attachments, hear, on_capture, make_control)
+        raise_failure()
+        points = tuple(attachment.point for attachment in attachments)
+        if scheme.raise_failure is None:
+            refuse_failed(scheme, points, result["hooks"])
+        notes += forgetful_hooks(scheme, attachments, ns_from_s(result["end_s"]))
+        return Outcome(air=result, points=points, notes=tuple(notes))

@@ -24,9 +24,9 @@ from pacelab.pacer.linux.packet import (
     Options,
     checksum,
     updated,
+    voice_report,
     words_sum,
 )
-from pacelab.pacer.linux.voice_format import voice_report
 
 OPTION_BYTES = RTT_WIRED.size
 _LARGEST_TCP_HEADER = 60

@@ -17,10 +17,18 @@ from pacelab.claims.book import Book, write_book
 from pacelab.claims.book_files import render_html
 from pacelab.claims.load import Paper, all_claims, load_paper, parse_claim, parse_file, select_claims
 from pacelab.claims.model import Claim
-from pacelab.claims.outcome import Outcome, Stored, Verdict, all_outcomes, digest_of, key_of_measure, outcome_of
+from pacelab.claims.outcome import (
+    Outcome,
+    Stored,
+    Verdict,
+    all_outcomes,
+    digest_of,
+    key_of_measure,
+    outcome_of,
+    standings,
+)
 from pacelab.claims.report import claims_document, claims_page, outcomes_table, standing_lines, standing_table, summary
 from pacelab.claims.reproduce import Reproduction, reproduce
-from pacelab.claims.standing import standings
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 

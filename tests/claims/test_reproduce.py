@@ -13,6 +13,7 @@ from pacelab.claims.evaluate import measure
 from pacelab.claims.load import all_claims, parse_claim
 from pacelab.claims.outcome import (
     all_outcomes,
+    change_of,
     digest_of,
     key_of_measure,
     load_pictures,
@@ -20,11 +21,11 @@ from pacelab.claims.outcome import (
     outcome_of,
     render_store,
     store_path,
+    verdict_before,
 )
 from pacelab.claims.picture import Picture
 from pacelab.claims.report import claims_page, outcomes_csv
 from pacelab.claims.reproduce import reproduce
-from pacelab.claims.standing import change_of, verdict_before
 from pacelab.cli.main import main
 from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment

@@ -17,7 +17,7 @@ from typing import Any
 
 from pacelab import Experiment
 from pacelab.errors import ConfigError
-from pacelab.results.pcap import PcapFile
+from pacelab.results.folder import PcapFile
 from pacelab.results.results import dump
 from pacelab.running.runner import run
 from pacelab.schemes import SCHEMES

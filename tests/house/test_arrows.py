@@ -281,10 +281,10 @@ def test_a_topology_more_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("module", "text", "is_one"),
     [
-        ("pacelab.results.metrics", "from pacelab.grid.sweep import run_sweep", True),
+        ("pacelab.results.metrics", "from pacelab.grid.grid import run_sweep", True),
         ("pacelab.experiment.resolve", "if TYPE_CHECKING:\n    from pacelab.results.results import RunResult", True),
         ("pacelab.sim.engine", "def f():\n    import pacelab.cli.main", True),
-        ("pacelab.grid.sweep", "from pacelab.results.results import RunResult", False),
+        ("pacelab.grid.grid", "from pacelab.results.results import RunResult", False),
         ("pacelab.options.table", "from pacelab import __version__", False),
     ],
 )

@@ -15,8 +15,7 @@ import time
 from collections import Counter
 
 from pacelab.pacer.core.segment import SYN, TCP, FlowKey, Segment, VoiceQuality
-from pacelab.pacer.linux.packet import PacketReader, Reason
-from pacelab.pacer.linux.voice_format import voice_packet, voice_report
+from pacelab.pacer.linux.packet import PacketReader, Reason, voice_packet, voice_report
 from pacelab.pacer.linux.write import clamp_mss, mark_congestion, set_rtt_wired, set_window
 
 REASONS = tuple(reason.value for reason in Reason)

@@ -30,14 +30,12 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.agents import feed, run
 from pacelab.hosts.agents.feed import Feed
-from pacelab.hosts.agents.live_view import picture
-from pacelab.hosts.agents.metrics import AgentCollector, serve
 from pacelab.hosts.agents.start import Agents, task_of
 from pacelab.hosts.agents.task import Task, path_table, read_path_rates
+from pacelab.hosts.agents.views import AgentCollector, picture, serve
 from pacelab.hosts.compile import compile_plan
-from pacelab.hosts.fork import Fork
-from pacelab.hosts.plan import Hook, dump_plan, read_plan
-from pacelab.hosts.validation import read_document
+from pacelab.hosts.plan import Hook, dump_plan, read_document, read_plan
+from pacelab.hosts.processes import Fork
 from pacelab.pacer.core.null import NullHook
 from pacelab.pacer.linux.agent import BEGIN
 from pacelab.pacer.linux.process import StopSignal
@@ -277,7 +275,7 @@ def test_the_display_shows_the_end_although_its_whole_group_was_told_to_end() ->
 CLOSED = """
 import socket, sys
 from pacelab.__main__ import _fill_standard_files
-from pacelab.hosts.fork import Fork
+from pacelab.hosts.processes import Fork
 
 _fill_standard_files()
 child = Fork(lambda: print("of a child") or 0, name="child")

@@ -35,7 +35,7 @@ from pacelab.hosts.plan import Move
 from pacelab.hosts.processes import Child, last_document
 from pacelab.hosts.report import COUNTED, GAUGES, air_result, late_start
 from pacelab.hosts.shell import iperf_results
-from pacelab.hosts.traffic import iperf
+from pacelab.hosts.traffic import traffic
 from pacelab.hosts.traffic.meter import Meter, Window, quantiles
 from pacelab.hosts.traffic.traffic import Measured, TcpRun, Traffic
 from pacelab.units import NS_PER_S
@@ -161,7 +161,7 @@ def test_iperf_report_is_placed_by_its_end() -> None:
         stream(1.0, 1.5, 500, retransmits=0, snd_cwnd=4380, snd_wnd=2944, rtt=82_000),
         error="interrupt - the server has terminated",
     )
-    intervals, complaint = iperf.read_report(text, ended_ns=20 * S)
+    intervals, complaint = traffic.read_report(text, ended_ns=20 * S)
     assert complaint == ""
     assert [(part.start_ns, part.end_ns, part.payload_bytes) for part in intervals] == [
         (18 * S + S // 2, 19 * S + S // 2, 1000),
@@ -173,7 +173,7 @@ def test_iperf_report_is_placed_by_its_end() -> None:
 
 def test_iperf_report_drops_an_interval_told_twice() -> None:
     text = report_of(stream(0, 1.0, 1000), stream(1.0, 2.0, 500), stream(1.0, 2.0, 500))
-    assert len(iperf.read_report(text, ended_ns=S)[0]) == 2
+    assert len(traffic.read_report(text, ended_ns=S)[0]) == 2
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_iperf_report_drops_an_interval_told_twice() -> None:
     ],
 )
 def test_iperf_report_without_intervals(text: bytes, complaint: str) -> None:
-    assert iperf.read_report(text, ended_ns=S) == ([], complaint)
+    assert traffic.read_report(text, ended_ns=S) == ([], complaint)
 
 
 @pytest.mark.parametrize(
@@ -206,21 +206,21 @@ def test_run_of_which_much_is_the_start_of_iperf_has_a_note(seconds: int, warmup
         interval_ns=NS_PER_S,
     )
     run = TcpRun(0, plan.flows[0], cast("Child", None))
-    run.received = [iperf.Interval(start_ns=round(2.1 * NS_PER_S), end_ns=3 * NS_PER_S, payload_bytes=1)]
+    run.received = [traffic.Interval(start_ns=round(2.1 * NS_PER_S), end_ns=3 * NS_PER_S, payload_bytes=1)]
     notes = late_start(Measured(window=window, tcp=[run], datagrams={}, datagram_lateness_s={}, counters=[]))
     assert re.search(said, notes[0]) if said else not notes, notes
 
 
 def test_iperf_resample_splits_an_interval_over_the_series() -> None:
-    intervals, _ = iperf.read_report(
+    intervals, _ = traffic.read_report(
         report_of(stream(0, 1.0, 1000, snd_cwnd=10, rtt=1000), stream(1.0, 2.0, 2000, snd_cwnd=20, rtt=2000)),
         ended_ns=12 * S + 250 * MS,
     )
-    series = iperf.resample(intervals, WINDOW)
+    series = traffic.resample(intervals, WINDOW)
     # the flow ran from 10.25 to 12.25 s
     assert series["goodput_bps"] == pytest.approx([750 * 8, (250 + 1500) * 8, 500 * 8, 0.0])
     assert series["window_bytes"] == [10, 20, 20, None]
-    assert iperf.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
+    assert traffic.bytes_between(intervals, 11 * S, 12 * S) == pytest.approx(250 + 1500)
 
 
 def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
@@ -228,7 +228,7 @@ def test_window_is_what_may_be_under_way_whatever_iperf_tells() -> None:
     window = Window(start_ns=0, measured_ns=0, end_ns=2 * S, interval_ns=S)
     run = TcpRun(0, plan.flows[0], cast("Child", None))
     text = report_of(stream(0, 1.0, 1460, snd_cwnd=1460), stream(1.0, 2.0, 1460, snd_cwnd=4 * 1460))
-    run.sent = run.received = iperf.read_report(text, ended_ns=2 * S)[0]
+    run.sent = run.received = traffic.read_report(text, ended_ns=2 * S)[0]
     nothing = Counter[str]()
     stations = [{"name": node.name} | dict.fromkeys((*COUNTED, *GAUGES), 0) for node in plan.nodes]
     stats = {"drops": nothing, "frames": nothing, "stations": stations}

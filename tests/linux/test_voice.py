@@ -16,8 +16,7 @@ from pacelab.hosts.plan import Plan
 from pacelab.hosts.traffic.meter import Playout, report
 from pacelab.pacer.core.segment import UDP, FlowKey, Rtp, Segment, VoiceQuality
 from pacelab.pacer.core.vagp import quality_evaluator
-from pacelab.pacer.linux.packet import PacketReader
-from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet, voice_report
+from pacelab.pacer.linux.packet import PacketReader, read_voice_packet, read_voice_report, voice_packet, voice_report
 from pacelab.pacer.linux.write import build
 
 CALL = FlowKey(0x0A010001, 0x0A020009, 16384, 16386)
@@ -78,7 +77,7 @@ def test_voice_report_injected_is_read_by_the_next_node(make) -> None:
 
 CALLER = """
 import socket, sys, time
-from pacelab.pacer.linux.voice_format import voice_packet
+from pacelab.pacer.linux.packet import voice_packet
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind(('', 16384))
 at = time.monotonic_ns()

@@ -36,8 +36,8 @@ from pacelab.hosts.network.mesh import OLSRD
 from pacelab.hosts.plan import MOST_BYTES, MOST_MOVES, Plan, dump_plan, read_plan
 from pacelab.hosts.processes import SAFE_PATH
 from pacelab.hosts.report import effect, sentence
-from pacelab.hosts.traffic.iperf import Interval
 from pacelab.hosts.traffic.meter import Window
+from pacelab.hosts.traffic.traffic import Interval
 
 NETWORK = """\
 version: 1

@@ -19,7 +19,7 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.errors import ProtocolError
-from pacelab.results.pcap import PcapFile
+from pacelab.results.folder import PcapFile
 from pacelab.running.runner import run
 from pacelab.sim.engine import join_captures
 

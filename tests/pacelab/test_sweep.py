@@ -19,7 +19,7 @@ import pytest
 import pacelab
 from pacelab.cli.main import main
 from pacelab.grid.comparison import compare
-from pacelab.grid.sweep import run_sweep
+from pacelab.grid.grid import run_sweep
 from pacelab.results.quantities import QUANTITIES
 from pacelab.running import cache
 from pacelab.running.cache import RunCache, key_of

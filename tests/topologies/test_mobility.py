@@ -10,9 +10,8 @@ import pytest
 
 from pacelab import Experiment, run
 from pacelab.errors import ConfigError
-from pacelab.topologies.mobility import gauss_markov, random_waypoint
+from pacelab.topologies.mobility import Area, Walk, gauss_markov, random_waypoint, read_bonnmotion, read_setdest
 from pacelab.topologies.registry import find_kind, load_topology
-from pacelab.topologies.walks import Area, Walk, read_bonnmotion, read_setdest
 
 AREA = Area(500.0, 300.0)
 STARTS = ((0.0, 0.0), (100.0, 0.0))

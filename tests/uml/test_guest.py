@@ -19,7 +19,7 @@ from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.where import uml
 from pacelab.hosts.where.confine import NOBODY
 from pacelab.options.own_code import UserCodeError
-from pacelab.results.pcap import PcapFile
+from pacelab.results.folder import PcapFile
 from pacelab.results.results import RunResult
 from pacelab.running.runner import run
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from subprocess import TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
-from pacelab.hosts.fork import Fork
+from pacelab.hosts.processes import Fork
 
 if TYPE_CHECKING:
     from pacelab.pacer.linux.status import Line
@@ -104,7 +104,7 @@ def run(mode: str, metrics: socket.socket | None, token: str) -> int:
         signal.signal(number, signal.SIG_IGN)  # told to the whole group, as by systemd; the agent's end ends us
     latest: dict[str, Any] = {}
     if metrics is not None:
-        from pacelab.hosts.agents.metrics import serve
+        from pacelab.hosts.agents.views import serve
 
         serve(metrics, token, latest)
     try:
@@ -123,7 +123,7 @@ def _shown(mode: str) -> Iterator[Line]:
             print(json.dumps(document), flush=True)
             yield document
     elif mode == "table":
-        from pacelab.hosts.agents.live_view import show
+        from pacelab.hosts.agents.views import show
 
         yield from show(documents())
     else:

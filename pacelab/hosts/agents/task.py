@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pacelab.errors import ConfigError
-from pacelab.hosts.validation import Document, WholeHookSettings
+from pacelab.hosts.plan import Document, WholeHookSettings
 from pacelab.options.values import ALL_RATES
 from pacelab.pacer.linux.paths import PathTable
 from pacelab.schemes import SCHEMES, find_scheme

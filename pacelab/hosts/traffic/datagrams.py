@@ -5,7 +5,7 @@ one line with what each flow did. One process, so that all share one clock and o
 schedule of planned moments keeps mean rates exact.
 
 A datagram is "PLu1", the flow's number (32 bits), its sequence number (32 bits), the moment of sending (64 bits, ns of
-CLOCK_MONOTONIC), big-endian, and zeros up to the payload's size. Voice is RTP (`pacelab.pacer.linux.voice_format`).
+CLOCK_MONOTONIC), big-endian, and zeros up to the payload's size. Voice is RTP (`pacelab.pacer.linux.packet`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any, Protocol
 from pacelab.hosts.network.namespaces import inside
 from pacelab.hosts.traffic.meter import Meter, Playout, Window, quantiles, report
 from pacelab.pacer.core.segment import FlowKey
+from pacelab.pacer.linux.packet import read_voice_packet, read_voice_report, voice_packet
 from pacelab.pacer.linux.process import Waiter, become_real_time
-from pacelab.pacer.linux.voice_format import read_voice_packet, read_voice_report, voice_packet
 from pacelab.units import BITS_PER_BYTE, NS_PER_S, ns_from_s, transmission_ns
 
 HEADER = Struct("!4sIIQ")

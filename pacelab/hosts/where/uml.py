@@ -43,7 +43,7 @@ from pacelab.sim.engine import join_captures
 
 if TYPE_CHECKING:
     from pacelab.hosts.plan import Plan
-    from pacelab.results.pcap import PcapFile
+    from pacelab.results.folder import PcapFile
     from pacelab.results.results import Progress
 
 EPOCH_NS = 1_600_000_000 * 10**9

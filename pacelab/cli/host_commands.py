@@ -19,8 +19,8 @@ from pacelab.cli.options import Command, extend, hook_parameters, with_experimen
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.experiment.experiment import build_experiment, parse_one
-from pacelab.hosts.agents.task import ALLOWED as PATH_RATES
-from pacelab.hosts.agents.task import AgentName, check_path_known, read_path_rates
+from pacelab.hosts.agents.roles import ALLOWED as PATH_RATES
+from pacelab.hosts.agents.roles import AgentName, check_path_known, read_path_rates
 from pacelab.options.table import BY_FIELD, SCHEME_OPTIONS
 from pacelab.schemes import SCHEMES, HookSettings
 from pacelab.schemes.scheme import MOST_NODES, MOST_SENSE_HOPS

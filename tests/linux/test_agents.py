@@ -30,8 +30,9 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.agents import feed, run
 from pacelab.hosts.agents.feed import Feed
+from pacelab.hosts.agents.roles import path_table, read_path_rates
 from pacelab.hosts.agents.start import Agents, task_of
-from pacelab.hosts.agents.task import Task, path_table, read_path_rates
+from pacelab.hosts.agents.task import Task
 from pacelab.hosts.agents.views import AgentCollector, picture, serve
 from pacelab.hosts.compile import compile_plan
 from pacelab.hosts.plan import Hook, dump_plan, read_document, read_plan

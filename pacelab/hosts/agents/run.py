@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from pacelab.console import log
 from pacelab.errors import ConfigError, HostError
 from pacelab.hosts.agents.feed import Feed, LinePipe
-from pacelab.hosts.agents.task import MOST_BYTES, POINT_OF, AgentName, Task, check_path_known, path_table
+from pacelab.hosts.agents.roles import POINT_OF, AgentName, check_path_known, path_table
+from pacelab.hosts.agents.task import MOST_BYTES, Task
 from pacelab.hosts.plan import read_document
 from pacelab.options.table import BY_FIELD
 from pacelab.pacer.linux.status import FlowStatus, Line

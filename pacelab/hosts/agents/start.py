@@ -10,7 +10,8 @@ from itertools import pairwise
 from typing import Any
 
 from pacelab.errors import HostError
-from pacelab.hosts.agents.task import POINT_OF, Task
+from pacelab.hosts.agents.roles import POINT_OF
+from pacelab.hosts.agents.task import Task
 from pacelab.hosts.network import addresses
 from pacelab.hosts.network.medium import SOCKET
 from pacelab.hosts.network.switched import SwitchedWires

@@ -6,22 +6,16 @@ People give flags. A run hands each of its agents a document, so that nothing of
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from pacelab.errors import ConfigError
+from pacelab.hosts.agents.roles import AgentName
 from pacelab.hosts.plan import Document, WholeHookSettings
-from pacelab.options.values import ALL_RATES
-from pacelab.pacer.linux.paths import PathTable
 from pacelab.schemes import SCHEMES, find_scheme
 
-AgentName = Literal["gateway", "sender", "relay", "station"]
-
-POINT_OF: dict[AgentName, str] = {"gateway": "gateway", "sender": "sender", "relay": "link", "station": "station"}
-"""Agent -> the scheme's hook point."""
 DATAPATHS = ("nfqueue", "tc")
 LINKS = ("mediumd", "nl80211")
 MOST_BYTES = 1_000_000
@@ -105,37 +99,3 @@ def _reachable(url: str) -> bool:
     """Whether a controller can be there: on this host's loopback or a Unix socket."""
     found = _URL.fullmatch(url)
     return found is not None and (found[1] is None or 0 < int(found[1]) < 65_536)
-
-
-# `--path-rates`: what the way over the air to an address is made of.
-
-ALLOWED = "RATE,RATE,... in Mbit/s, nearest hop first, or ADDRESS=RATE,... or ADDRESS/PREFIX=RATE,..."
-EVERYWHERE = IPv4Network("0.0.0.0/0")
-
-
-def read_path_rates(texts: Sequence[str]) -> dict[IPv4Network, tuple[int, ...]]:
-    """Rates by network of some `--path-rates`; ConfigError names the one that is wrong."""
-    found: dict[IPv4Network, tuple[int, ...]] = {}
-    for text in texts:
-        address, equals, rates_text = text.rpartition("=")
-        try:
-            rates = tuple(ALL_RATES.parse(one) for one in rates_text.split(","))
-            network = IPv4Network(address) if equals else EVERYWHERE
-            if network in found:
-                raise ValueError("there are rates for these addresses already")
-            found[network] = rates
-        except ValueError as error:
-            raise ConfigError(f"--path-rates {text!r}: {error}; allowed is {ALLOWED}") from None
-    return found
-
-
-def check_path_known(agent: AgentName, name: str, rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> None:
-    """ConfigError when the scheme goes by the path at this agent's place and nobody said what the path is made of."""
-    scheme = find_scheme(name)
-    if scheme.by_path and getattr(scheme, POINT_OF[agent]) is not None and not rates_bps:
-        raise ConfigError(f"--scheme {name!r} needs --path-rates, it paces nothing without: {ALLOWED}")
-
-
-def path_table(rates_bps: Mapping[IPv4Network, tuple[int, ...]]) -> PathTable:
-    """The same, to be looked up."""
-    return PathTable(by_network=tuple(rates_bps.items()))

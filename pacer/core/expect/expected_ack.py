@@ -1,4 +1,4 @@
-"""PaceLab's own scheme: TCP-GAP's pacing behind ACKs that wait only for a segment that is due..
+"""PaceLab's own scheme: TCP-GAP's pacing behind ACKs that wait only for a segment that is due.
 
     every ACK of a receiver that acknowledges each segment is one of a group; the newest stands for all before it
     the n-th ACK of a group goes into the air

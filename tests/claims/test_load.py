@@ -201,13 +201,16 @@ SAMPLE = {
     "vagp-mix": 2,
 }
 """Claims of every kind of traffic that take a few seconds, with the seeds to run."""
+LONGEST = ("fu-drops", "tcp-gap-buffer")
 SIGMAS = 4.0
 ROUNDED = 1e-5
 """Stored numbers have six digits."""
 
 
 @pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.thorough] if name in LONGEST else []) for name in SAMPLE]
+)
 def test_a_claim_comes_out_as_it_is_stored(name: str) -> None:
     (claim,), seeds = select_claims(name), SAMPLE[name]
     stored = load_store(claim.paper)[name]["as_stated"]

@@ -33,6 +33,7 @@ def goodputs_bps(layout: str, apart: int, sense: int, rts: bool) -> list[float]:
     return [flow["goodput_bps"] for flow in run(tried).run["flows"]]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 def test_hidden_terminals_starve_somebody_and_exposed_ones_cost_everybody_a_little() -> None:
     places = [

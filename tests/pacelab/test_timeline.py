@@ -265,6 +265,7 @@ def test_timeline_says_when_nothing_is_sent(in_tmp: Path, capsys: pytest.Capture
     assert "from 200 to 210 ms nothing is sent" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("engine")
 @pytest.mark.parametrize("page", ["docs/instruments.md", "tools/site/pages.py"])
 def test_timelines_that_pages_ask_for_have_frames(page: str, in_tmp: Path, capsys: pytest.CaptureFixture[str]) -> None:

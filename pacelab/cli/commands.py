@@ -119,10 +119,8 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     from pacelab.show.tables import BASELINE
 
     single, axes = split_axes(topology, values)
-    if full and "duration_s" in single:
-        raise ConfigError(
-            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
-        )
+    if full:
+        _check_counted(single)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))
     if names == [BASELINE] and "cc" in axes:
         names = axes.pop("cc")  # side by side, with gains, as they are when they stand among the schemes
@@ -131,8 +129,7 @@ def compare(  # noqa: PLR0913  Typer makes options of them
     workers = None if jobs is None else parse_one("--jobs", jobs, PROCESSES)
     base = place(topology, single | {name: choices[0] for name, choices in axes.items()}, scheme=scheme_of(names[0]))
     check_destination(out)
-    if quantity is not None and quantity.of_calls:
-        _check_calls(quantity, base, axes)
+    _check_calls(quantity, base, axes)
     if cdf:
         find_distributed(y or "goodput")
         check_panels(axes)
@@ -269,8 +266,18 @@ def _compare(base: Experiment, wanted: _Wanted, *, kept: Kept | None = None, **o
     return comparison
 
 
-def _check_calls(quantity: Quantity, base: Experiment, axes: Mapping[str, Sequence[Any]]) -> None:
-    """ConfigError where no point has a call that it could be read of."""
+def _check_counted(single: Mapping[str, Any]) -> None:
+    """ConfigError when runs that count packets are also told how long they take."""
+    if "duration_s" in single:
+        raise ConfigError(
+            f"--seconds {single['duration_s']:g} with --full: its runs count packets: allowed is one of the two"
+        )
+
+
+def _check_calls(quantity: Quantity | None, base: Experiment, axes: Mapping[str, Sequence[Any]]) -> None:
+    """ConfigError where a quantity is one of calls, and no point has a call that it could be read of."""
+    if quantity is None or not quantity.of_calls:
+        return
     from pacelab.grid.grid import Grid
     from pacelab.show.tables import BASELINE
 

@@ -77,8 +77,7 @@ class Link(Protocol):
 
 
 def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any]:
-    """Build the hosts, run the traffic, measure."""
-    # Imported here, so that a refused plan costs nothing.
+    """Build the hosts, run the traffic, measure. Imports what that needs: a refused plan costs nothing."""
     from pacelab.hosts.agents.start import start_agents
     from pacelab.hosts.changes import Changes, Roaming
     from pacelab.hosts.network import stock
@@ -117,40 +116,26 @@ def perform(plan: Plan, link: Link, page_fd: int | None = None) -> dict[str, Any
     end_captures(captures)
     wires, hooks = lab.wire_report(), agents.end()
     faults = [*lab.faults(), *agents.faults]
-    lateness = {
-        "datagrams": measured.datagram_lateness_s,
-        "wires": wires.get("lateness_s", {}),
-        "agents": agents.lateness_s,
-    }
-    late = [found["p99"] for found in lateness.values() if found]
-    fidelity = judge(medium=judge_medium(before, after), late_p99_s=late, stolen=shares["stolen"])
-    busy = fidelity != "valid"
-    fidelity = worst(fidelity, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
-    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
+    wire_late_s = wires.get("lateness_s", {})
+    lateness = {"datagrams": measured.datagram_lateness_s, "wires": wire_late_s, "agents": agents.lateness_s}
+    kept_up = _kept_up(before, after, lateness, stolen=shares["stolen"])
+    fidelity = worst(kept_up, "degraded" if faults else "valid", "invalid" if unmeasured(measured) else "valid")
     host = describe() | {"built_s": built_s, "cpu_shares": shares, "wires": lab.wires, "lateness_s": lateness}
     host |= {"medium": {name: after[name] for name in MEDIUM_TELLS}, "missing_sysctls": lab.missing_sysctls}
-    notes = [
-        *([stock.NOTE] if plan.medium == "stock" else []),
-        *complaints(measured),
-        *late_start(measured),
-        *faults,
-    ]
+    notes = [*([stock.NOTE] if plan.medium == "stock" else []), *complaints(measured), *late_start(measured), *faults]
     if (walked := changes.report(after["stations"])) is not None:
         host["walked"] = walked
-    if roaming is not None and lab.switched is not None:
-        handovers = _handovers(plan, measured, roaming)
+    handovers = [] if roaming is None else _handovers(plan, measured, roaming)
+    notes += map(_sentence, handovers)
+    if lab.switched is not None:
         host["controller"] = lab.switched.describe() | {"handovers": handovers}
-        notes += map(_sentence, handovers)
-    if busy:
+    if kept_up != "valid":
         notes.append(f"the machine was too busy for its times to be right: fidelity {fidelity} (host.json says why)")
-    return {
-        "air": air_result(
-            plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
-        ),
-        "fidelity": fidelity,
-        "notes": notes,
-        "host": host,
-    }
+    wire_drops = wires.get("counters", {}).get("wired-queue", 0)
+    air = air_result(
+        plan, measured, before=before, after=after, hooks=hooks, wire_drops=wire_drops, hook_drops=agents.drops
+    )
+    return {"air": air, "fidelity": fidelity, "notes": notes, "host": host}
 
 
 def build(plan: Plan, page_fd: int | None = None, *, at_terminal: bool = False) -> Lab:
@@ -182,6 +167,14 @@ class Teller:
         if time.monotonic() >= self._told_s + PROGRESS_S and has_room(self._link):
             self._told_s = time.monotonic()
             tell(self._link, {"progress": min(1.0, max(0.0, fraction))})
+
+
+def _kept_up(
+    before: dict[str, Any], after: dict[str, Any], lateness: dict[str, dict[str, float]], *, stolen: float
+) -> str:
+    """The run's fidelity as far as the machine goes: mediumd's, and how late the others were."""
+    late_s = [found["p99"] for found in lateness.values() if found]
+    return judge(medium=judge_medium(before, after), late_p99_s=late_s, stolen=stolen)
 
 
 def _handovers(plan: Plan, measured: Measured, roaming: Roaming) -> list[dict[str, Any]]:

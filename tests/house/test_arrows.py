@@ -205,6 +205,7 @@ LAYERS = (
 APART = ("grading", "controller")
 """See pacelab's public names; reached by entry points (test_arrows.py)."""
 MOST_FILES = 20
+MOST_LINES = 60
 REGISTRIES = {"topologies/shapes": "topologies/registry.py"}
 """Folder of modules of one kind -> the registry that lists them. Who looks for one of these looks there, so that they
 do not count: the folder may grow by one file for each that is added.
@@ -269,6 +270,20 @@ def test_no_folder_holds_more_files_than_one_sees_at_a_glance() -> None:
                 f"{folder} has {len(found)} modules, allowed are {MOST_FILES}: give those that belong together a "
                 f"folder of their own; what a registry lists does not count ({', '.join(REGISTRIES.values())})"
             )
+
+
+def long_functions(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > MOST_LINES:
+                yield f"{node.name} has {lines} lines, allowed are {MOST_LINES}"
+
+
+def test_every_function_is_read_in_one_sitting() -> None:
+    found = [f"{path}: {told}" for path in sources() for told in long_functions((ROOT / path).read_text("utf-8"))]
+    assert found == []
+    assert [*long_functions("def f():\n" + "    x = 1\n" * MOST_LINES)] == ["f has 61 lines, allowed are 60"]
 
 
 def test_a_topology_more_does_not_count() -> None:

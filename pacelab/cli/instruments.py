@@ -13,7 +13,6 @@ from pacelab.errors import ConfigError
 from pacelab.experiment.experiment import find_option, parse_one, place, split_axes
 from pacelab.results.folder import write_file
 from pacelab.results.quantities import QUANTITIES, SHORT_NAMES, find_quantity
-from pacelab.show.tables import show_name
 from pacelab.topologies.domain import Choice, Real, Whole
 
 Scheme = Annotated[str, typer.Option("--scheme", metavar="NAME", help="see `pacelab schemes`")]
@@ -89,6 +88,7 @@ def sweep(  # noqa: PLR0913  Typer makes options of them
     """Run every combination of options (A,B or 1..10), schemes and seeds; can be interrupted and goes on."""
     from pacelab.grid.grid import check_sweep_folder, run_sweep, scheme_of
     from pacelab.running.workers import Workers
+    from pacelab.show.tables import show_name
 
     single, axes = split_axes(topology, values)
     names = list(dict.fromkeys(name.strip() for name in schemes.split(",")))

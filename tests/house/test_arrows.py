@@ -24,6 +24,7 @@ import pacelab
 # 4. `pacelab` joins the parts, but not `labs`, `grading`, `controller`: it reaches these through entry points.
 #    `labs` and `grading` see pacelab's public API only.
 # 5. Nobody imports `tests`, `bench` or `studies`, nor says `import pacer`: a student's pacer.py may bear that name.
+from pacelab.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 UNITS = "pacelab.units"
@@ -401,6 +402,32 @@ def test_there_is_no_circle() -> None:
 )
 def test_a_planted_one_is_found(one: str, other: str, is_one: bool) -> None:
     assert bool(circle({"p": "", "p.a": one, "p.b": other})) is is_one
+
+
+# What the command line imports before a command asks for more.
+
+MOST_DEEP = 12
+
+
+def deepest(module: str, texts: Mapping[str, str], known: dict[str, list[str]]) -> list[str]:
+    """The longest way down from a module, by what each imports at once (not in functions, not for types)."""
+    if module not in known:
+        body = [node for node in ast.parse(texts[module]).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        names = (
+            next((one for one in every if one in texts), module) for node in body for every in runtime_imports(node)
+        )
+        ways = (deepest(name, texts, known) for name in {*names} - {module})
+        known[module] = [module, *max(ways, key=len, default=[])]
+    return known[module]
+
+
+def test_the_command_line_is_not_deep() -> None:
+    texts, known = sources_by_module(), {}
+    loaded = {where.partition(":")[0] for where, _ in COMMANDS.values()}
+    for module in ["pacelab.cli.main", *(name for name in sorted(loaded) if name.startswith("pacelab.cli"))]:
+        way = deepest(module, texts, known)
+        assert len(way) <= MOST_DEEP, " > ".join(way)
+    assert deepest("p", {"p": "from q import r", "q": "import s", "s": ""}, {}) == ["p", "q", "s"]
 
 
 # No module of a crate in medium/ uses itself by way of others; between crates Cargo sees to it.

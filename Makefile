@@ -48,7 +48,7 @@ test-labs: build $(VENV)/.notebooks $(VENV)/.tools  ## run every notebook, and d
 	$(PY) -m pytest -s tests/labs/run_notebooks.py tests/labs/run_pages.py tests/demo/run_pages.py tests/demo/run_own.py tests/controller/run_page.py
 
 # The compiler and the linters beside pytest, whose tests wait at times.
-test: build $(VENV)/.tools  ## all checks that need neither root nor a package manager
+test: build $(VENV)/.tools  ## checks that need neither root nor a package manager
 	@tools/beside "make lint test-rust" "$(MAKE) --no-print-directory lint test-rust" $(MAKE) --no-print-directory test-python
 
 build: $(VENV)/.built $(VENV)/.native demo  ## the local environment, with the extension built in release mode

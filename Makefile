@@ -147,10 +147,10 @@ test-rust:  ## the engine's and the network's own tests
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL = -n $(CORES) --dist loadfile
 
-# One more process than cores, since some tests wait; each collects all of them. Files in the order of their names: those with
+# Two more processes than cores, since many tests wait; each collects all of them. Files in the order of their names: those with
 # few tests, which would come last otherwise, take longest.
 test-python: build $(VENV)/.collected  ## pytest
-	$(PY) -m pytest -n $$(($(CORES) + 1)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
+	$(PY) -m pytest -n $$(($(CORES) + 2)) --dist loadfile --no-loadscope-reorder -m "not kernel and not guest and not thorough"
 
 test-thorough: build $(VENV)/.tools  ## the air against ns-2, ns-3 and the theory, row by row, and a cluster (make test: a sample)
 	$(PY) -m pytest $(PARALLEL) -m thorough tests

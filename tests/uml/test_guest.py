@@ -17,7 +17,8 @@ import pytest
 from pacelab.errors import HostError
 from pacelab.experiment.experiment import Experiment
 from pacelab.hosts.where import uml
-from pacelab.hosts.where.confine import NOBODY
+from pacelab.hosts.where.confine import NOBODY, closed_to_nobody
+from pacelab.hosts.where.files import FOLDER, find_files
 from pacelab.options.own_code import UserCodeError
 from pacelab.results.folder import PcapFile
 from pacelab.results.results import RunResult
@@ -160,6 +161,21 @@ def test_a_killed_pacelab_leaves_nothing_behind(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     assert wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in kernels))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whose guest is nobody: call it as root")
+def test_a_guest_in_a_folder_that_is_roots_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a clone in a root account's home, mode 700."""
+    files, here = find_files(), tmp_path / "closed"
+    here.mkdir(mode=0o700)
+    for part in (files.kernel, files.kernel.parent / "guest.json", files.tree):
+        subprocess.run(["cp", "-a", str(part), str(here)], check=True)
+    asked = experiment(duration_s=1.0, backend="tap")
+    elsewhere = run(asked).run["flows"]
+    monkeypatch.setenv(FOLDER, str(here))
+    assert run(asked).run["flows"] == elsewhere
+    assert closed_to_nobody(here)
+    assert (here / files.tree.name / "usr/sbin/init").is_file()
 
 
 def test_a_guests_kernel_is_nobody_special() -> None:

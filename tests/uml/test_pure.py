@@ -380,7 +380,7 @@ def test_a_plan_with_captures_is_for_guests() -> None:
 _START_A_PROGRAM = """
 import subprocess
 from pacelab.hosts.where.confine import confine
-subprocess.run(["true"], check=True, preexec_fn=lambda: confine(0))
+subprocess.run(["true"], check=True, preexec_fn=lambda: confine(0, {}))
 """
 
 

@@ -29,6 +29,7 @@ from pacelab.hosts.where.confine import (
     KERNEL,
     NOBODY,
     Core,
+    closed_to_nobody,
     confine,
     cpu_seconds,
     exec_folder,
@@ -54,6 +55,8 @@ IDLE_S = 120.0
 """A guest that neither ends nor uses the processor for so long waits for what never comes."""
 LIMIT = "PACELAB_GUEST_LIMIT_S"
 """In the environment: another limit in place of the two above, for graders, s of processor time."""
+_LINKS = ("root", "code")
+"""In the kernel's working folder, to what it has in common with others."""
 _ELSEWHERE = "TMPDIR names another folder"
 _NO_ROOM = "Kernel mode signal 7"
 """The panic at a page of its memory for which the folder has no room: SIGBUS."""
@@ -105,6 +108,8 @@ class _Guest:
         self._source = Source(place / "job")
         self._memory_bytes = memory_bytes(len(plan.nodes))
         self._memory = exec_folder(self._memory_bytes)
+        links = {place / name: (place / name).resolve() for name in _LINKS} if may_be_nobody() else {}
+        closed = {link: folder for link, folder in links.items() if closed_to_nobody(folder)}
         with self._console.open("wb") as console:
             try:
                 self._process = subprocess.Popen(
@@ -115,8 +120,12 @@ class _Guest:
                     stdout=console,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    preexec_fn=lambda: confine(core.number),
+                    preexec_fn=lambda: confine(core.number, closed),
                 )
+            except subprocess.SubprocessError as error:
+                self._source.close()
+                why = "only root may go there, and not mount it elsewhere: chmod o+x the folders above"
+                raise HostError(f"--where uml: {', '.join(map(str, closed.values()))}: {why}") from error
             except PermissionError as error:
                 self._source.close()
                 why = "a mount with noexec, or a folder that only root may enter?"
@@ -192,7 +201,7 @@ class _Guest:
 
 def _lay_out(work: Path, files: GuestFiles, ours: Path, plan: Plan, own: Mapping[str, bytes]) -> Path:
     """The kernel's working folder."""
-    for name, target in (("root", files.tree), ("code", ours)):
+    for name, target in zip(_LINKS, (files.tree, ours), strict=True):
         (work / name).symlink_to(target)
     shutil.copyfile(files.kernel, work / KERNEL)  # an exec mount of ours, whatever the checkout's is
     (work / KERNEL).chmod(0o755)

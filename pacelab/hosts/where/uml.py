@@ -108,8 +108,8 @@ class _Guest:
         self._source = Source(place / "job")
         self._memory_bytes = memory_bytes(len(plan.nodes))
         self._memory = exec_folder(self._memory_bytes)
-        links = {place / name: (place / name).resolve() for name in _LINKS} if may_be_nobody() else {}
-        closed = {link: folder for link, folder in links.items() if closed_to_nobody(folder)}
+        links = [link for name in _LINKS if (link := place / name).is_symlink()] if may_be_nobody() else []
+        closed = {link: link.resolve() for link in links if closed_to_nobody(link)}
         with self._console.open("wb") as console:
             try:
                 self._process = subprocess.Popen(

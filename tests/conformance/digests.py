@@ -1,8 +1,12 @@
-"""What results are made of, by SHA-256: flows, totals and drops of run.json, the series, the capture.
+"""SHA-256 digests of whole results: run.json, its sentences, the series, and the capture.
 
-    python tests/conformance/digests.py      writes tests/data/digests.csv anew
+    python tests/conformance/digests.py      rewrites tests/data/digests.csv
 
-That is for the day a change is meant to change results; the commit then says why. All else keeps their bytes.
+Run this only when a change is meant to change results, and give the reason in the commit. A digest says that something
+changed. It does not say what is right: the tests with values from the standard, the papers, and other simulators do.
+
+The sentences of run.json (its notes and the topology's description) have a column of their own, so that a new wording
+does not look like a new result.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ import csv
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +29,7 @@ from pacelab.schemes import SCHEMES
 from pacelab.topologies.registry import KINDS
 
 RECORDED = Path(__file__).parents[1] / "data/digests.csv"
-PARTS = ("run", "series", "capture")
+PARTS = ("run", "sentences", "series", "capture")
 SECONDS = 4.0
 NEEDED: dict[str, dict[str, Any]] = {
     "fixed-rate": {"pace_rate_bps": 300_000},
@@ -68,23 +73,38 @@ def accepted(case: dict[str, Any]) -> bool:
 
 
 def digests(case: dict[str, Any], folder: Path) -> dict[str, str]:
-    """Part of the result -> the first 16 digits of its SHA-256; a capture is made of the baseline's runs."""
+    """Part of the result -> the first 16 digits of its SHA-256. Only the baseline's runs write a capture."""
     pcap = PcapFile(path=folder / "run.pcapng") if "scheme" not in case else None
     result = run(Experiment(**case, duration_s=SECONDS), pcap=pcap)
+    numbers, sentences = split_sentences(result.run)
     parts = {
-        "run": dump({part: result.run[part] for part in ("flows", "totals", "drops")}),
+        "run": dump(numbers),
+        "sentences": dump(sentences),
         "series": b"".join(content for name, content in result.files().items() if name.endswith(".csv")),
         "capture": pcap.path.read_bytes() if pcap else b"",
     }
     return {name: hashlib.sha256(content).hexdigest()[:16] if content else "" for name, content in parts.items()}
 
 
+def split_sentences(run: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """run.json without its sentences, and the sentences."""
+    topology = dict(run["topology"])
+    sentences = {"notes": run["notes"], "description": topology.pop("description")}
+    return {key: topology if key == "topology" else run[key] for key in run if key != "notes"}, sentences
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, RECORDED.open("w", newline="") as file:
+    todo = [case for case in cases() if accepted(case)]
+    with ProcessPoolExecutor() as pool, RECORDED.open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["case", *PARTS])
-        for case in filter(accepted, cases()):
-            rows.writerow([json.dumps(case), *digests(case, Path(folder)).values()])
+        for case, found in zip(todo, pool.map(digests_in_fresh_folder, todo, chunksize=4), strict=True):
+            rows.writerow([json.dumps(case), *found.values()])
+
+
+def digests_in_fresh_folder(case: dict[str, Any]) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        return digests(case, Path(folder))
 
 
 if __name__ == "__main__":
